@@ -103,7 +103,7 @@ static struct npl_tensor matrix(enum npl_dtype dtype, uint64_t seed)
 static void bench_product(bool int8)
 {
 	const char *set[] = {"threads=1", int8 ? "precision=int8" : "precision=f32"};
-	static const struct npl_attrs attrs = {.op = NPL_OP_GEMM, .alpha = 1, .beta = 1, .trans_b = true};
+	static const struct npl_attrs attrs = {.op = NPL_OP_GEMM, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	const double macs = (double)SIDE * SIDE * SIDE;
 	struct product p = {.x = matrix(int8 ? NPL_U8 : NPL_F32, 1),
 			    .w = matrix(int8 ? NPL_I8 : NPL_F32, 2),
@@ -177,7 +177,7 @@ static void any_format(const struct npl_shape *shape, int type, struct dnn_md *m
 /* In 8 bits unsigned bytes times signed ones into unsigned, the fastest that oneDNN has; scales would cost it more. */
 static struct direct open_direct(const struct npl_graph *graph, const struct npl_node *node, bool int8)
 {
-	const struct npl_window *w = &node->attrs.window;
+	const struct npl_window *w = &node->attrs.conv.window;
 	const struct npl_shape *x = &graph->value[node->in[0]].shape, *y = &graph->value[node->out[0]].shape;
 	int64_t stride[] = {w->stride[0], w->stride[1]}, none[] = {0, 0}, before[] = {w->pad_begin[0], w->pad_begin[1]},
 		after[2];

@@ -51,7 +51,8 @@ static void open_case(struct layer_case *c, const char *device, const struct npl
 		      int64_t kernel, int64_t ni, int64_t no, int drop_x, int drop_w)
 {
 	*c = (struct layer_case){
-		.attrs = {.groups = 1, .opset = 13, .window = {.rank = 2, .stride = {1, 1}, .dilation = {1, 1}}}};
+		.attrs = {.opset = 13,
+			  .conv = {.groups = 1, .window = {.rank = 2, .stride = {1, 1}, .dilation = {1, 1}}}}};
 	if (npl_device_open(device, options, &c->device, &err))
 		stop(device);
 	bool q16 = npl_device_get_info(c->device)->format == NPL_FORMAT_Q16;
@@ -62,7 +63,7 @@ static void open_case(struct layer_case *c, const char *device, const struct npl
 	c->w = (struct npl_tensor){
 		.dtype = type, .shape = npl_shape_of(4, no, ni, kernel, kernel), .quant.scale = scale};
 	c->y = (struct npl_tensor){.dtype = type, .shape = npl_shape_of(4, 1, no, out, out), .quant.scale = scale};
-	c->attrs.window.kernel[0] = c->attrs.window.kernel[1] = kernel;
+	c->attrs.conv.window.kernel[0] = c->attrs.conv.window.kernel[1] = kernel;
 	fill(&c->x, drop_x);
 	fill(&c->w, drop_w);
 	if (npl_tensor_alloc(&c->y, &err))

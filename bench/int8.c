@@ -158,7 +158,7 @@ static void bench_gemm_ratio(struct npl_device *tpu)
 	enum { N = 2048 };
 	struct operands o = operands_of(N, N, N, false);
 	struct npl_tensor y = drawn(NPL_I32, npl_shape_of(2, N, N), 0);
-	struct npl_attrs attrs = {.alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	struct npl_attrs attrs = {.op = NPL_OP_GEMM, .opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	const double macs = (double)N * N * N;
 	struct layer_case layer = {tpu,
 				   {.name = "gemm",
@@ -212,14 +212,14 @@ static void bench_against_library(void)
 
 static void bench_conv(struct npl_device *const device[2], const int *c, double seconds[2], double *macs)
 {
-	struct npl_attrs attrs = {.groups = 1, .opset = 13};
+	struct npl_attrs attrs = {.op = NPL_OP_CONV, .opset = 13, .conv.groups = 1};
 	int64_t pad = c[3] / 2, out = out_size(c);
-	attrs.window = (struct npl_window){.rank = 2,
-					   .kernel = {c[3], c[3]},
-					   .stride = {c[4], c[4]},
-					   .dilation = {1, 1},
-					   .pad_begin = {pad, pad},
-					   .pad_end = {pad, pad}};
+	attrs.conv.window = (struct npl_window){.rank = 2,
+						.kernel = {c[3], c[3]},
+						.stride = {c[4], c[4]},
+						.dilation = {1, 1},
+						.pad_begin = {pad, pad},
+						.pad_end = {pad, pad}};
 	struct npl_tensor x = drawn(NPL_U8, npl_shape_of(4, 1, c[0], c[1], c[1]), 1);
 	struct npl_tensor w = drawn(NPL_I8, npl_shape_of(4, c[2], c[0], c[3], c[3]), 2);
 	struct npl_tensor y = drawn(NPL_U8, npl_shape_of(4, 1, c[2], out, out), 3);

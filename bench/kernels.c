@@ -85,18 +85,19 @@ static void bench_layer(const char *device, const char *set, const char *what, e
 
 static struct npl_attrs gemm_attrs(void)
 {
-	return (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	return (struct npl_attrs){.op = NPL_OP_GEMM, .opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 }
 
 static struct npl_attrs conv_attrs(int64_t pad)
 {
-	return (struct npl_attrs){.groups = 1,
+	return (struct npl_attrs){.op = NPL_OP_CONV,
 				  .opset = 13,
-				  .window = {.rank = 2,
-					     .stride = {1, 1},
-					     .dilation = {1, 1},
-					     .pad_begin = {pad, pad},
-					     .pad_end = {pad, pad}}};
+				  .conv = {.groups = 1,
+					   .window = {.rank = 2,
+						      .stride = {1, 1},
+						      .dilation = {1, 1},
+						      .pad_begin = {pad, pad},
+						      .pad_end = {pad, pad}}}};
 }
 
 int main(void)

@@ -31,7 +31,7 @@ static double product_on(const char *device, int threads)
 	const struct npl_layer_spec spec = {.op = NPL_OP_GEMM,
 					    .x = npl_shape_of(2, SIDE, SIDE),
 					    .outputs = SIDE,
-					    .attrs = {.alpha = 1, .beta = 1, .trans_b = true},
+					    .attrs = {.gemm = {.alpha = 1, .beta = 1, .trans_b = true}},
 					    .no_accuracy = true,
 					    .seed = 1};
 	const struct npl_compare_options options = {.device_names = &device,

@@ -50,9 +50,9 @@ static int parse_pair(const char *name, const char *text, int64_t otherwise, int
 	return 0;
 }
 
-static int read_window(const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
+static int read_window(const struct layer_options *o, struct npl_layer_spec *spec, struct npl_window *w,
+		       struct npl_err *err)
 {
-	struct npl_window *w = &spec->attrs.window;
 	int64_t dims[4];
 	if (!o->input || parse_dims(o->input, dims, 4) != 4)
 		return npl_fail(err, NPL_EUSAGE, "layer: --input expects NxCxHxW, got '%s'",
@@ -101,9 +101,7 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 {
 	*spec = (struct npl_layer_spec){
 		.unsigned_x = o->is_unsigned, .requantise = o->requantise, .seed = (uint64_t)o->common.seed};
-	spec->attrs = (struct npl_attrs){
-		.groups = o->groups ? o->groups : 1, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
-	spec->attrs.private_kernels = o->private_kernels;
+	spec->attrs.opset = 13;
 	if (strcmp(op, "gemm") && strcmp(op, "conv") && strcmp(op, "pool"))
 		return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", op);
 	if (refuse_foreign(op, o, err))
@@ -112,6 +110,7 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 		if (!o->m || !o->n || !o->k)
 			return npl_fail(err, NPL_EUSAGE, "layer gemm: -m, -n and -k are needed");
 		spec->op = NPL_OP_GEMM;
+		spec->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
 		spec->x = npl_shape_of(2, o->m, o->k);
 		spec->outputs = o->n;
 		return 0;
@@ -121,12 +120,14 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 			return npl_fail(err, NPL_EUSAGE, "layer conv: --filters is needed");
 		spec->op = NPL_OP_CONV;
 		spec->outputs = o->filters;
-		return read_window(o, spec, err);
+		spec->attrs.conv.groups = o->groups ? o->groups : 1;
+		spec->attrs.conv.private_kernels = o->private_kernels;
+		return read_window(o, spec, &spec->attrs.conv.window, err);
 	}
 	if (o->pool && strcmp(o->pool, "max") && strcmp(o->pool, "average"))
 		return npl_fail(err, NPL_EUSAGE, "layer pool: --type is max or average, got '%s'", o->pool);
 	spec->op = o->pool && strcmp(o->pool, "max") ? NPL_OP_AVERAGEPOOL : NPL_OP_MAXPOOL;
-	return read_window(o, spec, err);
+	return read_window(o, spec, &spec->attrs.pool.window, err);
 }
 
 /* Number formats as they are called here, and as settings of real devices call them. */
@@ -195,14 +196,14 @@ static int check_integers(const struct layer_options *o, const struct npl_compar
 static const char *layer_title(const char *op, const struct npl_layer_spec *spec, struct npl_arena *arena)
 {
 	char shape[128];
-	const struct npl_window *w = &spec->attrs.window;
+	const struct npl_window *w = npl_op_window(spec->op, &spec->attrs);
 	if (spec->op == NPL_OP_GEMM)
 		return npl_arena_printf(arena, "gemm %lldx%lldx%lld", (long long)spec->x.dim[0],
 					(long long)spec->outputs, (long long)spec->x.dim[1]);
 	npl_shape_text(&spec->x, shape, sizeof shape);
 	if (spec->op == NPL_OP_CONV)
 		return npl_arena_printf(arena, "conv %s, %lld %sfilters %lldx%lld", shape, (long long)spec->outputs,
-					spec->attrs.private_kernels ? "private " : "", (long long)w->kernel[0],
+					spec->attrs.conv.private_kernels ? "private " : "", (long long)w->kernel[0],
 					(long long)w->kernel[1]);
 	return npl_arena_printf(arena, "%s %s, window %lldx%lld", op, shape, (long long)w->kernel[0],
 				(long long)w->kernel[1]);

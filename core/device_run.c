@@ -53,6 +53,8 @@ int npl_device_run(struct npl_device *device, const struct npl_layer *layer, str
 		   struct npl_err *err)
 {
 	struct npl_err local = {0};
+	if (npl_op_check_attrs(layer->op, layer->attrs, err))
+		return NPL_EINTERNAL;
 	if (device->taker && tell_program(device, layer, NULL, err))
 		return err->code;
 	const bool before = begin_run(device);
@@ -82,8 +84,11 @@ int npl_device_open_layer_group(struct npl_device *device, const struct npl_laye
 				struct npl_layer_group_handle **opened, struct npl_err *err)
 {
 	struct npl_err local = {0};
-	struct npl_layer_group_handle *handle = calloc(1, sizeof *handle);
 	*opened = NULL;
+	for (int i = 0; i < group->n; i++)
+		if (npl_op_check_attrs(group->layer[i]->op, group->layer[i]->attrs, err))
+			return NPL_EINTERNAL;
+	struct npl_layer_group_handle *handle = calloc(1, sizeof *handle);
 	if (!handle || !(handle->least = calloc((size_t)group->n + 1, sizeof *handle->least))) {
 		free(handle);
 		return npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -409,12 +409,15 @@ const char *npl_device_sha256(const struct npl_device *device)
 
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n)
 {
+	struct npl_err err = {0};
 	if (n)
 		why[0] = '\0';
+	if (npl_op_check_attrs(layer->op, layer->attrs, &err))
+		return npl_refuse(why, n, "%s", err.msg);
 	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
 		return npl_refuse(why, n, "it does not apply %s to a result on its way",
 				  npl_activation_name(layer->fused));
-	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels &&
+	if (layer->op == NPL_OP_CONV && layer->attrs->conv.private_kernels &&
 	    !(device->info.capabilities & NPL_PRIVATE_KERNELS))
 		return npl_refuse(why, n, "it has no Conv with kernels of its own for every output position");
 	if (!device->driver->supports(device->state, layer, why, n))

@@ -44,10 +44,11 @@ static bool product_ok(const struct npl_layer *layer, char *why, size_t n)
 bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
+	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (!x || !is_integer(x) || x->quant.zero_point < integer_min(x->dtype) ||
 	    x->quant.zero_point > integer_max(x->dtype))
 		return npl_refuse(why, n, "its input is no integer tensor of 8 or 16 bits");
-	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
+	if (window && window->rank > NPL_SPATIAL)
 		return npl_refuse(why, n, "in integers there are windows of one or two dimensions alone");
 	switch (layer->op) {
 	case NPL_OP_CONV:
@@ -164,9 +165,10 @@ static void add_tap(const struct npl_window *window, const struct npl_image *in,
 
 static int conv(struct sums *s, const int32_t *x, const int32_t *w, struct npl_err *err)
 {
-	const struct npl_window *window = &s->layer->attrs->window;
+	const struct npl_window *window = &s->layer->attrs->conv.window;
 	struct npl_image in = npl_image_of(&s->layer->in[0]->shape), out = npl_image_of(&s->out->shape);
-	int64_t groups = s->layer->attrs->groups, channels = in.channels / groups, per_group = out.channels / groups;
+	int64_t groups = s->layer->attrs->conv.groups, channels = in.channels / groups,
+		per_group = out.channels / groups;
 	int64_t pixels = out.size[0] * out.size[1], plane = in.size[0] * in.size[1],
 		taps = window->kernel[0] * window->kernel[1];
 	int64_t *sum = calloc((size_t)pixels + 1, sizeof *sum);
@@ -309,7 +311,7 @@ static int64_t divide_half_even(int64_t sum, int64_t count)
 static int64_t average_at(const struct npl_layer *layer, const struct npl_image *in, int64_t plane, int64_t oy,
 			  int64_t ox)
 {
-	const struct npl_window *w = &layer->attrs->window;
+	const struct npl_window *w = &layer->attrs->pool.window;
 	int64_t sum = 0, count = 0;
 	for (int64_t t = 0; t < w->kernel[0] * w->kernel[1]; t++) {
 		int64_t y = oy * w->stride[0] - w->pad_begin[0] + t / w->kernel[1] * w->dilation[0],
@@ -344,7 +346,7 @@ static int32_t limit_of(float limit, const struct npl_tensor *t)
 
 static void run_clip(const struct npl_layer *layer, struct npl_tensor *out)
 {
-	int32_t low = limit_of(layer->attrs->low, out), high = limit_of(layer->attrs->high, out);
+	int32_t low = limit_of(layer->attrs->clip.min, out), high = limit_of(layer->attrs->clip.max, out);
 	int64_t count = npl_tensor_count(out);
 	for (int64_t i = 0; i < count; i++) {
 		int32_t q = integer_at(layer->in[0], i);
@@ -365,7 +367,7 @@ static int run_pick(const struct npl_layer *layer, struct npl_tensor *out, struc
 	else
 		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
 	if (!rc && layer->fused == NPL_ACT_RELU)
-		rc = npl_op_run(NPL_OP_RELU, layer->attrs, &made, 1, out, 1, err);
+		rc = npl_op_run(NPL_OP_RELU, NULL, &made, 1, out, 1, err);
 	return rc;
 }
 

@@ -46,16 +46,17 @@ static uint64_t read_bytes(const struct npl_device_info *info, const struct npl_
 {
 	const struct npl_tensor *x = layer->in[k];
 	const struct npl_image in = npl_image_of(&x->shape), out = npl_image_of(&layer->out->shape);
+	const struct npl_window *window = slides_a_window(layer) ? npl_op_window(layer->op, layer->attrs) : NULL;
 	uint64_t bytes = kept_bytes(info, x);
 	if (!npl_tensor_count(layer->out) || npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES)
 		return 0;
-	if (k || !slides_a_window(layer) || x->shape.rank < 3)
+	if (k || !window || x->shape.rank < 3)
 		return bytes;
 	for (int d = 0; d < x->shape.rank - 2; d++) {
 		const int at = npl_window_index(x->shape.rank - 2, d);
 		if (in.size[at])
 			bytes = bytes / (uint64_t)in.size[at] *
-				(uint64_t)npl_window_touched(&layer->attrs->window, at, in.size[at], out.size[at]);
+				(uint64_t)npl_window_touched(window, at, in.size[at], out.size[at]);
 	}
 	return bytes;
 }

@@ -71,9 +71,11 @@ int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_e
 							 [NPL_ACT_RELU6] = NPL_OP_CLIP,
 							 [NPL_ACT_SIGMOID] = NPL_OP_SIGMOID,
 							 [NPL_ACT_TANH] = NPL_OP_TANH};
-	const struct npl_attrs attrs = {.low = 0, .high = 6, .limits_known = true};
+	static const struct npl_attrs relu6 = {.op = NPL_OP_CLIP, .clip = {.known = true, .min = 0, .max = 6}};
 	const struct npl_tensor *in = out;
-	return fused == NPL_ACT_NONE ? 0 : npl_op_run(ops[fused], &attrs, &in, 1, out, 1, err);
+	return fused == NPL_ACT_NONE
+		       ? 0
+		       : npl_op_run(ops[fused], fused == NPL_ACT_RELU6 ? &relu6 : NULL, &in, 1, out, 1, err);
 }
 
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)

@@ -8,23 +8,32 @@
 #include "core/ops/ops.h"
 #include "npulab/text.h"
 
-/* A family has a function F_macs exactly when it does multiply-accumulates. */
+/* There is a function PREFIX_macs exactly where the operators of this prefix do multiply-accumulates. */
 const struct npl_op_def npl_op_defs[NPL_OPS] = {
-#define NPL_OP(id, onnx_name, min_inputs, max_inputs, n_outputs, family, op_flags, cost)                               \
+#define NPL_OP(id, onnx_name, min_inputs, max_inputs, n_outputs, prefix, op_family, op_flags, cost)                    \
 	[NPL_OP_##id] = {                                                                                              \
 		.name = onnx_name,                                                                                     \
 		.min_in = min_inputs,                                                                                  \
 		.max_in = max_inputs,                                                                                  \
 		.outputs = n_outputs,                                                                                  \
+		.family = NPL_FAMILY_##op_family,                                                                      \
 		.flags = op_flags,                                                                                     \
-		.attrs = family##_attrs,                                                                               \
-		.shape = family##_shape,                                                                               \
-		.run = family##_run,                                                                                   \
-		.macs = ((op_flags) & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS)) ? family##_macs : NULL,                      \
+		.attrs = prefix##_attrs,                                                                               \
+		.shape = prefix##_shape,                                                                               \
+		.run = prefix##_run,                                                                                   \
+		.macs = ((op_flags) & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS)) ? prefix##_macs : NULL,                      \
 	},
 #include "npulab/ops.def"
 #undef NPL_OP
 };
+
+const struct npl_window *npl_op_window(enum npl_op op, const struct npl_attrs *attrs)
+{
+	const enum npl_op_family family = npl_op_defs[op].family;
+	if (!attrs || (family != NPL_FAMILY_CONV && family != NPL_FAMILY_POOL))
+		return NULL;
+	return family == NPL_FAMILY_CONV ? &attrs->conv.window : &attrs->pool.window;
+}
 
 enum npl_op npl_op_find(const char *onnx_name)
 {

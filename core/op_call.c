@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calling an operator by its number. Operators of one family are told apart by attrs->op, which is set here; those that
+ * Calling an operator by its number. Operators that share functions are told apart by attrs->op, which is set here; those that
  * compute in float32 are handed float16 and bfloat16 as float32, and their results rounded once. */
 #include <stdlib.h>
 
@@ -12,9 +12,17 @@ bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor)
 	return tensor && npl_dtype_is_half(tensor->dtype) && !(npl_op_defs[op].flags & NPL_OP_ANY_TYPE);
 }
 
+int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl_err *err)
+{
+	if (!attrs || !attrs->op || npl_op_defs[attrs->op].family == npl_op_defs[op].family)
+		return 0;
+	return npl_fail(err, NPL_EINTERNAL, "%s is given the attributes of a %s", npl_op_defs[op].name,
+			npl_op_defs[attrs->op].name);
+}
+
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err)
 {
-	attrs->op = op;
+	*attrs = (struct npl_attrs){.op = op, .opset = attrs->opset};
 	return npl_op_defs[op].attrs(list, attrs, err);
 }
 
@@ -80,6 +88,8 @@ int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tenso
 		 struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	enum npl_dtype half;
+	if (npl_op_check_attrs(op, attrs, err))
+		return NPL_EINTERNAL;
 	attrs->op = op;
 	if (half_type(op, in, n_in, &half, err))
 		return NPL_EINPUT;
@@ -142,6 +152,8 @@ int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_t
 {
 	struct npl_attrs own;
 	bool half = false;
+	if (npl_op_check_attrs(op, attrs, err))
+		return NPL_EINTERNAL;
 	if (!attrs || attrs->op != op) { /* made by hand, or of the operator that this one stands for */
 		own = attrs ? *attrs : (struct npl_attrs){0};
 		own.op = op;

@@ -67,23 +67,23 @@ static int make(const struct npl_diannao_layer *from, struct made *made, struct 
 	const struct npl_simd_layer *shape = &from->shape;
 	const struct npl_op_def *def = &npl_op_defs[ops[from->kind]];
 	const int64_t *k = shape->kernel;
+	const struct npl_window window = {
+		.rank = 2, .kernel = {k[0], k[1]}, .stride = {shape->stride[0], shape->stride[1]}, .dilation = {1, 1}};
 	int n_in = shape->pools ? 1 : 2;
 	*made = (struct made){
-		.attrs = {.groups = 1,
-			  .private_kernels = shape->private_kernels,
-			  .window = {.rank = 2,
-				     .kernel = {k[0], k[1]},
-				     .stride = {shape->stride[0], shape->stride[1]},
-				     .dilation = {1, 1}},
-			  .alpha = 1,
-			  .beta = 1,
-			  .trans_b = true},
 		.x = {.name = "x",
 		      .dtype = NPL_F32,
 		      .shape = npl_shape_of(4, 1, shape->ni, shape->in[0], shape->in[1])},
 		.w = {.name = "w", .dtype = NPL_F32, .shape = npl_shape_of(4, shape->no, shape->ni, k[0], k[1])},
 		.y = {.name = "y"},
 	};
+	if (from->kind == NPL_DIANNAO_CLASS)
+		made->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
+	else if (from->kind == NPL_DIANNAO_CONV)
+		made->attrs.conv = (struct npl_conv_attrs){
+			.window = window, .groups = 1, .private_kernels = shape->private_kernels};
+	else
+		made->attrs.pool.window = window;
 	if (shape->private_kernels)
 		made->w.shape.dim[0] *= outputs(shape, 0) * outputs(shape, 1);
 	if (from->kind == NPL_DIANNAO_CLASS) {

@@ -225,7 +225,7 @@ static int products(const struct npl_validate_options *options, bool wide, const
 	struct npl_tensor y[MOST];
 	struct npl_layer layer[MOST];
 	const struct npl_layer *list[MOST];
-	const struct npl_attrs attrs = {.alpha = 1, .beta = 1, .trans_b = true};
+	const struct npl_attrs attrs = {.op = NPL_OP_GEMM, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	struct npl_result result[MOST] = {0};
 	struct npl_device *device = NULL;
 	struct npl_layer_group_handle *opened = NULL;

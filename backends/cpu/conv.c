@@ -120,7 +120,7 @@ void cpu_conv_run(struct cpu_state *cpu, const struct cpu_conv *conv)
 
 int cpu_conv_shape(const struct npl_layer *layer, float *out, struct cpu_conv *conv, struct npl_err *err)
 {
-	const struct npl_window *window = &layer->attrs->window;
+	const struct npl_window *window = &layer->attrs->conv.window;
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	const struct npl_shape *xs = &x->shape, *ws = &w->shape, *ys = &layer->out->shape;
 	bool flat = window->rank == 1;
@@ -138,7 +138,7 @@ int cpu_conv_shape(const struct npl_layer *layer, float *out, struct cpu_conv *c
 				  .height = flat ? 1 : xs->dim[2],
 				  .width = xs->dim[xs->rank - 1],
 				  .filters = ws->dim[0],
-				  .groups = layer->attrs->groups,
+				  .groups = layer->attrs->conv.groups,
 				  .kernel_h = flat ? 1 : window->kernel[0],
 				  .kernel_w = window->kernel[1],
 				  .stride_h = flat ? 1 : window->stride[0],

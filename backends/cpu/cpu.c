@@ -188,7 +188,7 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	char why[200];
 	if (cpu->blas.library) /* one setting per process: another device may have changed it */
 		cpu->blas.set_num_threads(cpu->threads);
-	bool volume = layer->op == NPL_OP_CONV && layer->attrs->window.rank > NPL_SPATIAL; /* not by patches */
+	bool volume = layer->op == NPL_OP_CONV && layer->attrs->conv.window.rank > NPL_SPATIAL; /* not by patches */
 	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);
 	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused && cpu_fits_blas(layer, why, sizeof why))

@@ -58,7 +58,7 @@ static bool is_conv(enum npl_op op)
 /* Where every value of a window may be padding the library's answer is its own. */
 static bool pool_is_plain(const struct npl_layer *layer)
 {
-	const struct npl_window *window = &layer->attrs->window;
+	const struct npl_window *window = &layer->attrs->pool.window;
 	struct windows w = windows_of(window, &layer->in[0]->shape, &layer->out->shape);
 	for (int i = 0; i < w.n; i++)
 		if (w.dilation[i] && (w.pad_begin[i] || w.pad_end[i]))
@@ -77,12 +77,12 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 	if (x->dtype != NPL_F32 && (layer->op != NPL_OP_MAXPOOL || (x->dtype != NPL_U8 && x->dtype != NPL_I8)))
 		return false;
 	if (is_conv(layer->op))
-		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->private_kernels && layer->in[1]->data &&
+		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->conv.private_kernels && layer->in[1]->data &&
 		       layer->in[1]->dtype == NPL_F32 && npl_tensor_count(layer->in[1]) > 0 &&
 		       (layer->n_in < 3 || !layer->in[2] || layer->in[2]->data);
 	if (layer->fused || cpu_maxpool_knows(layer)) /* the library's maxima of floats lose NaNs and infinities */
 		return false;
-	return is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->size % 2 == 1;
+	return is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->lrn.size % 2 == 1;
 }
 
 /* The weights as the library numbers them, (M,C/g,...) or with a dimension of groups in front, over the model's data. */
@@ -91,7 +91,7 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 {
 	const struct npl_shape *shape = &layer->in[1]->shape;
 	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE;
-	int64_t groups = layer->attrs->groups, dims[DNN_MAX_RANK], strides[DNN_MAX_RANK], step = 1;
+	int64_t groups = layer->attrs->conv.groups, dims[DNN_MAX_RANK], strides[DNN_MAX_RANK], step = 1;
 	const int front = groups > 1, type = cpu_dnn_type(layer->in[1]->dtype);
 	int rank = shape->rank + front, status;
 	int64_t rows = shape->dim[0] / groups, cols = shape->dim[1];
@@ -181,8 +181,8 @@ static int prepare_conv(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 {
 	const struct dnn_api *api = &op->dnn->api;
 	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE, has_bias = layer->n_in > 2 && layer->in[2];
-	struct windows w = transposed ? windows_of(&layer->attrs->window, &layer->out->shape, &layer->in[0]->shape)
-				      : windows_of(&layer->attrs->window, &layer->in[0]->shape, &layer->out->shape);
+	const struct npl_shape *from = &layer->in[0]->shape, *to = &layer->out->shape;
+	struct windows w = windows_of(&layer->attrs->conv.window, transposed ? to : from, transposed ? from : to);
 	int64_t filters = layer->out->shape.dim[1], one = 1;
 	struct dnn_md model, best;
 	struct dnn_op_desc desc = {{0}};
@@ -212,7 +212,7 @@ static int prepare_pool(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 			const struct dnn_md *y, struct npl_err *err)
 {
 	const struct dnn_api *api = &op->dnn->api;
-	const struct npl_window *window = &layer->attrs->window;
+	const struct npl_window *window = &layer->attrs->pool.window;
 	struct windows w = windows_of(window, &layer->in[0]->shape, &layer->out->shape);
 	int algorithm = !is_average(layer->op)      ? DNN_POOL_MAX
 			: window->count_include_pad ? DNN_POOL_AVERAGE_ALL
@@ -229,10 +229,10 @@ static int prepare_lrn(struct cpu_dnn_op *op, const struct npl_layer *layer, con
 		       struct npl_err *err)
 {
 	const struct dnn_api *api = &op->dnn->api;
-	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_lrn_attrs *lrn = &layer->attrs->lrn;
 	struct dnn_op_desc desc = {{0}};
-	int status = api->lrn_forward_desc_init(&desc, DNN_INFERENCE, DNN_LRN_ACROSS, x, attrs->size, attrs->alpha,
-						attrs->beta, attrs->bias);
+	int status = api->lrn_forward_desc_init(&desc, DNN_INFERENCE, DNN_LRN_ACROSS, x, lrn->size, lrn->alpha,
+						lrn->beta, lrn->bias);
 	if (!status)
 		status = api->primitive_desc_create(&op->desc, &desc, NULL, op->dnn->engine, NULL);
 	return status ? cpu_dnn_failed("lrn_forward_desc_init", status, err) : 0;

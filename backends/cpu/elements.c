@@ -24,7 +24,7 @@ bool cpu_is_by_element(const struct npl_layer *layer)
 {
 	bool whole = false;
 	if (!is_elementwise(layer->op) || layer->n_more || layer->n_in < 1 || !layer->in[0] ||
-	    layer->attrs->legacy_broadcast)
+	    (npl_op_defs[layer->op].family == NPL_FAMILY_BINARY && layer->attrs->binary.legacy_broadcast))
 		return false;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];

@@ -82,25 +82,25 @@ static void bias_steps(const struct npl_shape *shape, int64_t *row_step, int64_t
 int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err)
 {
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;
-	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_gemm_attrs *gemm = &layer->attrs->gemm;
 	const struct npl_shape *y = &layer->out->shape;
 	int64_t row_step = 0, col_step = 0;
 	struct product p = {.a = x->data,
 			    .b = w->data,
 			    .c = out,
-			    .alpha = attrs->alpha,
-			    .trans_a = attrs->trans_a,
-			    .trans_b = attrs->trans_b,
-			    .m = x->shape.dim[attrs->trans_a],
-			    .k = x->shape.dim[!attrs->trans_a],
-			    .n = w->shape.dim[!attrs->trans_b]};
-	if (x->shape.rank != 2 || w->shape.rank != 2 || y->rank != 2 || w->shape.dim[attrs->trans_b] != p.k ||
+			    .alpha = gemm->alpha,
+			    .trans_a = gemm->trans_a,
+			    .trans_b = gemm->trans_b,
+			    .m = x->shape.dim[gemm->trans_a],
+			    .k = x->shape.dim[!gemm->trans_a],
+			    .n = w->shape.dim[!gemm->trans_b]};
+	if (x->shape.rank != 2 || w->shape.rank != 2 || y->rank != 2 || w->shape.dim[gemm->trans_b] != p.k ||
 	    y->dim[0] != p.m || y->dim[1] != p.n)
 		return npl_fail(err, NPL_EINTERNAL, "the shapes of Gemm do not fit each other");
 	if (bias)
 		bias_steps(&bias->shape, &row_step, &col_step);
 	multiply(&cpu->blas, &p);
-	cpu_finish(out, p.m, p.n, p.n, bias ? bias->data : NULL, row_step, col_step, attrs->beta,
+	cpu_finish(out, p.m, p.n, p.n, bias ? bias->data : NULL, row_step, col_step, gemm->beta,
 		   layer->fused == NPL_ACT_RELU);
 	return 0;
 }

@@ -92,7 +92,7 @@ static bool has_rule(const struct npl_layer *layer)
 {
 	char why[200];
 	bool op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
-		  (layer->op == NPL_OP_CLIP && layer->attrs && layer->attrs->limits_known);
+		  (layer->op == NPL_OP_CLIP && layer->attrs && layer->attrs->clip.known);
 	return op && npl_integer_layer_ok(layer, why, sizeof why);
 }
 
@@ -100,6 +100,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 {
 	const bool sums = is_product(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
 			  layer->op == NPL_OP_MUL;
+	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (layer->fused > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
 		return npl_refuse(
 			why, n, "in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
@@ -111,7 +112,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "its results span more than 8 bits hold");
 	if (layer->n_more)
 		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
-	if (is_pool(layer->op) && layer->attrs->window.kernel[0] * layer->attrs->window.kernel[1] > MOST_WINDOW)
+	if (window && is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
 		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
@@ -120,7 +121,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
 	if (lists || layer->n_in < 1 || !layer->in[0])
 		return npl_refuse(why, n, "its result is no function of 8-bit numbers");
-	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
+	if (window && window->rank > NPL_SPATIAL)
 		return npl_refuse(why, n, "in integers its windows are of one or two dimensions");
 	if (!is_quantised(layer->out))
 		return npl_refuse(why, n, "its output is not an 8-bit tensor with a scale");
@@ -252,7 +253,7 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 
 static bool is_pair(const struct npl_layer *layer)
 {
-	return (layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL) && !layer->attrs->legacy_broadcast;
+	return (layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL) && !layer->attrs->binary.legacy_broadcast;
 }
 
 static int run_rule(const struct npl_layer *layer, struct npl_tensor *out, struct npl_result *result,

@@ -45,8 +45,8 @@ static bool has_padding(const struct npl_window *w)
 
 static bool is_direct(const struct npl_layer *layer)
 {
-	const struct npl_window *w = &layer->attrs->window;
-	return layer->attrs->groups == 1 && w->kernel[0] * w->kernel[1] == 1 && w->stride[0] * w->stride[1] == 1 &&
+	const struct npl_window *w = &layer->attrs->conv.window;
+	return layer->attrs->conv.groups == 1 && w->kernel[0] * w->kernel[1] == 1 && w->stride[0] * w->stride[1] == 1 &&
 	       !has_padding(w);
 }
 
@@ -162,13 +162,13 @@ static bool check_large_sums(const struct cpu_dnn *dnn)
 	if (!v)
 		return false;
 	const struct npl_attrs attrs = {.op = NPL_OP_CONV,
-					.groups = 1,
-					.window = {.rank = 2,
-						   .kernel = {3, 3},
-						   .stride = {1, 1},
-						   .dilation = {1, 1},
-						   .pad_begin = {1, 1},
-						   .pad_end = {1, 1}}};
+					.conv = {.groups = 1,
+						 .window = {.rank = 2,
+							    .kernel = {3, 3},
+							    .stride = {1, 1},
+							    .dilation = {1, 1},
+							    .pad_begin = {1, 1},
+							    .pad_end = {1, 1}}}};
 	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(4, 1, CHANNELS, SIDE, SIDE)},
 			  w = {.dtype = NPL_I8, .shape = npl_shape_of(4, FILTERS, CHANNELS, 3, 3), .data = v->weights},
 			  y = {.dtype = NPL_I32, .shape = npl_shape_of(4, 1, FILTERS, SIDE, SIDE)};
@@ -196,11 +196,11 @@ bool cpu_int8_conv_knows(const struct npl_layer *layer)
 				*bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
 	if (npl_tensor_count(y) < 1 || !x || npl_tensor_count(x) < 1)
 		return false;
-	return layer->op == NPL_OP_CONV && !layer->attrs->private_kernels && w && x->dtype == NPL_U8 &&
+	return layer->op == NPL_OP_CONV && !layer->attrs->conv.private_kernels && w && x->dtype == NPL_U8 &&
 	       w->dtype == NPL_I8 && !w->quant.zero_point && w->data && (!bias || bias->data) &&
 	       (y->dtype == NPL_U8 || y->dtype == NPL_I8) && layer->fused <= NPL_ACT_RELU6 &&
-	       layer->attrs->window.rank <= NPL_SPATIAL &&
-	       (!x->quant.zero_point || !has_padding(&layer->attrs->window));
+	       layer->attrs->conv.window.rank <= NPL_SPATIAL &&
+	       (!x->quant.zero_point || !has_padding(&layer->attrs->conv.window));
 }
 
 int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, int threads,

@@ -78,7 +78,7 @@ static int make_table(const struct npl_layer *layer, int k, float *work, struct 
 	all.shape = npl_shape_of(1, BYTES);
 	all.data = byte;
 	of_all.in[k] = &all;
-	of_all.n_in = layer->op == NPL_OP_CLIP && layer->attrs->limits_known ? 1 : layer->n_in;
+	of_all.n_in = layer->op == NPL_OP_CLIP && layer->attrs->clip.known ? 1 : layer->n_in;
 	results.shape = all.shape;
 	of_all.out = &results;
 	if (layer->op == NPL_OP_CLIP && npl_integer_layer_ok(&of_all, why, sizeof why)) { /* it has a rule of its own */

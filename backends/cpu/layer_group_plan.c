@@ -232,7 +232,7 @@ static bool joins_channels(const struct cpu_layer_group *c, const struct npl_lay
 	const struct npl_tensor *out = layer->out;
 	int rank = out->shape.rank;
 	if (layer->op != NPL_OP_CONCAT || layer->fused || (out->dtype != NPL_F32 && !is_byte(out)) || rank < 3 ||
-	    (layer->attrs->axis != 1 && layer->attrs->axis != 1 - rank) || !npl_tensor_count(out))
+	    (layer->attrs->along.axis != 1 && layer->attrs->along.axis != 1 - rank) || !npl_tensor_count(out))
 		return false;
 	bool last = false;
 	for (int k = 0; k < layer->n_in; k++) {
@@ -313,7 +313,7 @@ static int plan_sum(struct cpu_layer_group *c, int l, struct npl_err *err)
 	int a = conv->op == NPL_OP_CONV && !conv->fused ? only_reader(c, l) : -1;
 	const struct npl_layer *add = a < 0 ? NULL : c->group.layer[a];
 	if (!add || add->op != NPL_OP_ADD || add->n_in != 2 || add->fused > NPL_ACT_RELU6 ||
-	    add->attrs->legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
+	    add->attrs->binary.legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
 	    add->out->dtype != NPL_F32)
 		return NPL_EDEVICE;
 	int other = location_before(c, l, add->in[add->in[0] == conv->out], err), last = a;

@@ -120,7 +120,7 @@ bool cpu_maxpool_knows(const struct npl_layer *layer)
 
 void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer)
 {
-	struct pooling p = {.window = &layer->attrs->window,
+	struct pooling p = {.window = &layer->attrs->pool.window,
 			    .in = npl_image_of(&layer->in[0]->shape),
 			    .out = npl_image_of(&layer->out->shape),
 			    .x = layer->in[0]->data,

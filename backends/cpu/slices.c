@@ -27,7 +27,7 @@ static bool is_one(double x)
 static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *shape = &layer->in[0]->shape;
-	const int axis = (int)layer->attrs->axis, rank = shape->rank;
+	const int axis = (int)layer->attrs->along.axis, rank = shape->rank;
 	const bool matrix = layer->attrs->opset > 0 &&
 			    layer->attrs->opset < 13; /* all from the axis on is one vector */
 	int64_t size[3] = {1, 1, 1};
@@ -35,7 +35,7 @@ static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
 		size[d < axis ? 0 : d == axis || matrix ? 1 : 2] *= shape->dim[d];
 	s->in = s->out = npl_shape_of(3, size[0], size[1], size[2]);
 	s->slices = size[0];
-	s->attrs.axis = 1;
+	s->attrs.along.axis = 1;
 	s->attrs.opset = 13;
 }
 
@@ -43,7 +43,7 @@ static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
 static void slice_planes(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
-	const struct npl_resize *r = &layer->attrs->resize;
+	const struct npl_resize_attrs *r = &layer->attrs->resize;
 	bool planes = x->rank >= 3;
 	for (int d = 0; d < 2 && planes; d++)
 		planes = x->dim[d] == y->dim[d] && is_one(r->scale[d]) && is_one(1 + r->from[d]) && is_one(r->to[d]);
@@ -92,7 +92,7 @@ static void slice_outer(const struct npl_layer *layer, unsigned reduced, bool sa
 static void slice_rows(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape;
-	const int axis = (int)layer->attrs->axis;
+	const int axis = (int)layer->attrs->norm.axis;
 	for (int i = 1; i < layer->n_in; i++)
 		if (layer->in[i] && layer->in[i]->shape.rank > x->rank - axis)
 			return;
@@ -121,9 +121,9 @@ static struct slicing slicing_of(const struct npl_layer *layer)
 	else if (layer->op == NPL_OP_RESIZE || layer->op == NPL_OP_UPSAMPLE)
 		slice_planes(layer, &s);
 	else if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_REDUCESUM].run)
-		slice_outer(layer, op_reduced(layer->attrs, in->shape.rank), layer->attrs->keep_dims, &s);
+		slice_outer(layer, op_reduced(layer->attrs, in->shape.rank), layer->attrs->reduce.keep_dims, &s);
 	else if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_ARGMAX].run)
-		slice_outer(layer, 1u << layer->attrs->axis, layer->attrs->keep_dims, &s);
+		slice_outer(layer, 1u << layer->attrs->arg.axis, layer->attrs->arg.keep_dims, &s);
 	else if (layer->op == NPL_OP_INSTANCENORMALIZATION)
 		slice_instances(layer, &s);
 	else if (layer->op == NPL_OP_LAYERNORMALIZATION || layer->op == NPL_OP_RMSNORMALIZATION)

@@ -124,21 +124,22 @@ struct group {
 
 static bool same_shapes(const struct npl_graph *g, const struct npl_node *a, const struct npl_node *b)
 {
-	const struct npl_window *v = &a->attrs.window, *w = &b->attrs.window;
+	const struct npl_window *v = &a->attrs.conv.window, *w = &b->attrs.conv.window;
 	return npl_shape_equal(&g->value[a->in[0]].shape, &g->value[b->in[0]].shape) &&
 	       npl_shape_equal(&g->value[a->in[1]].shape, &g->value[b->in[1]].shape) &&
 	       npl_shape_equal(&g->value[a->out[0]].shape, &g->value[b->out[0]].shape) &&
-	       a->attrs.groups == b->attrs.groups && v->stride[0] == w->stride[0] && v->stride[1] == w->stride[1];
+	       a->attrs.conv.groups == b->attrs.conv.groups && v->stride[0] == w->stride[0] &&
+	       v->stride[1] == w->stride[1];
 }
 
 static void print_group(const char *precision, const struct npl_graph *g, const struct group *group)
 {
 	const struct npl_shape *x = &g->value[group->node->in[0]].shape, *y = &g->value[group->node->out[0]].shape;
-	const struct npl_window *w = &group->node->attrs.window;
+	const struct npl_window *w = &group->node->attrs.conv.window;
 	char in[64], out[64];
 	printf("| %s | %s | %lld x %lld, stride %lld%s | %s | %d | %.4f | %.1f |\n", precision,
 	       npl_shape_text(x, in, sizeof in), (long long)w->kernel[0], (long long)w->kernel[1],
-	       (long long)w->stride[0], group->node->attrs.groups > 1 ? ", in groups" : "",
+	       (long long)w->stride[0], group->node->attrs.conv.groups > 1 ? ", in groups" : "",
 	       npl_shape_text(y, out, sizeof out), group->n, group->seconds * 1e3,
 	       2e-12 * group->macs / group->seconds);
 }

@@ -33,7 +33,8 @@ static int open_product(bool integers, bool bytes, int64_t size, struct product 
 {
 	struct npl_random random = {.state = 1};
 	const enum npl_dtype type = integers ? NPL_I8 : NPL_F32;
-	*p = (struct product){.attrs = {.op = NPL_OP_GEMM, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13}};
+	*p = (struct product){
+		.attrs = {.op = NPL_OP_GEMM, .opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}}};
 	p->x = (struct npl_tensor){.name = "x", .dtype = bytes ? NPL_U8 : type, .shape = npl_shape_of(2, size, size)};
 	p->x.quant = (struct npl_quant){.scale = integers ? 1 : 0, .zero_point = bytes ? 128 : 0};
 	p->w = p->x;

@@ -38,8 +38,8 @@ static bool shapes_fit(const struct npl_layer *layer)
 	if (layer->op == NPL_OP_GEMM)
 		return x->rank == 2 && w->rank == 2 && y->rank == 2 && x->dim[1] == w->dim[1] &&
 		       y->dim[0] == x->dim[0] && y->dim[1] == w->dim[0];
-	const struct npl_window *window = &layer->attrs->window;
-	int64_t groups = layer->attrs->groups;
+	const struct npl_window *window = &layer->attrs->conv.window;
+	int64_t groups = layer->attrs->conv.groups;
 	if ((x->rank != 3 && x->rank != 4) || w->rank != x->rank || y->rank != x->rank || groups < 1 ||
 	    !window_ok(window))
 		return false;
@@ -175,11 +175,11 @@ static void set_sizes(struct npl_int8_job *job)
 	job->channels = w->dim[1];
 	job->pixels = job->out.shape.dim[0];
 	if (job->layer->op == NPL_OP_CONV) {
-		const struct npl_window *window = &job->layer->attrs->window;
+		const struct npl_window *window = &job->layer->attrs->conv.window;
 		job->in_image = npl_image_of(&job->layer->in[0]->shape);
 		job->out_image = npl_image_of(&job->out.shape);
 		job->images = job->out_image.images;
-		job->groups = job->layer->attrs->groups;
+		job->groups = job->layer->attrs->conv.groups;
 		job->filters /= job->groups;
 		job->taps = window->kernel[0] * window->kernel[1];
 		job->pixels = job->out_image.size[0] * job->out_image.size[1];

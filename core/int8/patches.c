@@ -32,7 +32,7 @@ struct patches {
 
 bool npl_int8_is_direct(const struct npl_int8_job *job)
 {
-	const struct npl_window *w = &job->layer->attrs->window;
+	const struct npl_window *w = &job->layer->attrs->conv.window;
 	bool direct = job->taps == 1;
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		direct = direct && w->stride[d] == 1 && w->pad_begin[d] == 0 &&
@@ -73,7 +73,7 @@ static void cut(struct npl_int8_job *job, const struct patches *own)
 
 static int find_columns(const struct npl_int8_job *job, struct patches *own, struct npl_err *err)
 {
-	const struct npl_window *w = &job->layer->attrs->window;
+	const struct npl_window *w = &job->layer->attrs->conv.window;
 	own->columns = calloc((size_t)w->kernel[1] + 1, sizeof *own->columns);
 	if (!own->columns)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld columns", (long long)w->kernel[1]);
@@ -232,7 +232,7 @@ static void gather(const struct npl_int8_job *job, const uint8_t *planes, int64_
 {
 	const struct patches *own = job->own;
 	const struct gathering g = {.job = job,
-				    .window = &job->layer->attrs->window,
+				    .window = &job->layer->attrs->conv.window,
 				    .first = first,
 				    .count = count,
 				    .zero = (uint8_t)job->layer->in[0]->quant.zero_point};

@@ -111,7 +111,7 @@ static void divide_large(const struct row *row, int64_t n, int64_t counted, int3
 static int average(const struct npl_layer *layer, const struct npl_tensor *out, struct npl_err *err)
 {
 	const struct npl_tensor *in = layer->in[0];
-	const struct npl_window *w = &layer->attrs->window;
+	const struct npl_window *w = &layer->attrs->pool.window;
 	const struct npl_image from = npl_image_of(&in->shape), to = npl_image_of(&out->shape);
 	const uint8_t flip = in->dtype == NPL_I8 ? 0x80 : 0, *x = in->data;
 	const int32_t zero = in->quant.zero_point + (in->dtype == NPL_I8 ? 128 : 0);

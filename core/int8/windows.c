@@ -60,7 +60,7 @@ static const int32_t zeros[NPL_INT8_MAX_WIDTH];
 /* Sizes of a unit; false when they leave 32 bits, or a stride makes no sense. */
 static bool unit_fits(const struct npl_int8_job *job)
 {
-	const struct npl_window *w = &job->layer->attrs->window;
+	const struct npl_window *w = &job->layer->attrs->conv.window;
 	double elements = (double)npl_div_up_i64(job->channels, 4);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		if (w->stride[d] > MOST_STRIDE)
@@ -97,7 +97,7 @@ static int make_phases(const struct npl_window *window, int d, int64_t outputs, 
 /* Where the groups of k lie in a unit. */
 static void locate(const struct npl_int8_job *job, struct windows *own)
 {
-	const struct npl_window *w = &job->layer->attrs->window;
+	const struct npl_window *w = &job->layer->attrs->conv.window;
 	const struct phases *rows = &own->phase[0], *columns = &own->phase[1];
 	int32_t *at = own->at;
 	for (int64_t quad = 0; quad < own->quads && own->panels_of_columns; quad++)
@@ -164,7 +164,7 @@ static void windows_place(struct npl_int8_job *job)
 
 static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 {
-	const struct npl_window *window = &job->layer->attrs->window;
+	const struct npl_window *window = &job->layer->attrs->conv.window;
 	struct windows *own = job->own = calloc(1, sizeof *own);
 	if (!own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -253,7 +253,7 @@ static void bring_row(const struct npl_int8_job *job, const struct npl_int8_rows
 		      uint8_t *aside)
 {
 	const struct windows *own = job->own;
-	const struct npl_window *w = &job->layer->attrs->window;
+	const struct npl_window *w = &job->layer->attrs->conv.window;
 	const struct phases *py = &own->phase[0], *px = &own->phase[1];
 	int64_t at_y = y + w->pad_begin[0], phase = py->number[at_y % w->stride[0]] - 1, row = at_y / w->stride[0];
 	int64_t width = job->in_image.size[1], stride = w->stride[1], pad = w->pad_begin[1];

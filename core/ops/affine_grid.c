@@ -8,7 +8,7 @@
 
 int op_affinegrid_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_flag(list, "align_corners", false, &out->variant, err);
+	return op_attr_flag(list, "align_corners", false, &out->affine_grid.align_corners, err);
 }
 
 int op_affinegrid_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -42,7 +42,7 @@ int op_affinegrid_shape(struct npl_attrs *attrs, const struct npl_tensor *const 
 
 static double coordinate(const struct npl_attrs *attrs, int64_t i, int64_t size)
 {
-	if (!attrs->variant)
+	if (!attrs->affine_grid.align_corners)
 		return (double)(2 * i + 1) / (double)size - 1;
 	return size > 1 ? 2 * (double)i / (double)(size - 1) - 1 : 0;
 }

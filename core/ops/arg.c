@@ -7,10 +7,10 @@
 
 int op_arg_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->select_last = false;
-	if (op_attr_int(list, "axis", 0, &out->axis, err) || op_attr_flag(list, "keepdims", true, &out->keep_dims, err))
+	if (op_attr_int(list, "axis", 0, &out->arg.axis, err) ||
+	    op_attr_flag(list, "keepdims", true, &out->arg.keep_dims, err))
 		return NPL_EINPUT;
-	return op_before(out, 12) ? 0 : op_attr_flag(list, "select_last_index", false, &out->select_last, err);
+	return op_before(out, 12) ? 0 : op_attr_flag(list, "select_last_index", false, &out->arg.select_last, err);
 }
 
 int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -22,15 +22,15 @@ int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	if (!op_is_number(in[0]->dtype))
 		return npl_fail(err, NPL_EINPUT, "the input is %s, expected numbers", npl_dtype_name(in[0]->dtype));
 	struct npl_shape y = in[0]->shape;
-	if (op_axis(&attrs->axis, y.rank, y.rank - 1, err))
+	if (op_axis(&attrs->arg.axis, y.rank, y.rank - 1, err))
 		return NPL_EINPUT;
-	bool none = !y.dim[attrs->axis];
-	y.dim[attrs->axis] = 1;
+	bool none = !y.dim[attrs->arg.axis];
+	y.dim[attrs->arg.axis] = 1;
 	if (none && npl_shape_count(&y))
-		return npl_fail(err, NPL_EINPUT, "axis %lld of %s has no element", (long long)attrs->axis,
+		return npl_fail(err, NPL_EINPUT, "axis %lld of %s has no element", (long long)attrs->arg.axis,
 				OP_TEXT(&in[0]->shape));
-	if (!attrs->keep_dims) {
-		for (int d = (int)attrs->axis; d + 1 < y.rank; d++)
+	if (!attrs->arg.keep_dims) {
+		for (int d = (int)attrs->arg.axis; d + 1 < y.rank; d++)
 			y.dim[d] = y.dim[d + 1];
 		y.dim[--y.rank] = 0;
 	}
@@ -62,14 +62,15 @@ int op_arg_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 {
 #define ARG(dtype, type)                                                                                               \
 	case dtype:                                                                                                    \
-		y[i] = arg_##type(most, attrs->select_last, (const type *)in[0]->data + at, n, inner);                 \
+		y[i] = arg_##type(most, attrs->arg.select_last, (const type *)in[0]->data + at, n, inner);             \
 		break;
 	(void)n_in;
 	(void)n_out;
 	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
 	bool most = attrs->op == NPL_OP_ARGMAX;
-	int64_t n = x->dim[attrs->axis], inner = op_count(x->dim + attrs->axis + 1, x->rank - 1 - (int)attrs->axis);
+	const int axis = (int)attrs->arg.axis;
+	int64_t n = x->dim[axis], inner = op_count(x->dim + axis + 1, x->rank - 1 - axis);
 	int64_t count = npl_tensor_count(out), *y = out->data;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t at = i / inner * n * inner + i % inner;

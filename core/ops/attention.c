@@ -17,7 +17,7 @@
 
 int op_attention_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_attention *a = &out->attention;
+	struct npl_attention_attrs *a = &out->attention;
 	if (op_attr_flag(list, "is_causal", false, &a->causal, err) ||
 	    op_attr_int(list, "q_num_heads", 0, &a->q_heads, err) ||
 	    op_attr_int(list, "kv_num_heads", 0, &a->kv_heads, err) ||
@@ -181,7 +181,7 @@ static double masked(const struct op_attention *a, bool causal, int64_t b, int64
 }
 
 /* One row of scores in the four states that qk_matmul_output_mode names; `score` ends as the weights of v. */
-static void weigh(const struct npl_attention *how, const struct op_attention *a, const double *scores, int64_t b,
+static void weigh(const struct npl_attention_attrs *how, const struct op_attention *a, const double *scores, int64_t b,
 		  int64_t h, int64_t row, double *score, const struct npl_tensor *shown)
 {
 	const int64_t all = a->past + a->length, first = ((b * a->q_heads + h) * a->rows + row) * all;

@@ -16,15 +16,14 @@ int op_batchnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	op_attr_accept(list, "consumed_inputs");
 	if (op_before(out, 7))
 		op_attr_accept(list, "is_test"); /* a node with one output is inference whatever this says */
-	out->training = false;
-	if (op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err) ||
-	    op_attr_float(list, "momentum", 0.9f, &out->momentum, err) ||
+	if (op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err) ||
+	    op_attr_float(list, "momentum", 0.9f, &out->norm.momentum, err) ||
 	    op_attr_flag(list, "spatial", true, &spatial, err) ||
-	    (!op_before(out, 14) && op_attr_flag(list, "training_mode", false, &out->training, err)))
+	    (!op_before(out, 14) && op_attr_flag(list, "training_mode", false, &out->norm.training, err)))
 		return NPL_EINPUT;
 	if (!spatial && !op_before(out, 9))
 		return npl_fail(err, NPL_EINPUT, "spatial=0, statistics per element, ended with opset 9");
-	out->per_element = !spatial;
+	out->norm.per_element = !spatial;
 	return 0;
 }
 
@@ -37,7 +36,7 @@ static struct layout layout_of(const struct npl_attrs *attrs, const struct npl_s
 {
 	if (x->rank == 1)
 		return (struct layout){1, 1, x->dim[0]};
-	if (attrs->per_element)
+	if (attrs->norm.per_element)
 		return (struct layout){x->dim[0], op_count(x->dim + 1, x->rank - 1), 1};
 	return (struct layout){x->dim[0], x->dim[1], op_count(x->dim + 2, x->rank - 2)};
 }
@@ -45,7 +44,7 @@ static struct layout layout_of(const struct npl_attrs *attrs, const struct npl_s
 /* The parameters are one vector or, one per element, in the shape of a sample. */
 static bool parameter_fits(const struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *parameter)
 {
-	bool sample = attrs->per_element && parameter->rank == x->rank - 1;
+	bool sample = attrs->norm.per_element && parameter->rank == x->rank - 1;
 	for (int d = 0; d < parameter->rank && sample; d++)
 		sample = parameter->dim[d] == x->dim[d + 1];
 	return sample || (parameter->rank == 1 && parameter->dim[0] == layout_of(attrs, x).channels);
@@ -57,7 +56,7 @@ int op_batchnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	static const char *const names[] = {"input", "scale", "bias", "mean", "variance"};
 	if (op_inputs(in, n_in, INPUTS, NPL_F32, err))
 		return NPL_EINPUT;
-	if (n_out > 1 && !attrs->training)
+	if (n_out > 1 && !attrs->norm.training)
 		return npl_fail(
 			err, NPL_EINPUT,
 			"more than one output asks for training, which is supported from opset 14 on, with training_mode=1");
@@ -96,7 +95,7 @@ static void statistics(const struct layout *l, const float *x, int64_t channel, 
 
 static float running(const struct npl_attrs *attrs, float before, double now)
 {
-	return (float)((double)before * (double)attrs->momentum + now * (1 - (double)attrs->momentum));
+	return (float)((double)before * (double)attrs->norm.momentum + now * (1 - (double)attrs->norm.momentum));
 }
 
 int op_batchnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
@@ -109,9 +108,9 @@ int op_batchnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	for (int64_t c = 0; c < l.channels; c++) {
 		float before[] = {((const float *)in[MEAN]->data)[c], ((const float *)in[VARIANCE]->data)[c]};
 		double mean = (double)before[0], variance = (double)before[1];
-		if (attrs->training)
+		if (attrs->norm.training)
 			statistics(&l, x, c, &mean, &variance);
-		float factor = (float)((double)scale[c] / sqrt(variance + (double)attrs->epsilon));
+		float factor = (float)((double)scale[c] / sqrt(variance + (double)attrs->norm.epsilon));
 		float shift = bias[c], centre = (float)mean;
 		for (int64_t i = 0; i < l.images; i++) {
 			const float *from = x + (i * l.channels + c) * l.plane;

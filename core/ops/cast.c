@@ -18,9 +18,9 @@ int op_cast_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 		op_attr_accept(list, "saturate"); /* of results in 8-bit floats, which there are none of */
 	if (out->op == NPL_OP_CASTLIKE)
 		return 0;
-	if (op_attr_type(list, "to", &out->to, err))
+	if (op_attr_type(list, "to", &out->cast.to, err))
 		return NPL_EINPUT;
-	return out->to == NPL_DTYPES ? npl_fail(err, NPL_EINPUT, "the attribute to is missing") : 0;
+	return out->cast.to == NPL_DTYPES ? npl_fail(err, NPL_EINPUT, "the attribute to is missing") : 0;
 }
 
 int op_cast_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -29,7 +29,7 @@ int op_cast_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	(void)n_out;
 	if (op_inputs(in, n_in, attrs->op == NPL_OP_CASTLIKE ? 2 : 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	out->dtype = attrs->op == NPL_OP_CASTLIKE ? in[1]->dtype : attrs->to;
+	out->dtype = attrs->op == NPL_OP_CASTLIKE ? in[1]->dtype : attrs->cast.to;
 	out->shape = in[0]->shape;
 	return 0;
 }

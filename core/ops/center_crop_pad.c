@@ -6,7 +6,7 @@
 
 int op_centercroppad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err);
+	return op_attr_ints(list, "axes", NPL_MAX_RANK, out->axes.axis, &out->axes.n, err);
 }
 
 int op_centercroppad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
@@ -18,22 +18,22 @@ int op_centercroppad_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_input_indices(in[1], "shape", asked, &n, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	for (int d = 0; attrs->n_list < 0 && d < x->rank; d++)
-		attrs->list[d] = d;
-	if (attrs->n_list < 0)
-		attrs->n_list = x->rank;
-	if (op_axes(attrs->list, attrs->n_list, x->rank, err))
+	for (int d = 0; attrs->axes.n < 0 && d < x->rank; d++)
+		attrs->axes.axis[d] = d;
+	if (attrs->axes.n < 0)
+		attrs->axes.n = x->rank;
+	if (op_axes(attrs->axes.axis, attrs->axes.n, x->rank, err))
 		return NPL_EINPUT;
-	if (n != attrs->n_list)
+	if (n != attrs->axes.n)
 		return npl_fail(err, NPL_EINPUT, "the shape has %d values, expected one for each of %d axes", n,
-				attrs->n_list);
+				attrs->axes.n);
 	out->dtype = in[0]->dtype;
 	out->shape = *x;
 	for (int i = 0; i < n; i++) {
 		if (asked[i] < 0)
 			return npl_fail(err, NPL_EINPUT, "the shape has a negative dimension, %lld",
 					(long long)asked[i]);
-		out->shape.dim[attrs->list[i]] = asked[i];
+		out->shape.dim[attrs->axes.axis[i]] = asked[i];
 	}
 	return op_output_fits(&out->shape, 1, err);
 }

@@ -9,9 +9,9 @@
 
 int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->low = -INFINITY;
-	out->high = INFINITY;
-	out->limits_known = true;
+	out->clip.min = -INFINITY;
+	out->clip.max = INFINITY;
+	out->clip.known = true;
 	if (!op_before(out, 11))
 		return 0;
 	op_attr_accept(list, "consumed_inputs");
@@ -20,9 +20,9 @@ int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 	     has_high = npl_attr_find(list, "max", NPL_ATTR_FLOAT, &wrong) != NULL;
 	if (wrong.code)
 		return npl_fail(err, wrong.code, "%s", wrong.msg);
-	if (has_low && op_attr_float(list, "min", 0, &out->low, err))
+	if (has_low && op_attr_float(list, "min", 0, &out->clip.min, err))
 		return NPL_EINPUT;
-	return has_high ? op_attr_float(list, "max", 0, &out->high, err) : 0;
+	return has_high ? op_attr_float(list, "max", 0, &out->clip.max, err) : 0;
 }
 
 /* A limit given as input k: its value, where it is constant. */
@@ -53,10 +53,10 @@ int op_clip_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	out->shape = in[0]->shape;
 	if (op_before(attrs, 11))
 		return 0;
-	attrs->limits_known = true;
-	if (read_limit(in, n_in, 1, "min", &attrs->low, &attrs->limits_known, err))
+	attrs->clip.known = true;
+	if (read_limit(in, n_in, 1, "min", &attrs->clip.min, &attrs->clip.known, err))
 		return NPL_EINPUT;
-	return read_limit(in, n_in, 2, "max", &attrs->high, &attrs->limits_known, err);
+	return read_limit(in, n_in, 2, "max", &attrs->clip.max, &attrs->clip.known, err);
 }
 
 /* Attributes are floats, and so is the data then; a limit of infinity never bites. */
@@ -65,8 +65,8 @@ int op_clip_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 		const type *x = in[0]->data;                                                                           \
 		type *y = out->data;                                                                                   \
 		bool has_low = low || (given), has_high = high || (given);                                             \
-		type least = low ? *(const type *)low->data : (given) ? (type)attrs->low : (type)0;                    \
-		type most = high ? *(const type *)high->data : (given) ? (type)attrs->high : (type)0;                  \
+		type least = low ? *(const type *)low->data : (given) ? (type)attrs->clip.min : (type)0;               \
+		type most = high ? *(const type *)high->data : (given) ? (type)attrs->clip.max : (type)0;              \
 		for (int64_t i = 0; i < count; i++) {                                                                  \
 			type v = has_low && x[i] < least ? least : x[i];                                               \
 			y[i] = has_high && v > most ? most : v;                                                        \

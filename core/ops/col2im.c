@@ -20,7 +20,7 @@ static int read_list(struct npl_attr_list *list, const char *name, int64_t fallb
 
 int op_col2im_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_blocks *b = &out->blocks;
+	struct npl_col2im_attrs *b = &out->col2im;
 	struct npl_attr *pads;
 	int strides, dilations;
 	if (read_list(list, "strides", 1, b->stride, &strides, err) ||
@@ -42,7 +42,7 @@ int op_col2im_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 }
 
 /* Windows along a dimension; 0: its numbers cannot be. */
-static int64_t positions_along(const struct npl_blocks *b, int d)
+static int64_t positions_along(const struct npl_col2im_attrs *b, int d)
 {
 	const int64_t limit = (int64_t)1 << 40;
 	if (b->image[d] < 1 || b->kernel[d] < 1 || b->stride[d] < 1 || b->dilation[d] < 1 || b->pad_begin[d] < 0 ||
@@ -59,7 +59,7 @@ static int64_t positions_along(const struct npl_blocks *b, int d)
 int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		    int n_out, struct npl_err *err)
 {
-	struct npl_blocks *b = &attrs->blocks;
+	struct npl_col2im_attrs *b = &attrs->col2im;
 	int n, m;
 	(void)n_out;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_input_dims(in[1], "image_shape", b->image, &n, err) ||
@@ -93,7 +93,7 @@ int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 }
 
 /* Where element `tap` of the window at `place` lies in the image; false: in the padding. */
-static bool element_at(const struct npl_blocks *b, int64_t place, int64_t tap, int64_t *at)
+static bool element_at(const struct npl_col2im_attrs *b, int64_t place, int64_t tap, int64_t *at)
 {
 	int64_t step = 1;
 	*at = 0;
@@ -116,7 +116,7 @@ static bool element_at(const struct npl_blocks *b, int64_t place, int64_t tap, i
 int op_col2im_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		  int n_out, struct npl_err *err)
 {
-	const struct npl_blocks *b = &attrs->blocks;
+	const struct npl_col2im_attrs *b = &attrs->col2im;
 	(void)n_in;
 	(void)n_out;
 	const int64_t image = op_count(b->image, b->rank), elements = op_count(b->kernel, b->rank);

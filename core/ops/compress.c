@@ -13,7 +13,7 @@
 
 int op_compress_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_int(list, "axis", NO_AXIS, &out->axis, err);
+	return op_attr_int(list, "axis", NO_AXIS, &out->along.axis, err);
 }
 
 int op_compress_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -23,10 +23,10 @@ int op_compress_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *condition = &in[1]->shape;
-	bool flat = attrs->axis == NO_AXIS;
-	if (!flat && op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+	bool flat = attrs->along.axis == NO_AXIS;
+	if (!flat && op_axis(&attrs->along.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
-	int64_t size = flat ? npl_shape_count(x) : x->dim[attrs->axis], taken = 0;
+	int64_t size = flat ? npl_shape_count(x) : x->dim[attrs->along.axis], taken = 0;
 	if (in[1]->dtype != NPL_BOOL || condition->rank != 1 || condition->dim[0] > size)
 		return npl_fail(err, NPL_EINPUT, "the condition is %s %s, expected at most %lld bools in one dimension",
 				npl_dtype_name(in[1]->dtype), OP_TEXT(condition), (long long)size);
@@ -36,7 +36,7 @@ int op_compress_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 		taken += op_whole(in[1], i);
 	out->dtype = in[0]->dtype;
 	out->shape = flat ? npl_shape_of(1, taken) : *x;
-	out->shape.dim[flat ? 0 : attrs->axis] = taken;
+	out->shape.dim[flat ? 0 : attrs->along.axis] = taken;
 	return 0;
 }
 
@@ -47,8 +47,8 @@ int op_compress_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	(void)n_out;
 	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
-	bool flat = attrs->axis == NO_AXIS;
-	int axis = flat ? 0 : (int)attrs->axis;
+	bool flat = attrs->along.axis == NO_AXIS;
+	int axis = flat ? 0 : (int)attrs->along.axis;
 	int64_t outer = flat ? 1 : op_count(x->dim, axis), size = flat ? npl_shape_count(x) : x->dim[axis];
 	size_t piece = npl_dtype_size(out->dtype) *
 		       (size_t)(flat ? 1 : op_count(x->dim + axis + 1, x->rank - axis - 1));

@@ -8,9 +8,9 @@
 int op_concat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	const int64_t absent = INT64_MIN;
-	if (op_attr_int(list, "axis", op_before(out, 4) ? 1 : absent, &out->axis, err))
+	if (op_attr_int(list, "axis", op_before(out, 4) ? 1 : absent, &out->along.axis, err))
 		return NPL_EINPUT;
-	return out->axis == absent ? npl_fail(err, NPL_EINPUT, "the attribute axis is missing") : 0;
+	return out->along.axis == absent ? npl_fail(err, NPL_EINPUT, "the attribute axis is missing") : 0;
 }
 
 int op_concat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -21,16 +21,16 @@ int op_concat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	if (op_inputs(in, n_in, required, NPL_DTYPES, err) || op_inputs(in, n_in, required, in[0]->dtype, err))
 		return NPL_EINPUT;
 	struct npl_shape joint = in[0]->shape;
-	if (op_axis(&attrs->axis, joint.rank, joint.rank - 1, err))
+	if (op_axis(&attrs->along.axis, joint.rank, joint.rank - 1, err))
 		return NPL_EINPUT;
 	for (int i = 1; i < n_in; i++) {
 		struct npl_shape but_axis = in[i]->shape;
 		if (but_axis.rank == joint.rank)
-			but_axis.dim[attrs->axis] = joint.dim[attrs->axis];
+			but_axis.dim[attrs->along.axis] = joint.dim[attrs->along.axis];
 		if (!npl_shape_equal(&joint, &but_axis))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, which does not join %s along axis %lld", i,
-					OP_TEXT(&in[i]->shape), OP_TEXT(&in[0]->shape), (long long)attrs->axis);
-		joint.dim[attrs->axis] += in[i]->shape.dim[attrs->axis];
+					OP_TEXT(&in[i]->shape), OP_TEXT(&in[0]->shape), (long long)attrs->along.axis);
+		joint.dim[attrs->along.axis] += in[i]->shape.dim[attrs->along.axis];
 		if (op_output_fits(&joint, 1, err))
 			return NPL_EINPUT;
 	}
@@ -44,7 +44,7 @@ int op_concat_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 {
 	(void)n_out;
 	(void)err;
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->along.axis;
 	int64_t outer = op_count(out->shape.dim, axis);
 	size_t element = npl_dtype_size(out->dtype);
 	size_t row = (size_t)op_count(out->shape.dim + axis, out->shape.rank - axis) * element;

@@ -53,7 +53,7 @@ int op_constant_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 			return npl_fail(err, wrong.code, "%s", wrong.msg);
 		if (!attr)
 			continue;
-		out->constant = value_of(attr);
+		out->constant.value = value_of(attr);
 		found++;
 	}
 	if (found != 1)
@@ -70,8 +70,8 @@ int op_constant_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	(void)in;
 	(void)n_in;
 	(void)n_out;
-	out->dtype = attrs->constant.dtype;
-	out->shape = attrs->constant.shape;
+	out->dtype = attrs->constant.value.dtype;
+	out->shape = attrs->constant.value.shape;
 	return op_output_fits(&out->shape, 1, err);
 }
 
@@ -82,7 +82,7 @@ int op_constant_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	return op_copy_bytes(&attrs->constant, out);
+	return op_copy_bytes(&attrs->constant.value, out);
 }
 
 int op_constantofshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -91,12 +91,12 @@ int op_constantofshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, 
 	const struct npl_attr *attr = npl_attr_find(list, "value", NPL_ATTR_TENSOR, &wrong);
 	if (wrong.code)
 		return npl_fail(err, wrong.code, "%s", wrong.msg);
-	out->constant = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(1, 1)}; /* no data: zero */
+	out->constant.value = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(1, 1)}; /* no data: zero */
 	if (attr && (npl_tensor_count(attr->tensor) != 1 || !attr->tensor->data))
 		return npl_fail(err, NPL_EINPUT, "the attribute value is %s, expected one element",
 				OP_TEXT(&attr->tensor->shape));
 	if (attr)
-		out->constant = value_of(attr);
+		out->constant.value = value_of(attr);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ int op_constantofshape_shape(struct npl_attrs *attrs, const struct npl_tensor *c
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_input_dims(in[0], "shape", dims, &n, err) ||
 	    op_asked_shape(dims, n, &y, err))
 		return NPL_EINPUT;
-	out->dtype = attrs->constant.dtype;
+	out->dtype = attrs->constant.value.dtype;
 	out->shape = y;
 	return op_output_fits(&y, 1, err);
 }
@@ -124,9 +124,9 @@ int op_constantofshape_run(const struct npl_attrs *attrs, const struct npl_tenso
 	(void)err;
 	size_t element = npl_dtype_size(out->dtype), bytes = npl_tensor_bytes(out);
 	char *to = out->data;
-	if (!attrs->constant.data && bytes)
+	if (!attrs->constant.value.data && bytes)
 		memset(to, 0, bytes);
-	for (size_t at = 0; attrs->constant.data && at < bytes; at += element)
-		memcpy(to + at, attrs->constant.data, element);
+	for (size_t at = 0; attrs->constant.value.data && at < bytes; at += element)
+		memcpy(to + at, attrs->constant.value.data, element);
 	return 0;
 }

@@ -16,9 +16,9 @@
 
 int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_int(list, "group", 1, &out->groups, err))
+	if (op_attr_int(list, "group", 1, &out->conv.groups, err))
 		return NPL_EINPUT;
-	return op_window_attrs(list, &out->window, err);
+	return op_window_attrs(list, &out->conv.window, err);
 }
 
 /* The filters of a position, where each has its own: the rows of w over the positions. */
@@ -26,9 +26,9 @@ static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, c
 			   int64_t *filters, struct npl_err *err)
 {
 	int64_t output[NPL_VOLUME], positions;
-	if (op_window_complete(&attrs->window, x, w, output, err))
+	if (op_window_complete(&attrs->conv.window, x, w, output, err))
 		return NPL_EINPUT;
-	if (attrs->window.rank > NPL_SPATIAL || __builtin_mul_overflow(output[0], output[1], &positions) ||
+	if (attrs->conv.window.rank > NPL_SPATIAL || __builtin_mul_overflow(output[0], output[1], &positions) ||
 	    w->dim[0] % positions)
 		return npl_fail(
 			err, NPL_EINPUT,
@@ -42,14 +42,14 @@ static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, c
 int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
 		   const struct npl_tensor *bias, struct npl_shape *y, struct npl_err *err)
 {
-	int64_t output[NPL_VOLUME], groups = attrs->groups;
+	int64_t output[NPL_VOLUME], groups = attrs->conv.groups;
 	if (x->rank < 3 || w->rank != x->rank)
 		return npl_fail(err, NPL_EINPUT,
 				"the input %s and the weights %s must both be (batch or filters) x channels x "
 				"one to three spatial dimensions",
 				OP_TEXT(x), OP_TEXT(w));
 	int64_t filters = w->dim[0];
-	if (attrs->private_kernels && private_filters(attrs, x, w, &filters, err))
+	if (attrs->conv.private_kernels && private_filters(attrs, x, w, &filters, err))
 		return NPL_EINPUT;
 	if (groups < 1 || x->dim[1] % groups || filters % groups || filters == 0)
 		return npl_fail(err, NPL_EINPUT,
@@ -65,9 +65,9 @@ int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const str
 	if (bias && (bias->shape.rank != 1 || bias->shape.dim[0] != filters))
 		return npl_fail(err, NPL_EINPUT, "the bias is %s, expected %lld values, one per filter",
 				OP_TEXT(&bias->shape), (long long)filters);
-	if (op_window_complete(&attrs->window, x, w, output, err))
+	if (op_window_complete(&attrs->conv.window, x, w, output, err))
 		return NPL_EINPUT;
-	*y = op_window_shape(&attrs->window, x->dim[0], filters, output);
+	*y = op_window_shape(&attrs->conv.window, x->dim[0], filters, output);
 	return op_output_fits(y, op_count(&w->dim[1], w->rank - 1), err);
 }
 
@@ -260,7 +260,7 @@ static void convolve(void *context, int64_t i, int worker)
 {
 	struct groups *groups = context;
 	struct patches p = groups->patches;
-	const int64_t g = i % groups->attrs->groups, filters = groups->filters, plane = groups->plane;
+	const int64_t g = i % groups->attrs->conv.groups, filters = groups->filters, plane = groups->plane;
 	const int64_t k = groups->channels * op_volume(p.window.kernel);
 	const float *weight = (const float *)groups->in[1]->data + g * filters * k;
 	float *to = groups->out + i * filters * plane;
@@ -269,8 +269,8 @@ static void convolve(void *context, int64_t i, int worker)
 	for (int64_t m = 0; m < filters; m++)
 		for (int64_t at = 0; at < plane; at++)
 			to[m * plane + at] = groups->bias ? groups->bias[g * filters + m] : 0.0f;
-	if (groups->attrs->private_kernels)
-		convolve_private(&p, filters, groups->channels, weight, groups->attrs->groups * filters * k, to);
+	if (groups->attrs->conv.private_kernels)
+		convolve_private(&p, filters, groups->channels, weight, groups->attrs->conv.groups * filters * k, to);
 	else if (convolve_group(&p, filters, groups->channels, weight, to, NULL))
 		atomic_store(&groups->failed, true);
 }
@@ -284,14 +284,14 @@ int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 	struct groups groups = {.attrs = attrs,
 				.in = in,
 				.bias = n_in > 2 && in[2] ? in[2]->data : NULL,
-				.patches = {.window = op_window_volume(&attrs->window), .x = in[0]->data},
-				.channels = x.channels / attrs->groups,
-				.filters = y.channels / attrs->groups,
+				.patches = {.window = op_window_volume(&attrs->conv.window), .x = in[0]->data},
+				.channels = x.channels / attrs->conv.groups,
+				.filters = y.channels / attrs->conv.groups,
 				.plane = op_volume(y.size),
 				.out = out->data};
 	memcpy(groups.patches.in, x.size, sizeof groups.patches.in);
 	memcpy(groups.patches.out, y.size, sizeof groups.patches.out);
-	const int64_t n = x.images * attrs->groups;
+	const int64_t n = x.images * attrs->conv.groups;
 	/* Of few groups the product within takes the threads. */
 	npl_parallel(n < workers || npl_tensor_count(out) < ALONE_RESULTS ? 1 : workers, n, convolve, &groups);
 	return groups.failed ? npl_fail(err, NPL_ENOMEM, "out of memory for a block of a matrix product") : 0;

@@ -13,10 +13,9 @@
 
 int op_convtranspose_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->output_size = (struct npl_output_size){0};
-	if (op_attr_int(list, "group", 1, &out->groups, err) || op_window_attrs(list, &out->window, err) ||
-	    op_window_list(list, "output_padding", &out->window.rank, out->output_size.padding, err) ||
-	    op_window_list(list, "output_shape", &out->window.rank, out->output_size.shape, err))
+	if (op_attr_int(list, "group", 1, &out->conv.groups, err) || op_window_attrs(list, &out->conv.window, err) ||
+	    op_window_list(list, "output_padding", &out->conv.window.rank, out->conv.output_padding, err) ||
+	    op_window_list(list, "output_shape", &out->conv.window.rank, out->conv.output_shape, err))
 		return NPL_EINPUT;
 	return 0;
 }
@@ -32,26 +31,27 @@ static void pads_for(struct npl_window *w, int d, int64_t natural, int64_t outpu
 }
 
 /* One dimension: pads for what the model asks, and the output size. */
-static int complete_dimension(struct npl_window *w, struct npl_output_size *size, int d, int64_t input, int64_t *output,
-			      struct npl_err *err)
+static int complete_dimension(struct npl_conv_attrs *conv, int d, int64_t input, int64_t *output, struct npl_err *err)
 {
-	if (size->padding[d] < 0 || size->padding[d] > INT32_MAX || size->shape[d] < 0)
+	struct npl_window *w = &conv->window;
+	int64_t *padding = &conv->output_padding[d];
+	const int64_t asked = conv->output_shape[d];
+	if (*padding < 0 || *padding > INT32_MAX || asked < 0)
 		return npl_fail(err, NPL_EINPUT,
 				"output_padding and output_shape must not be negative, got %lld and %lld",
-				(long long)size->padding[d], (long long)size->shape[d]);
+				(long long)*padding, (long long)asked);
 	int64_t natural; /* without pads; the addends are below 2^63 as their factors are below 2^31 */
 	if (input < 1 || __builtin_mul_overflow(input - 1, w->stride[d], &natural) ||
-	    __builtin_add_overflow(natural, npl_window_extent(w, d) + size->padding[d], &natural))
+	    __builtin_add_overflow(natural, npl_window_extent(w, d) + *padding, &natural))
 		return npl_fail(err, NPL_EINPUT, "an input of %lld positions with stride %lld gives no output",
 				(long long)input, (long long)w->stride[d]);
-	if (size->shape[d])
-		pads_for(w, d, natural, size->shape[d], &size->padding[d]);
+	if (asked)
+		pads_for(w, d, natural, asked, padding);
 	else if (w->auto_pad == NPL_PAD_SAME_UPPER || w->auto_pad == NPL_PAD_SAME_LOWER)
-		pads_for(w, d, natural, input * w->stride[d], &size->padding[d]);
+		pads_for(w, d, natural, input * w->stride[d], padding);
 	else if (w->auto_pad == NPL_PAD_VALID)
 		w->pad_begin[d] = w->pad_end[d] = 0;
-	*output = (input - 1) * w->stride[d] + npl_window_extent(w, d) + size->padding[d] - w->pad_begin[d] -
-		  w->pad_end[d];
+	*output = (input - 1) * w->stride[d] + npl_window_extent(w, d) + *padding - w->pad_begin[d] - w->pad_end[d];
 	if (*output < 1 || *output > NPL_MAX_ELEMENTS)
 		return npl_fail(err, NPL_EINPUT, "an output of %lld positions is impossible", (long long)*output);
 	return 0;
@@ -65,7 +65,7 @@ int op_convtranspose_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *w = &in[1]->shape;
 	struct npl_image image = npl_image_of(x);
-	int64_t output[NPL_VOLUME], groups = attrs->groups, filters;
+	int64_t output[NPL_VOLUME], groups = attrs->conv.groups, filters;
 	if (x->rank < 3 || w->rank != x->rank)
 		return npl_fail(
 			err, NPL_EINPUT,
@@ -81,15 +81,15 @@ int op_convtranspose_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 	if (n_in > 2 && in[2] && (in[2]->shape.rank != 1 || in[2]->shape.dim[0] != filters))
 		return npl_fail(err, NPL_EINPUT, "the bias is %s, expected %lld values, one per filter",
 				OP_TEXT(&in[2]->shape), (long long)filters);
-	if (op_window_kernel(&attrs->window, x, w, err))
+	if (op_window_kernel(&attrs->conv.window, x, w, err))
 		return NPL_EINPUT;
 	for (int d = 0; d < NPL_VOLUME; d++)
-		if (complete_dimension(&attrs->window, &attrs->output_size, d, image.size[d], &output[d], err))
+		if (complete_dimension(&attrs->conv, d, image.size[d], &output[d], err))
 			return NPL_EINPUT;
-	attrs->window.auto_pad = NPL_PAD_NOTSET;
-	memset(attrs->output_size.shape, 0, sizeof attrs->output_size.shape);
+	attrs->conv.window.auto_pad = NPL_PAD_NOTSET;
+	memset(attrs->conv.output_shape, 0, sizeof attrs->conv.output_shape);
 	out->dtype = NPL_F32;
-	out->shape = op_window_shape(&attrs->window, x->dim[0], filters, output);
+	out->shape = op_window_shape(&attrs->conv.window, x->dim[0], filters, output);
 	if (op_output_fits(&out->shape, 1, err))
 		return NPL_EINPUT;
 	return op_output_fits(x, op_count(&w->dim[1], w->rank - 1), err);
@@ -99,7 +99,7 @@ int op_convtranspose_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 uint64_t op_convtranspose_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 			       const struct npl_tensor *out)
 {
-	const struct npl_window window = op_window_volume(&attrs->window);
+	const struct npl_window window = op_window_volume(&attrs->conv.window);
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
 	uint64_t macs = (uint64_t)x.images * (uint64_t)x.channels * (uint64_t)in[1]->shape.dim[1];
 	(void)n_in;
@@ -190,7 +190,7 @@ static int run_images(struct scatter *s, const struct npl_attrs *attrs, const st
 		      struct npl_tensor *out, struct npl_err *err)
 {
 	const float *bias = n_in > 2 && in[2] ? in[2]->data : NULL;
-	int64_t images = in[0]->shape.dim[0], groups = attrs->groups;
+	int64_t images = in[0]->shape.dim[0], groups = attrs->conv.groups;
 	int64_t from = s->channels * op_volume(s->in), to = s->filters * op_volume(s->out);
 	int64_t weights = s->channels * s->filters * op_volume(s->window.kernel);
 	float *y = out->data;
@@ -213,9 +213,9 @@ int op_convtranspose_run(const struct npl_attrs *attrs, const struct npl_tensor 
 {
 	(void)n_out;
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
-	struct scatter s = {.window = op_window_volume(&attrs->window),
-			    .channels = x.channels / attrs->groups,
-			    .filters = y.channels / attrs->groups};
+	struct scatter s = {.window = op_window_volume(&attrs->conv.window),
+			    .channels = x.channels / attrs->conv.groups,
+			    .filters = y.channels / attrs->conv.groups};
 	memcpy(s.in, x.size, sizeof s.in);
 	memcpy(s.out, y.size, sizeof s.out);
 	int64_t taps = op_volume(s.window.kernel), lines, filters;

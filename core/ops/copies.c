@@ -9,7 +9,7 @@ bool op_strided_of(const struct npl_attrs *attrs, const struct npl_tensor *x, co
 	const size_t element = npl_dtype_size(y->dtype);
 	switch (attrs->op) {
 	case NPL_OP_TRANSPOSE:
-		*copy = op_strided_permute(element, x->shape.rank, x->shape.dim, attrs->list);
+		*copy = op_strided_permute(element, x->shape.rank, x->shape.dim, attrs->transpose.perm);
 		return true;
 	case NPL_OP_SPACETODEPTH:
 	case NPL_OP_DEPTHTOSPACE:

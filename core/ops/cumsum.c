@@ -7,9 +7,9 @@
 
 int op_cumsum_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_flag(list, "exclusive", false, &out->exclusive, err))
+	if (op_attr_flag(list, "exclusive", false, &out->cumsum.exclusive, err))
 		return NPL_EINPUT;
-	return op_attr_flag(list, "reverse", false, &out->reverse, err);
+	return op_attr_flag(list, "reverse", false, &out->cumsum.reverse, err);
 }
 
 int op_cumsum_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -52,7 +52,8 @@ int op_cumsum_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 {
 #define LINE(dtype, type)                                                                                              \
 	case dtype:                                                                                                    \
-		line_##type(attrs->exclusive, (const type *)in[0]->data + first, (type *)out->data + first, n, step);  \
+		line_##type(attrs->cumsum.exclusive, (const type *)in[0]->data + first, (type *)out->data + first, n,  \
+			    step);                                                                                     \
 		break;
 	(void)n_in;
 	(void)n_out;
@@ -61,9 +62,9 @@ int op_cumsum_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	if (op_axis(&axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
 	int64_t n = x->dim[axis], inner = op_count(x->dim + axis + 1, x->rank - 1 - (int)axis);
-	int64_t step = attrs->reverse ? -inner : inner;
+	int64_t step = attrs->cumsum.reverse ? -inner : inner;
 	for (int64_t i = 0; n && i < npl_tensor_count(out) / n; i++) {
-		int64_t first = i / inner * n * inner + i % inner + (attrs->reverse ? (n - 1) * inner : 0);
+		int64_t first = i / inner * n * inner + i % inner + (attrs->cumsum.reverse ? (n - 1) * inner : 0);
 		switch (out->dtype) {
 			OP_EACH_NUMBER(LINE)
 		default:

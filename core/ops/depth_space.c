@@ -10,15 +10,15 @@ enum { DCR, CRD };
 int op_depthspace_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	static const char *const modes[] = {[DCR] = "DCR", [CRD] = "CRD", NULL};
-	out->mode = DCR;
-	if (op_attr_int(list, "blocksize", 0, &out->number, err))
+	out->depth_space.mode = DCR;
+	if (op_attr_int(list, "blocksize", 0, &out->depth_space.block, err))
 		return NPL_EINPUT;
-	if (out->number < 1 || out->number > INT32_MAX)
+	if (out->depth_space.block < 1 || out->depth_space.block > INT32_MAX)
 		return npl_fail(err, NPL_EINPUT, "the attribute blocksize is %lld, expected at least 1",
-				(long long)out->number);
+				(long long)out->depth_space.block);
 	if (out->op == NPL_OP_SPACETODEPTH || op_before(out, 11))
 		return 0;
-	return op_attr_choice(list, "mode", modes, DCR, &out->mode, err);
+	return op_attr_choice(list, "mode", modes, DCR, &out->depth_space.mode, err);
 }
 
 int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -28,7 +28,7 @@ int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const 
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	int64_t block = attrs->number;
+	int64_t block = attrs->depth_space.block;
 	bool to_space = attrs->op == NPL_OP_DEPTHTOSPACE;
 	if (x->rank != 4 || (to_space ? x->dim[1] % (block * block) : x->dim[2] % block || x->dim[3] % block))
 		return npl_fail(err, NPL_EINPUT, "%s does not divide into blocks of %lld", OP_TEXT(x),
@@ -47,11 +47,11 @@ struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct
 	/* channels out of (block, block, channels) or (channels, block, block): rows and columns take a block each */
 	static const int64_t from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3};
 	static const int64_t to_outer[] = {0, 3, 5, 1, 2, 4};
-	const int64_t *in = x->shape.dim, *out = y->shape.dim, b = attrs->number;
+	const int64_t *in = x->shape.dim, *out = y->shape.dim, b = attrs->depth_space.block;
 	const size_t element = npl_dtype_size(y->dtype);
 	if (attrs->op == NPL_OP_SPACETODEPTH)
 		return op_strided_permute(element, 6, (int64_t[]){in[0], in[1], out[2], b, out[3], b}, to_outer);
-	if (attrs->mode == DCR)
+	if (attrs->depth_space.mode == DCR)
 		return op_strided_permute(element, 6, (int64_t[]){in[0], b, b, out[1], in[2], in[3]}, from_outer);
 	return op_strided_permute(element, 6, (int64_t[]){in[0], out[1], b, b, in[2], in[3]}, from_inner);
 }

@@ -8,9 +8,9 @@
 
 int op_einsum_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_string(list, "equation", NULL, &out->equation, err))
+	if (op_attr_string(list, "equation", NULL, &out->einsum.equation, err))
 		return NPL_EINPUT;
-	return out->equation ? 0 : npl_fail(err, NPL_EINPUT, "the attribute equation is missing");
+	return out->einsum.equation ? 0 : npl_fail(err, NPL_EINPUT, "the attribute equation is missing");
 }
 
 /* Multiply-accumulates per element of the output; negative when there are too many to count. */
@@ -33,14 +33,15 @@ int op_einsum_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype))
 		return npl_fail(err, NPL_EINPUT, "inputs are %s, expected numbers", npl_dtype_name(in[0]->dtype));
-	if (einsum_parse(attrs->equation, in, n_in, &e, err))
+	if (einsum_parse(attrs->einsum.equation, in, n_in, &e, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
 	out->shape = (struct npl_shape){.rank = e.out_rank};
 	for (int d = 0; d < e.out_rank; d++)
 		out->shape.dim[d] = e.size[e.out[d]];
 	int64_t macs = macs_per_element(&e);
-	return macs < 0 ? npl_fail(err, NPL_EINPUT, "the equation '%s' is too much work to count", attrs->equation)
+	return macs < 0 ? npl_fail(err, NPL_EINPUT, "the equation '%s' is too much work to count",
+				   attrs->einsum.equation)
 			: op_output_fits(&out->shape, macs, err);
 }
 
@@ -49,7 +50,7 @@ uint64_t op_einsum_macs(const struct npl_attrs *attrs, const struct npl_tensor *
 {
 	struct einsum e;
 	struct npl_err err;
-	if (einsum_parse(attrs->equation, in, n_in, &e, &err))
+	if (einsum_parse(attrs->einsum.equation, in, n_in, &e, &err))
 		return 0;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)macs_per_element(&e);
 }
@@ -135,7 +136,7 @@ int op_einsum_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	struct einsum e;
 	bool done;
 	(void)n_out;
-	if (einsum_parse(attrs->equation, in, n_in, &e, err))
+	if (einsum_parse(attrs->einsum.equation, in, n_in, &e, err))
 		return NPL_EINTERNAL;
 	int rc = einsum_product(&e, in, out, &done, err);
 	if (!rc && !done)

@@ -52,7 +52,8 @@ void op_apply(const struct op_loops *loops, enum npl_dtype dtype, const struct n
 
 static const struct op_loops *loops_of(const struct npl_attrs *attrs)
 {
-	bool other = attrs->op == NPL_OP_MOD ? attrs->fmod : attrs->op == NPL_OP_BITSHIFT && attrs->to_left;
+	bool other = attrs->op == NPL_OP_MOD ? attrs->binary.fmod
+					     : attrs->op == NPL_OP_BITSHIFT && attrs->binary.to_left;
 	return other ? binary[attrs->op].others : binary[attrs->op].loops;
 }
 
@@ -65,33 +66,32 @@ static int shift_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 		return npl_fail(err, NPL_EINPUT, "%s", wrong.code ? wrong.msg : "the attribute direction is missing");
 	if (op_attr_choice(list, "direction", directions, 0, &direction, err))
 		return NPL_EINPUT;
-	out->to_left = direction;
+	out->binary.to_left = direction;
 	return 0;
 }
 
 int op_binary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->axis = -1;
-	out->legacy_broadcast = false;
-	if (out->op == NPL_OP_MOD && op_attr_flag(list, "fmod", false, &out->fmod, err))
+	out->binary.axis = -1;
+	if (out->op == NPL_OP_MOD && op_attr_flag(list, "fmod", false, &out->binary.fmod, err))
 		return NPL_EINPUT;
 	if (out->op == NPL_OP_BITSHIFT && shift_attrs(list, out, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 7))
 		return 0;
 	op_attr_accept(list, "consumed_inputs"); /* a hint for running in place, gone with opset 6 */
-	if (op_attr_flag(list, "broadcast", false, &out->legacy_broadcast, err))
+	if (op_attr_flag(list, "broadcast", false, &out->binary.legacy_broadcast, err))
 		return NPL_EINPUT;
-	return op_attr_int(list, "axis", -1, &out->axis, err);
+	return op_attr_int(list, "axis", -1, &out->binary.axis, err);
 }
 
 struct npl_shape op_legacy_operand(const struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b)
 {
-	if (!attrs->legacy_broadcast || attrs->axis < 0 || b->rank >= a->rank)
+	if (!attrs->binary.legacy_broadcast || attrs->binary.axis < 0 || b->rank >= a->rank)
 		return *b;
 	struct npl_shape placed = {.rank = a->rank};
 	for (int i = 0; i < a->rank; i++) {
-		int64_t from = i - attrs->axis;
+		int64_t from = i - attrs->binary.axis;
 		placed.dim[i] = from >= 0 && from < b->rank ? b->dim[from] : 1;
 	}
 	return placed;
@@ -111,17 +111,17 @@ int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *placed, c
 static int legacy_shape(struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b,
 			struct npl_err *err)
 {
-	if (!attrs->legacy_broadcast && !npl_shape_equal(a, b))
+	if (!attrs->binary.legacy_broadcast && !npl_shape_equal(a, b))
 		return npl_fail(err, NPL_EINPUT, "the shapes %s and %s differ and the attribute broadcast is not set",
 				OP_TEXT(a), OP_TEXT(b));
-	if (attrs->axis < -1 || attrs->axis > a->rank - b->rank)
-		return npl_fail(err, NPL_EINPUT, "axis %lld does not place %s within %s", (long long)attrs->axis,
+	if (attrs->binary.axis < -1 || attrs->binary.axis > a->rank - b->rank)
+		return npl_fail(err, NPL_EINPUT, "axis %lld does not place %s within %s", (long long)attrs->binary.axis,
 				OP_TEXT(b), OP_TEXT(a));
 	struct npl_shape placed = op_legacy_operand(attrs, a, b);
 	if (op_broadcast_to(b, &placed, a, err))
 		return NPL_EINPUT;
-	if (attrs->axis < 0)
-		attrs->axis = a->rank - b->rank;
+	if (attrs->binary.axis < 0)
+		attrs->binary.axis = a->rank - b->rank;
 	return 0;
 }
 

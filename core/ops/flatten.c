@@ -5,7 +5,7 @@
 
 int op_flatten_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_int(list, "axis", 1, &out->axis, err);
+	return op_attr_int(list, "axis", 1, &out->along.axis, err);
 }
 
 int op_flatten_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -15,9 +15,9 @@ int op_flatten_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	if (op_axis(&attrs->axis, x->rank, x->rank, err))
+	if (op_axis(&attrs->along.axis, x->rank, x->rank, err))
 		return NPL_EINPUT;
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->along.axis;
 	out->dtype = in[0]->dtype;
 	out->shape = npl_shape_of(2, op_count(x->dim, axis), op_count(x->dim + axis, x->rank - axis));
 	return 0;

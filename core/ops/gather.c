@@ -9,16 +9,16 @@
 int op_gather_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	if (out->op == NPL_OP_GATHERND)
-		return op_attr_int(list, "batch_dims", 0, &out->number, err);
-	return op_attr_int(list, "axis", 0, &out->axis, err);
+		return op_attr_int(list, "batch_dims", 0, &out->gather.batch_dims, err);
+	return op_attr_int(list, "axis", 0, &out->gather.axis, err);
 }
 
 static int gather_shape(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *indices,
 			struct npl_shape *y, struct npl_err *err)
 {
-	if (op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+	if (op_axis(&attrs->gather.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->gather.axis;
 	*y = (struct npl_shape){.rank = x->rank + indices->rank - 1};
 	if (y->rank > NPL_MAX_RANK)
 		return npl_fail(err, NPL_EINPUT, "indices of %s in %s give more than %d dimensions", OP_TEXT(indices),
@@ -32,20 +32,20 @@ static int gather_shape(struct npl_attrs *attrs, const struct npl_shape *x, cons
 static int elements_shape(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *indices,
 			  struct npl_shape *y, struct npl_err *err)
 {
-	if (op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+	if (op_axis(&attrs->gather.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
 	*y = *indices;
 	for (int d = 0; d < x->rank; d++)
-		if (indices->rank != x->rank || (d != attrs->axis && indices->dim[d] > x->dim[d]))
+		if (indices->rank != x->rank || (d != attrs->gather.axis && indices->dim[d] > x->dim[d]))
 			return npl_fail(err, NPL_EINPUT, "indices of %s do not lie within %s along axis %lld",
-					OP_TEXT(indices), OP_TEXT(x), (long long)attrs->axis);
+					OP_TEXT(indices), OP_TEXT(x), (long long)attrs->gather.axis);
 	return 0;
 }
 
 static int nd_shape(const struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *indices,
 		    struct npl_shape *y, struct npl_err *err)
 {
-	int64_t batch = attrs->number, tuple = indices->rank ? indices->dim[indices->rank - 1] : 0;
+	int64_t batch = attrs->gather.batch_dims, tuple = indices->rank ? indices->dim[indices->rank - 1] : 0;
 	bool fits = indices->rank >= 1 && batch >= 0 && batch < indices->rank && batch < x->rank && tuple >= 1 &&
 		    tuple <= x->rank - batch;
 	for (int d = 0; fits && d < batch; d++)
@@ -132,7 +132,8 @@ int op_gather_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_in;
 	(void)n_out;
 	if (attrs->op == NPL_OP_GATHER)
-		return gather_slices((int)attrs->axis, in[0], in[1], out, err);
-	return attrs->op == NPL_OP_GATHERELEMENTS ? gather_elements((int)attrs->axis, in[0], in[1], out, err)
-						  : gather_tuples((int)attrs->number, in[0], in[1], out, err);
+		return gather_slices((int)attrs->gather.axis, in[0], in[1], out, err);
+	return attrs->op == NPL_OP_GATHERELEMENTS
+		       ? gather_elements((int)attrs->gather.axis, in[0], in[1], out, err)
+		       : gather_tuples((int)attrs->gather.batch_dims, in[0], in[1], out, err);
 }

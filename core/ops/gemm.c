@@ -9,10 +9,10 @@
 
 int op_gemm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_float(list, "alpha", 1.0f, &out->alpha, err) ||
-	    op_attr_float(list, "beta", 1.0f, &out->beta, err) ||
-	    op_attr_flag(list, "transA", false, &out->trans_a, err) ||
-	    op_attr_flag(list, "transB", false, &out->trans_b, err))
+	if (op_attr_float(list, "alpha", 1.0f, &out->gemm.alpha, err) ||
+	    op_attr_float(list, "beta", 1.0f, &out->gemm.beta, err) ||
+	    op_attr_flag(list, "transA", false, &out->gemm.trans_a, err) ||
+	    op_attr_flag(list, "transB", false, &out->gemm.trans_b, err))
 		return NPL_EINPUT;
 	if (op_before(out, 7))
 		op_attr_accept(list, "broadcast");
@@ -41,14 +41,14 @@ int op_gemm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	const struct npl_shape *a = &in[0]->shape, *b = &in[1]->shape;
 	if (a->rank != 2 || b->rank != 2)
 		return npl_fail(err, NPL_EINPUT, "A %s and B %s must be matrices", OP_TEXT(a), OP_TEXT(b));
-	int64_t depth = a->dim[!attrs->trans_a];
-	if (depth != b->dim[attrs->trans_b])
+	int64_t depth = a->dim[!attrs->gemm.trans_a];
+	if (depth != b->dim[attrs->gemm.trans_b])
 		return npl_fail(err, NPL_EINPUT, "A is %s%s and B is %s%s: %lld columns do not meet %lld rows",
-				OP_TEXT(a), attrs->trans_a ? " transposed" : "", OP_TEXT(b),
-				attrs->trans_b ? " transposed" : "", (long long)depth,
-				(long long)b->dim[attrs->trans_b]);
+				OP_TEXT(a), attrs->gemm.trans_a ? " transposed" : "", OP_TEXT(b),
+				attrs->gemm.trans_b ? " transposed" : "", (long long)depth,
+				(long long)b->dim[attrs->gemm.trans_b]);
 	out->dtype = NPL_F32;
-	out->shape = npl_shape_of(2, a->dim[attrs->trans_a], b->dim[!attrs->trans_b]);
+	out->shape = npl_shape_of(2, a->dim[attrs->gemm.trans_a], b->dim[!attrs->gemm.trans_b]);
 	if (op_output_fits(&out->shape, depth, err))
 		return NPL_EINPUT;
 	return n_in > 2 && in[2] ? check_c(&in[2]->shape, &out->shape, err) : 0;
@@ -58,7 +58,7 @@ uint64_t op_gemm_macs(const struct npl_attrs *attrs, const struct npl_tensor *co
 		      const struct npl_tensor *out)
 {
 	(void)n_in;
-	return (uint64_t)npl_tensor_count(out) * (uint64_t)in[0]->shape.dim[!attrs->trans_a];
+	return (uint64_t)npl_tensor_count(out) * (uint64_t)in[0]->shape.dim[!attrs->gemm.trans_a];
 }
 
 /* a(depth,rows) as (rows,depth): the product walks a by rows. NULL when memory is short. */
@@ -74,10 +74,10 @@ static void scale_and_add(const struct npl_attrs *attrs, const struct npl_tensor
 {
 	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1];
 	float *y = out->data;
-	if (attrs->alpha != 1.0f)
+	if (attrs->gemm.alpha != 1.0f)
 		for (int64_t i = 0; i < rows * cols; i++)
-			y[i] *= attrs->alpha;
-	if (!c || attrs->beta == 0.0f)
+			y[i] *= attrs->gemm.alpha;
+	if (!c || attrs->gemm.beta == 0.0f)
 		return;
 	struct op_walk walk;
 	op_walk_init(&walk, &out->shape, &out->shape, &c->shape);
@@ -85,7 +85,7 @@ static void scale_and_add(const struct npl_attrs *attrs, const struct npl_tensor
 	const float *term = c->data;
 	do {
 		for (int64_t i = 0; i < walk.dim[last]; i++)
-			*y++ += attrs->beta * term[from + i * walk.b[last]];
+			*y++ += attrs->gemm.beta * term[from + i * walk.b[last]];
 	} while (op_walk_next(&walk, 1, index, &unused, &from));
 }
 
@@ -93,9 +93,9 @@ int op_gemm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 		int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], depth = in[0]->shape.dim[!attrs->trans_a];
+	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], depth = in[0]->shape.dim[!attrs->gemm.trans_a];
 	float *a = NULL, *y = out->data;
-	if (attrs->trans_a && !(a = transposed(in[0]->data, depth, rows)))
+	if (attrs->gemm.trans_a && !(a = transposed(in[0]->data, depth, rows)))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lldx%lld transposed", (long long)rows,
 				(long long)depth);
 	for (int64_t i = 0; i < rows * cols; i++)
@@ -107,7 +107,7 @@ int op_gemm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 				     .a_stride = depth,
 				     .y = y,
 				     .y_stride = cols};
-	struct op_matrix b = {in[1]->data, in[1]->shape.dim[1], attrs->trans_b};
+	struct op_matrix b = {in[1]->data, in[1]->shape.dim[1], attrs->gemm.trans_b};
 	int code = op_product_matrix(&product, &b, err);
 	free(a);
 	if (!code && npl_tensor_count(out))

@@ -80,11 +80,11 @@ static void convolve(const struct integer_conv *c, const struct npl_attrs *attrs
 	      y_scale = op_integer_scale(op_integer_input(in, n_in, at->y_scale), 0);
 	int32_t y_zero = op_integer_zero(op_integer_input(in, n_in, at->y_zero), 0);
 	int64_t plane = op_volume(c->in.size), pixels = op_volume(c->out.size), depth = c->channels * c->taps;
-	for (int64_t i = 0; i < c->in.images * attrs->groups; i++)
+	for (int64_t i = 0; i < c->in.images * attrs->conv.groups; i++)
 		for (int64_t p = 0; p < pixels; p++) {
 			gather(c, c->x + i * c->channels * plane, p);
 			for (int64_t m = 0; m < c->filters; m++) {
-				int64_t filter = i % attrs->groups * c->filters + m;
+				int64_t filter = i % attrs->conv.groups * c->filters + m;
 				int32_t sum = op_integer_dot(c->patch, c->w + filter * depth, depth);
 				if (bias)
 					sum = (int32_t)((uint32_t)sum + (uint32_t)op_whole(bias, filter));
@@ -102,11 +102,11 @@ int op_integerconv_run(const struct npl_attrs *attrs, const struct npl_tensor *c
 	const struct npl_tensor *x = in[at->a], *w = in[at->b];
 	if (!npl_tensor_count(out))
 		return 0;
-	struct integer_conv c = {.window = op_window_volume(&attrs->window),
+	struct integer_conv c = {.window = op_window_volume(&attrs->conv.window),
 				 .in = npl_image_of(&x->shape),
 				 .out = npl_image_of(&out->shape)};
 	c.channels = w->shape.dim[1];
-	c.filters = w->shape.dim[0] / attrs->groups;
+	c.filters = w->shape.dim[0] / attrs->conv.groups;
 	c.taps = op_volume(c.window.kernel);
 	int16_t *a = elements(x, op_integer_input(in, n_in, at->a_zero), 1),
 		*b = elements(w, op_integer_input(in, n_in, at->b_zero), w->shape.dim[0]);

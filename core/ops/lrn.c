@@ -7,8 +7,10 @@
 
 int op_lrn_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_int(list, "size", 0, &out->size, err) || op_attr_float(list, "alpha", 1e-4f, &out->alpha, err) ||
-	    op_attr_float(list, "beta", 0.75f, &out->beta, err) || op_attr_float(list, "bias", 1.0f, &out->bias, err))
+	if (op_attr_int(list, "size", 0, &out->lrn.size, err) ||
+	    op_attr_float(list, "alpha", 1e-4f, &out->lrn.alpha, err) ||
+	    op_attr_float(list, "beta", 0.75f, &out->lrn.beta, err) ||
+	    op_attr_float(list, "bias", 1.0f, &out->lrn.bias, err))
 		return NPL_EINPUT;
 	return 0;
 }
@@ -19,9 +21,9 @@ int op_lrn_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_F32, err))
 		return NPL_EINPUT;
-	if (attrs->size < 1 || attrs->size > INT32_MAX)
+	if (attrs->lrn.size < 1 || attrs->lrn.size > INT32_MAX)
 		return npl_fail(err, NPL_EINPUT, "the attribute size is required and must be 1..%d, got %lld",
-				INT32_MAX, (long long)attrs->size);
+				INT32_MAX, (long long)attrs->lrn.size);
 	if (in[0]->shape.rank < 2)
 		return npl_fail(err, NPL_EINPUT, "the input %s has no channel dimension", OP_TEXT(&in[0]->shape));
 	out->dtype = NPL_F32;
@@ -36,16 +38,17 @@ static void normalise(const struct npl_attrs *attrs, const float *image, int64_t
 		      int64_t first, int64_t end, float *y)
 {
 	double sum[STRIP] = {0};
-	int64_t low = c - (attrs->size - 1) / 2, high = c + attrs->size / 2; /* size / 2 is ceil((size - 1) / 2) */
+	int64_t low = c - (attrs->lrn.size - 1) / 2,
+		high = c + attrs->lrn.size / 2; /* size / 2 is ceil((size - 1) / 2) */
 	for (int64_t k = low < 0 ? 0 : low; k <= high && k < channels; k++)
 		for (int64_t p = first; p < end; p++) {
 			double x = (double)image[k * plane + p];
 			sum[p - first] += x * x;
 		}
-	double weight = (double)attrs->alpha / (double)attrs->size;
+	double weight = (double)attrs->lrn.alpha / (double)attrs->lrn.size;
 	for (int64_t p = first; p < end; p++) {
-		double base = (double)attrs->bias + weight * sum[p - first];
-		y[p] = (float)((double)image[c * plane + p] / op_pow(base, (double)attrs->beta));
+		double base = (double)attrs->lrn.bias + weight * sum[p - first];
+		y[p] = (float)((double)image[c * plane + p] / op_pow(base, (double)attrs->lrn.beta));
 	}
 }
 

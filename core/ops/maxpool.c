@@ -130,11 +130,11 @@ int op_maxpool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct n
 	int64_t order = 0;
 	if (out->op == NPL_OP_GLOBALMAXPOOL)
 		return 0;
-	if (op_attr_int(list, "storage_order", 0, &order, err) || op_pool_attrs(list, &out->window, err))
+	if (op_attr_int(list, "storage_order", 0, &order, err) || op_pool_attrs(list, &out->pool.window, err))
 		return NPL_EINPUT;
 	if (order != 0 && order != 1)
 		return npl_fail(err, NPL_EINPUT, "attribute storage_order must be 0 or 1, got %lld", (long long)order);
-	out->column_major = order == 1;
+	out->pool.column_major = order == 1;
 	return 0;
 }
 
@@ -147,8 +147,8 @@ int op_maxpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected float32, float64, int8, uint8 or int16",
 				npl_dtype_name(in[0]->dtype));
 	if (attrs->op == NPL_OP_GLOBALMAXPOOL)
-		op_pool_global(&attrs->window, &in[0]->shape);
-	if (op_pool_shape(&attrs->window, in[0], out, err))
+		op_pool_global(&attrs->pool.window, &in[0]->shape);
+	if (op_pool_shape(&attrs->pool.window, in[0], out, err))
 		return NPL_EINPUT;
 	if (n_out > 1) {
 		out[1].dtype = NPL_I64;
@@ -185,7 +185,7 @@ static int64_t by_columns(const int64_t size[NPL_VOLUME], int64_t at)
 
 static void find_indices(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *out)
 {
-	const struct npl_window window = op_window_volume(&attrs->window);
+	const struct npl_window window = op_window_volume(&attrs->pool.window);
 	struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(&out->shape);
 	int64_t *index = out->data, volume = op_volume(from.size);
 	for (int64_t channel = 0; channel < from.images * from.channels; channel++)
@@ -196,7 +196,7 @@ static void find_indices(const struct npl_attrs *attrs, const struct npl_tensor 
 			for (int d = 0; d < NPL_VOLUME; d++)
 				reach[d] = op_pool_reach(&window, d, position[d], 0, from.size[d]);
 			int64_t at = find_greatest(&window, &from, x, channel, reach);
-			if (at >= 0 && attrs->column_major)
+			if (at >= 0 && attrs->pool.column_major)
 				at = by_columns(from.size, at);
 			*index++ = at < 0 ? -1 : channel * volume + at;
 		}
@@ -209,7 +209,7 @@ int op_maxpool_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	op_pool_kernel *kernel = kernel_of(in[0]->dtype);
 	if (!kernel)
 		return npl_fail(err, NPL_EINTERNAL, "MaxPool has no kernel for %s", npl_dtype_name(in[0]->dtype));
-	op_pool_each(kernel, &attrs->window, in[0], &out[0]);
+	op_pool_each(kernel, &attrs->pool.window, in[0], &out[0]);
 	if (n_out > 1 && out[1].data)
 		find_indices(attrs, in[0], &out[1]);
 	return 0;

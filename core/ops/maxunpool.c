@@ -10,9 +10,9 @@
 
 int op_maxunpool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_window_attrs(list, &out->window, err))
+	if (op_window_attrs(list, &out->pool.window, err))
 		return NPL_EINPUT;
-	if (!out->window.kernel[NPL_SPATIAL - 1])
+	if (!out->pool.window.kernel[NPL_SPATIAL - 1])
 		return npl_fail(err, NPL_EINPUT, "the attribute kernel_shape is missing or zero");
 	return 0;
 }
@@ -70,7 +70,7 @@ int op_maxunpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 				"the indices are %s %s, expected int64 in the shape of the input %s %s",
 				npl_dtype_name(in[1]->dtype), OP_TEXT(&in[1]->shape), npl_dtype_name(in[0]->dtype),
 				OP_TEXT(&in[0]->shape));
-	if (inferred_shape(&attrs->window, &in[0]->shape, &inferred, err))
+	if (inferred_shape(&attrs->pool.window, &in[0]->shape, &inferred, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
 	out->shape = inferred;
@@ -94,7 +94,7 @@ static int64_t in_corner(const struct npl_shape *inner, const struct npl_shape *
 int op_maxunpool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
-	struct npl_window window = attrs->window;
+	struct npl_window window = attrs->pool.window;
 	struct npl_shape inferred;
 	(void)n_in;
 	(void)n_out;

@@ -92,7 +92,8 @@ static int stash_type(struct npl_attr_list *list, struct npl_err *err)
 
 int op_layernorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_int(list, "axis", -1, &out->axis, err) || op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err))
+	if (op_attr_int(list, "axis", -1, &out->norm.axis, err) ||
+	    op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err))
 		return NPL_EINPUT;
 	return stash_type(list, err);
 }
@@ -103,7 +104,7 @@ int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	if (float_inputs(in, n_in, 2, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	if (op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+	if (op_axis(&attrs->norm.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
 	for (int i = 1; i < n_in; i++) {
 		struct npl_shape both;
@@ -116,7 +117,7 @@ int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	for (int k = 1; k < n_out; k++) {
 		out[k].dtype = NPL_F32;
 		out[k].shape = *x;
-		for (int d = (int)attrs->axis; d < x->rank; d++)
+		for (int d = (int)attrs->norm.axis; d < x->rank; d++)
 			out[k].shape.dim[d] = 1;
 	}
 	return 0;
@@ -151,7 +152,7 @@ int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 {
 	(void)err;
 	const struct npl_tensor *x = in[0], *bias = n_in > 2 ? in[2] : NULL;
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->norm.axis;
 	int64_t rows = op_count(x->shape.dim, axis), n = op_count(x->shape.dim + axis, x->shape.rank - axis);
 	const struct npl_shape together = affine_shape(&x->shape, axis, in[1], bias);
 	const bool by_row = together.rank < x->shape.rank;
@@ -159,7 +160,7 @@ int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 		n = 0;
 	for (int64_t row = 0; row < rows; row++) {
 		struct moments m = BY_TYPE(moments, x, row * n, n);
-		double factor = 1 / sqrt(m.variance + (double)attrs->epsilon);
+		double factor = 1 / sqrt(m.variance + (double)attrs->norm.epsilon);
 		BY_TYPE_TO(scale, x, &out[0], row * n, n, m.mean, factor, 0.0);
 		if (by_row && n)
 			apply_affine(&together, in[1], bias, &out[0], row * n);
@@ -191,11 +192,11 @@ int op_rmsnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	(void)n_out;
 	(void)err;
 	const struct npl_tensor *x = in[0];
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->norm.axis;
 	int64_t rows = op_count(x->shape.dim, axis), n = op_count(x->shape.dim + axis, x->shape.rank - axis);
 	for (int64_t row = 0; row < rows; row++) {
 		double norm = BY_TYPE(norm, x, row * n, n, 1, 2);
-		double factor = 1 / sqrt(norm * norm / (double)n + (double)attrs->epsilon);
+		double factor = 1 / sqrt(norm * norm / (double)n + (double)attrs->norm.epsilon);
 		BY_TYPE_TO(scale, x, &out[0], row * n, n, 0.0, factor, 0.0);
 	}
 	if (npl_tensor_count(x))
@@ -205,11 +206,10 @@ int op_rmsnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 
 int op_groupnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->groups = 0;
-	if (op_attr_int(list, "num_groups", 0, &out->groups, err) ||
-	    op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err))
+	if (op_attr_int(list, "num_groups", 0, &out->norm.groups, err) ||
+	    op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err))
 		return NPL_EINPUT;
-	if (out->groups < 1)
+	if (out->norm.groups < 1)
 		return npl_fail(err, NPL_EINPUT, "attribute num_groups must be given and be at least 1");
 	return op_before(out, 21) ? 0 : stash_type(list, err);
 }
@@ -222,10 +222,10 @@ int op_groupnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	if (float_inputs(in, n_in, 3, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	if (x->rank < 2 || x->dim[1] % attrs->groups)
+	if (x->rank < 2 || x->dim[1] % attrs->norm.groups)
 		return npl_fail(err, NPL_EINPUT, "the channels of the input %s cannot be split into %lld groups",
-				OP_TEXT(x), (long long)attrs->groups);
-	const int64_t values = op_before(attrs, 21) ? attrs->groups : x->dim[1];
+				OP_TEXT(x), (long long)attrs->norm.groups);
+	const int64_t values = op_before(attrs, 21) ? attrs->norm.groups : x->dim[1];
 	for (int i = 1; i < 3; i++)
 		if (in[i]->shape.rank != 1 || in[i]->shape.dim[0] != values)
 			return npl_fail(err, NPL_EINPUT, "the %s is %s, expected %lld values, one for each %s",
@@ -243,13 +243,14 @@ int op_groupnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	(void)n_out;
 	(void)err;
 	const struct npl_tensor *x = in[0];
-	const int64_t channels = x->shape.dim[1] / attrs->groups, plane = op_count(x->shape.dim + 2, x->shape.rank - 2);
-	for (int64_t i = 0; i < x->shape.dim[0] * attrs->groups; i++) {
+	const int64_t channels = x->shape.dim[1] / attrs->norm.groups,
+		      plane = op_count(x->shape.dim + 2, x->shape.rank - 2);
+	for (int64_t i = 0; i < x->shape.dim[0] * attrs->norm.groups; i++) {
 		struct moments m = BY_TYPE(moments, x, i * channels * plane, channels * plane);
 		for (int64_t c = 0; c < channels; c++) {
-			const int64_t group = i % attrs->groups, at = (i * channels + c) * plane;
+			const int64_t group = i % attrs->norm.groups, at = (i * channels + c) * plane;
 			const int64_t k = op_before(attrs, 21) ? group : group * channels + c;
-			double factor = parameter(in[1], k) / sqrt(m.variance + (double)attrs->epsilon);
+			double factor = parameter(in[1], k) / sqrt(m.variance + (double)attrs->norm.epsilon);
 			BY_TYPE_TO(scale, x, out, at, plane, m.mean, factor, parameter(in[2], k));
 		}
 	}
@@ -259,7 +260,7 @@ int op_groupnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 int op_instancenorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	op_attr_accept(list, "consumed_inputs");
-	return op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err);
+	return op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err);
 }
 
 int op_instancenorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -292,7 +293,7 @@ int op_instancenorm_run(const struct npl_attrs *attrs, const struct npl_tensor *
 	int64_t channels = x->shape.dim[1], n = op_count(x->shape.dim + 2, x->shape.rank - 2);
 	for (int64_t i = 0; i < x->shape.dim[0] * channels; i++) {
 		struct moments m = BY_TYPE(moments, x, i * n, n);
-		double factor = parameter(in[1], i % channels) / sqrt(m.variance + (double)attrs->epsilon);
+		double factor = parameter(in[1], i % channels) / sqrt(m.variance + (double)attrs->norm.epsilon);
 		BY_TYPE_TO(scale, x, out, i * n, n, m.mean, factor, parameter(in[2], i % channels));
 	}
 	return 0;
@@ -300,12 +301,12 @@ int op_instancenorm_run(const struct npl_attrs *attrs, const struct npl_tensor *
 
 int op_meanvariance_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err))
+	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->norm.axes, &out->norm.n_axes, err))
 		return NPL_EINPUT;
-	if (out->n_list < 0) {
+	if (out->norm.n_axes < 0) {
 		const int64_t fallback[] = {0, 2, 3};
-		for (out->n_list = 0; out->n_list < 3; out->n_list++)
-			out->list[out->n_list] = fallback[out->n_list];
+		for (out->norm.n_axes = 0; out->norm.n_axes < 3; out->norm.n_axes++)
+			out->norm.axes[out->norm.n_axes] = fallback[out->norm.n_axes];
 	}
 	return 0;
 }
@@ -317,12 +318,13 @@ int op_meanvariance_shape(struct npl_attrs *attrs, const struct npl_tensor *cons
 	(void)n_out;
 	if (float_inputs(in, n_in, 1, err))
 		return NPL_EINPUT;
-	for (int i = 0; i < attrs->n_list; i++) {
-		if (op_axis(&attrs->list[i], in[0]->shape.rank, in[0]->shape.rank - 1, err))
+	for (int i = 0; i < attrs->norm.n_axes; i++) {
+		if (op_axis(&attrs->norm.axes[i], in[0]->shape.rank, in[0]->shape.rank - 1, err))
 			return NPL_EINPUT;
-		if (seen & 1u << attrs->list[i])
-			return npl_fail(err, NPL_EINPUT, "the axis %lld is named twice", (long long)attrs->list[i]);
-		seen |= 1u << attrs->list[i];
+		if (seen & 1u << attrs->norm.axes[i])
+			return npl_fail(err, NPL_EINPUT, "the axis %lld is named twice",
+					(long long)attrs->norm.axes[i]);
+		seen |= 1u << attrs->norm.axes[i];
 	}
 	out->dtype = in[0]->dtype;
 	out->shape = in[0]->shape;
@@ -340,8 +342,8 @@ static struct groups groups_of(const struct npl_attrs *attrs, const struct npl_s
 	struct groups g = {.shape = shape, .count = 1};
 	for (int d = shape->rank - 1; d >= 0; d--) {
 		bool reduced = false;
-		for (int i = 0; i < attrs->n_list; i++)
-			reduced |= attrs->list[i] == d;
+		for (int i = 0; i < attrs->norm.n_axes; i++)
+			reduced |= attrs->norm.axes[i] == d;
 		g.stride[d] = reduced ? 0 : g.count;
 		g.count *= reduced ? 1 : shape->dim[d];
 	}
@@ -392,10 +394,10 @@ int op_meanvariance_run(const struct npl_attrs *attrs, const struct npl_tensor *
 
 int op_lpnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_int(list, "axis", -1, &out->axis, err) || op_attr_int(list, "p", 2, &out->p, err))
+	if (op_attr_int(list, "axis", -1, &out->norm.axis, err) || op_attr_int(list, "p", 2, &out->norm.p, err))
 		return NPL_EINPUT;
-	if (out->p != 1 && out->p != 2)
-		return npl_fail(err, NPL_EINPUT, "attribute p must be 1 or 2, got %lld", (long long)out->p);
+	if (out->norm.p != 1 && out->norm.p != 2)
+		return npl_fail(err, NPL_EINPUT, "attribute p must be 1 or 2, got %lld", (long long)out->norm.p);
 	return 0;
 }
 
@@ -403,7 +405,7 @@ int op_lpnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 		    int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	if (float_inputs(in, n_in, 1, err) || op_axis(&attrs->axis, in[0]->shape.rank, in[0]->shape.rank - 1, err))
+	if (float_inputs(in, n_in, 1, err) || op_axis(&attrs->norm.axis, in[0]->shape.rank, in[0]->shape.rank - 1, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
 	out->shape = in[0]->shape;
@@ -417,11 +419,11 @@ int op_lpnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_out;
 	(void)err;
 	const struct npl_shape *shape = &in[0]->shape;
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->norm.axis;
 	int64_t n = shape->dim[axis], inner = op_count(shape->dim + axis + 1, shape->rank - axis - 1);
 	for (int64_t o = 0; o < op_count(shape->dim, axis); o++)
 		for (int64_t i = 0; i < inner; i++) {
-			double norm = BY_TYPE(norm, in[0], o * n * inner + i, n, inner, attrs->p);
+			double norm = BY_TYPE(norm, in[0], o * n * inner + i, n, inner, attrs->norm.p);
 			BY_TYPE_TO(divide, in[0], out, o * n * inner + i, n, inner, norm);
 		}
 	return 0;

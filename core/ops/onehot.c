@@ -10,7 +10,7 @@
 
 int op_onehot_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_int(list, "axis", -1, &out->axis, err);
+	return op_attr_int(list, "axis", -1, &out->one_hot.axis, err);
 }
 
 int op_onehot_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -20,19 +20,19 @@ int op_onehot_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_input_scalar(in[1], "depth", err))
 		return NPL_EINPUT;
 	const struct npl_shape *indices = &in[0]->shape;
-	attrs->number = op_whole(in[1], 0);
-	if (attrs->number < 1)
-		return npl_fail(err, NPL_EINPUT, "the depth is %lld, expected at least 1", (long long)attrs->number);
+	const int64_t depth = attrs->one_hot.depth = op_whole(in[1], 0);
+	if (depth < 1)
+		return npl_fail(err, NPL_EINPUT, "the depth is %lld, expected at least 1", (long long)depth);
 	if (in[2]->shape.rank != 1 || in[2]->shape.dim[0] != 2)
 		return npl_fail(err, NPL_EINPUT, "the values are %s, expected two: off and on", OP_TEXT(&in[2]->shape));
 	struct npl_shape y = {.rank = indices->rank + 1};
 	if (y.rank > NPL_MAX_RANK)
 		return npl_fail(err, NPL_EINPUT, "the indices %s and one more dimension are more than %d",
 				OP_TEXT(indices), NPL_MAX_RANK);
-	if (op_axis(&attrs->axis, y.rank, y.rank - 1, err))
+	if (op_axis(&attrs->one_hot.axis, y.rank, y.rank - 1, err))
 		return NPL_EINPUT;
 	for (int d = 0; d < y.rank; d++)
-		y.dim[d] = d == attrs->axis ? attrs->number : indices->dim[d - (d > attrs->axis)];
+		y.dim[d] = d == attrs->one_hot.axis ? depth : indices->dim[d - (d > attrs->one_hot.axis)];
 	out->dtype = in[2]->dtype;
 	out->shape = y;
 	return op_output_fits(&y, 1, err);
@@ -44,8 +44,8 @@ int op_onehot_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	int64_t depth = attrs->number,
-		inner = op_count(out->shape.dim + attrs->axis + 1, out->shape.rank - 1 - (int)attrs->axis);
+	const int axis = (int)attrs->one_hot.axis;
+	int64_t depth = attrs->one_hot.depth, inner = op_count(out->shape.dim + axis + 1, out->shape.rank - 1 - axis);
 	int64_t n = npl_tensor_count(in[0]);
 	size_t element = npl_dtype_size(out->dtype);
 	const char *on = (const char *)in[2]->data + element;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of core/ops/ share: the prototypes of every family's functions, expanded from ops.def, and the
+ * What the files of core/ops/ share: the prototypes of all operators' functions, expanded from ops.def, and the
  * helpers for attributes, shapes, broadcasting and products. Messages name shapes and attributes, not the node:
  * whoever calls an operator puts the node's name before them.
  */
@@ -11,15 +11,15 @@
 #include "npulab/op.h"
 #include "window.h"
 
-/* F_macs is declared for all and defined by the families with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Several
- * operators may be one family, told apart by attrs->op. */
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost)                                            \
-	int family##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
-	int family##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \
+/* PREFIX_macs is declared for all prefixes and defined for those with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Operators of one prefix
+ * have the same functions, which tell them apart by attrs->op. */
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost)                                    \
+	int prefix##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
+	int prefix##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \
 			   struct npl_tensor *out, int n_out, struct npl_err *err);                                    \
-	int family##_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                  \
+	int prefix##_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                  \
 			 struct npl_tensor *out, int n_out, struct npl_err *err);                                      \
-	uint64_t family##_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,            \
+	uint64_t prefix##_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,            \
 			       const struct npl_tensor *out);
 #include "npulab/ops.def"
 #undef NPL_OP

@@ -15,22 +15,21 @@ int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_e
 	static const char *const modes[] = {
 		[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge", [WRAP] = "wrap", NULL};
 	int64_t pads[2 * NPL_MAX_RANK];
-	out->n_list = -1;
-	out->alpha = 0;
-	if (op_attr_choice(list, "mode", modes, CONSTANT, &out->mode, err))
+	out->pad.n = -1;
+	if (op_attr_choice(list, "mode", modes, CONSTANT, &out->pad.mode, err))
 		return NPL_EINPUT;
-	if (out->mode == WRAP && op_before(out, 19))
+	if (out->pad.mode == WRAP && op_before(out, 19))
 		return npl_fail(err, NPL_EINPUT, "attribute mode is 'wrap', which came with opset 19");
 	if (!op_before(out, 11))
 		return 0;
-	if (op_attr_float(list, "value", 0, &out->alpha, err) ||
-	    op_attr_ints(list, "pads", 2 * NPL_MAX_RANK, pads, &out->n_list, err))
+	if (op_attr_float(list, "value", 0, &out->pad.value, err) ||
+	    op_attr_ints(list, "pads", 2 * NPL_MAX_RANK, pads, &out->pad.n, err))
 		return NPL_EINPUT;
-	if (out->n_list < 0 || out->n_list % 2)
+	if (out->pad.n < 0 || out->pad.n % 2)
 		return npl_fail(err, NPL_EINPUT, "the attribute pads must have two values per dimension");
-	for (int d = 0; d < out->n_list / 2; d++) {
-		out->pad_before[d] = pads[d];
-		out->pad_after[d] = pads[out->n_list / 2 + d];
+	for (int d = 0; d < out->pad.n / 2; d++) {
+		out->pad.before[d] = pads[d];
+		out->pad.after[d] = pads[out->pad.n / 2 + d];
 	}
 	return 0;
 }
@@ -63,31 +62,31 @@ static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, con
 	if (n && !pads->data)
 		return op_not_constant("pads", err);
 	for (int d = 0; d < rank; d++)
-		attrs->pad_before[d] = attrs->pad_after[d] = 0;
+		attrs->pad.before[d] = attrs->pad.after[d] = 0;
 	for (int i = 0; i < n; i++) {
-		attrs->pad_before[axes[i]] = op_whole(pads, i);
-		attrs->pad_after[axes[i]] = op_whole(pads, n + i);
+		attrs->pad.before[axes[i]] = op_whole(pads, i);
+		attrs->pad.after[axes[i]] = op_whole(pads, n + i);
 	}
-	attrs->n_list = 2 * rank;
+	attrs->pad.n = 2 * rank;
 	return 0;
 }
 
 /* The part of a dimension that is left once negative pads have cut. */
 static void left_of(const struct npl_attrs *attrs, int d, int64_t size, int64_t *first, int64_t *end)
 {
-	*first = attrs->pad_before[d] < 0 ? -attrs->pad_before[d] : 0;
-	*end = attrs->pad_after[d] < 0 ? size + attrs->pad_after[d] : size;
+	*first = attrs->pad.before[d] < 0 ? -attrs->pad.before[d] : 0;
+	*end = attrs->pad.after[d] < 0 ? size + attrs->pad.after[d] : size;
 }
 
 static int pad_dimension(const struct npl_attrs *attrs, int d, int64_t size, int64_t *padded, struct npl_err *err)
 {
-	int64_t before = attrs->pad_before[d], after = attrs->pad_after[d], first, end;
+	int64_t before = attrs->pad.before[d], after = attrs->pad.after[d], first, end;
 	const int64_t most = NPL_MAX_ELEMENTS;
 	if (before < -most || before > most || after < -most || after > most || size + before + after < 0)
 		return npl_fail(err, NPL_EINPUT, "pads of %lld and %lld do not fit dimension %d of %lld",
 				(long long)before, (long long)after, d, (long long)size);
 	left_of(attrs, d, size, &first, &end);
-	if (attrs->mode != CONSTANT && (before > 0 || after > 0) && end <= first)
+	if (attrs->pad.mode != CONSTANT && (before > 0 || after > 0) && end <= first)
 		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to pad with", d);
 	*padded = size + before + after;
 	return 0;
@@ -105,9 +104,9 @@ int op_pad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	const struct npl_shape *x = &in[0]->shape;
 	if (inputs && read_pads(attrs, in[1], n_in > 3 ? in[3] : NULL, x->rank, err))
 		return NPL_EINPUT;
-	if (attrs->n_list != 2 * x->rank)
-		return npl_fail(err, NPL_EINPUT, "%d pad%s for the %d dimension%s of %s", attrs->n_list,
-				npl_plural(attrs->n_list), x->rank, npl_plural(x->rank), OP_TEXT(x));
+	if (attrs->pad.n != 2 * x->rank)
+		return npl_fail(err, NPL_EINPUT, "%d pad%s for the %d dimension%s of %s", attrs->pad.n,
+				npl_plural(attrs->pad.n), x->rank, npl_plural(x->rank), OP_TEXT(x));
 	if (n_in > 2 && in[2] && (in[2]->dtype != in[0]->dtype || npl_tensor_count(in[2]) != 1))
 		return npl_fail(err, NPL_EINPUT, "the constant value is %s %s, expected one %s",
 				npl_dtype_name(in[2]->dtype), OP_TEXT(&in[2]->shape), npl_dtype_name(in[0]->dtype));
@@ -141,14 +140,14 @@ int op_pad_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 	uint64_t element[1];
 	struct npl_tensor value = {.dtype = out->dtype, .data = element};
 	struct op_index_map map = {{NULL}};
-	op_store_real(&value, 0, (double)attrs->alpha);
+	op_store_real(&value, 0, (double)attrs->pad.value);
 	if (op_index_map_alloc(&map, &out->shape, err))
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++) {
 		int64_t first, end;
 		left_of(attrs, d, in[0]->shape.dim[d], &first, &end);
 		for (int64_t i = 0; i < out->shape.dim[d]; i++) {
-			int64_t at = source(attrs->mode, i - attrs->pad_before[d] - first, end - first);
+			int64_t at = source(attrs->pad.mode, i - attrs->pad.before[d] - first, end - first);
 			map.from[d][i] = at < 0 ? -1 : first + at;
 		}
 	}

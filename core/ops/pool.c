@@ -228,16 +228,16 @@ int op_averagepool_attrs(struct npl_attr_list *list, struct npl_attrs *out, stru
 {
 	if (out->op == NPL_OP_GLOBALAVERAGEPOOL)
 		return 0;
-	if (op_pool_attrs(list, &out->window, err))
+	if (op_pool_attrs(list, &out->pool.window, err))
 		return NPL_EINPUT;
-	return op_attr_flag(list, "count_include_pad", false, &out->window.count_include_pad, err);
+	return op_attr_flag(list, "count_include_pad", false, &out->pool.window.count_include_pad, err);
 }
 
 int op_averagepool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 			 int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	return reduction_shape(attrs->op == NPL_OP_GLOBALAVERAGEPOOL, &attrs->window, in, n_in, out, err);
+	return reduction_shape(attrs->op == NPL_OP_GLOBALAVERAGEPOOL, &attrs->pool.window, in, n_in, out, err);
 }
 
 int op_averagepool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
@@ -246,24 +246,25 @@ int op_averagepool_run(const struct npl_attrs *attrs, const struct npl_tensor *c
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	reduce_all(&attrs->window, 0, in[0], out);
+	reduce_all(&attrs->pool.window, 0, in[0], out);
 	return 0;
 }
 
 int op_lppool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_int(list, "p", 2, &out->p, err))
+	if (op_attr_int(list, "p", 2, &out->pool.p, err))
 		return NPL_EINPUT;
-	if (out->p < 1 || out->p > INT32_MAX)
-		return npl_fail(err, NPL_EINPUT, "attribute p must be 1..%d, got %lld", INT32_MAX, (long long)out->p);
-	return out->op == NPL_OP_GLOBALLPPOOL ? 0 : op_pool_attrs(list, &out->window, err);
+	if (out->pool.p < 1 || out->pool.p > INT32_MAX)
+		return npl_fail(err, NPL_EINPUT, "attribute p must be 1..%d, got %lld", INT32_MAX,
+				(long long)out->pool.p);
+	return out->op == NPL_OP_GLOBALLPPOOL ? 0 : op_pool_attrs(list, &out->pool.window, err);
 }
 
 int op_lppool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		    int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	return reduction_shape(attrs->op == NPL_OP_GLOBALLPPOOL, &attrs->window, in, n_in, out, err);
+	return reduction_shape(attrs->op == NPL_OP_GLOBALLPPOOL, &attrs->pool.window, in, n_in, out, err);
 }
 
 int op_lppool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -272,6 +273,6 @@ int op_lppool_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	reduce_all(&attrs->window, attrs->p, in[0], out);
+	reduce_all(&attrs->pool.window, attrs->pool.p, in[0], out);
 	return 0;
 }

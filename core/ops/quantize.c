@@ -36,8 +36,8 @@ int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 {
 	const bool back = out->op == NPL_OP_DEQUANTIZELINEAR;
 	int64_t block = 0;
-	out->to = out->precision = NPL_DTYPES;
-	if (op_attr_int(list, "axis", 1, &out->axis, err))
+	out->quantise.to = out->quantise.precision = NPL_DTYPES;
+	if (op_attr_int(list, "axis", 1, &out->quantise.axis, err))
 		return NPL_EINPUT;
 	if (!back && !op_before(out, 19))
 		op_attr_accept(list, "saturate"); /* of results in 8-bit floats, which there are none of */
@@ -49,12 +49,12 @@ int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 			"attribute block_size is %lld: a scale for each block is not supported, only one scale or one for each index "
 			"along an axis",
 			(long long)block);
-	if (!op_before(out, back ? 23 : 21) && optional_type(list, "output_dtype", &out->to, err))
+	if (!op_before(out, back ? 23 : 21) && optional_type(list, "output_dtype", &out->quantise.to, err))
 		return NPL_EINPUT;
-	if (!back && is_float(out->to))
+	if (!back && is_float(out->quantise.to))
 		return npl_fail(err, NPL_EINPUT, "attribute output_dtype is %s, expected uint8, int8, uint16 or int16",
-				npl_dtype_name(out->to));
-	return back || op_before(out, 23) ? 0 : optional_type(list, "precision", &out->precision, err);
+				npl_dtype_name(out->quantise.to));
+	return back || op_before(out, 23) ? 0 : optional_type(list, "precision", &out->quantise.precision, err);
 }
 
 /* Scale and zero point: scalars, or vectors along the axis. */
@@ -72,11 +72,11 @@ static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *co
 		if (op_before(attrs, 13))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, but vectors came with opset 13", k,
 					OP_TEXT(&p->shape));
-		if (op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+		if (op_axis(&attrs->quantise.axis, x->rank, x->rank - 1, err))
 			return NPL_EINPUT;
-		if (p->shape.rank != 1 || p->shape.dim[0] != x->dim[attrs->axis])
+		if (p->shape.rank != 1 || p->shape.dim[0] != x->dim[attrs->quantise.axis])
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected a scalar or %lld values", k,
-					OP_TEXT(&p->shape), (long long)x->dim[attrs->axis]);
+					OP_TEXT(&p->shape), (long long)x->dim[attrs->quantise.axis]);
 	}
 	if (zero && npl_tensor_count(zero) != npl_tensor_count(in[1]))
 		return npl_fail(err, NPL_EINPUT, "the scale is %s, the zero point %s", OP_TEXT(&in[1]->shape),
@@ -97,27 +97,28 @@ static int check_integers(const struct npl_attrs *attrs, enum npl_dtype q, bool 
 static int integers_type(const struct npl_attrs *attrs, enum npl_dtype x, enum npl_dtype scale,
 			 const struct npl_tensor *zero, enum npl_dtype *q, struct npl_err *err)
 {
-	const bool named = attrs->to != NPL_DTYPES && attrs->to != NPL_F32; /* what a layer made without a model has */
-	*q = zero ? zero->dtype : named ? attrs->to : NPL_U8;
-	if (named && attrs->to != *q)
+	const enum npl_dtype to = attrs->quantise.to, precision = attrs->quantise.precision;
+	const bool named = to != NPL_DTYPES && to != NPL_F32; /* what a layer made without a model has */
+	*q = zero ? zero->dtype : named ? to : NPL_U8;
+	if (named && to != *q)
 		return npl_fail(err, NPL_EINPUT, "the zero point is %s and output_dtype %s", npl_dtype_name(*q),
-				npl_dtype_name(attrs->to));
+				npl_dtype_name(to));
 	if (x != NPL_I32 && (!is_float(x) || (x != NPL_F32 && op_before(attrs, 19))))
 		return npl_fail(err, NPL_EINPUT, "x is %s, expected float32 or int32%s", npl_dtype_name(x),
 				is_float(x) ? ": other floats came with opset 19" : "");
 	if (x != scale && x != NPL_I32 && op_before(attrs, 23))
 		return npl_fail(err, NPL_EINPUT, "x is %s and the scale %s: that they may differ came with opset 23",
 				npl_dtype_name(x), npl_dtype_name(scale));
-	if (attrs->precision != NPL_DTYPES && !is_float(attrs->precision))
+	if (precision != NPL_DTYPES && !is_float(precision))
 		return npl_fail(err, NPL_EINPUT, "attribute precision is %s, expected float32, float16 or bfloat16",
-				npl_dtype_name(attrs->precision));
+				npl_dtype_name(precision));
 	return check_integers(attrs, *q, false, err);
 }
 
 static int reals_type(const struct npl_attrs *attrs, enum npl_dtype q, enum npl_dtype scale,
 		      const struct npl_tensor *zero, enum npl_dtype *real, struct npl_err *err)
 {
-	*real = attrs->to == NPL_DTYPES ? scale : attrs->to;
+	*real = attrs->quantise.to == NPL_DTYPES ? scale : attrs->quantise.to;
 	if (zero && zero->dtype != q)
 		return npl_fail(err, NPL_EINPUT, "x is %s and its zero point %s", npl_dtype_name(q),
 				npl_dtype_name(zero->dtype));
@@ -186,11 +187,13 @@ int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	(void)err;
 	const struct npl_tensor *x = in[0], *zero = n_in > 2 ? in[2] : NULL;
 	bool back = attrs->op == NPL_OP_DEQUANTIZELINEAR;
-	const enum npl_dtype precision = attrs->precision == NPL_DTYPES ? in[1]->dtype : attrs->precision;
+	const enum npl_dtype precision = attrs->quantise.precision == NPL_DTYPES ? in[1]->dtype
+										 : attrs->quantise.precision;
 	int64_t vectors = npl_tensor_count(in[1]), inner = npl_tensor_count(x), outer = 1;
 	if (vectors != 1) {
-		outer = op_count(x->shape.dim, (int)attrs->axis);
-		inner = op_count(x->shape.dim + attrs->axis + 1, x->shape.rank - (int)attrs->axis - 1);
+		outer = op_count(x->shape.dim, (int)attrs->quantise.axis);
+		inner = op_count(x->shape.dim + attrs->quantise.axis + 1,
+				 x->shape.rank - (int)attrs->quantise.axis - 1);
 	}
 	int64_t i = 0;
 	for (int64_t o = 0; o < outer; o++)

@@ -23,15 +23,13 @@ static int read_type(struct npl_attr_list *list, struct npl_attrs *out, struct n
 	if (type != ONNX_FLOAT && type != ONNX_DOUBLE && (type != ONNX_ABSENT || !is_like(out->op)))
 		return npl_fail(err, NPL_EINPUT, "dtype=%lld is not supported, only %d (float) and %d (double)",
 				(long long)type, ONNX_FLOAT, ONNX_DOUBLE);
-	out->constant = (struct npl_tensor){.dtype = type == ONNX_FLOAT    ? NPL_F32
-						     : type == ONNX_DOUBLE ? NPL_F64
-									   : NPL_DTYPES};
+	out->random.dtype = type == ONNX_FLOAT ? NPL_F32 : type == ONNX_DOUBLE ? NPL_F64 : NPL_DTYPES;
 	return 0;
 }
 
 static int read_law(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_random_law *law = &out->law;
+	struct npl_random_law *law = &out->random.law;
 	*law = (struct npl_random_law){.uniform = out->op == NPL_OP_RANDOMUNIFORM ||
 						  out->op == NPL_OP_RANDOMUNIFORMLIKE};
 	if (!law->uniform)
@@ -50,17 +48,16 @@ int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 {
 	struct npl_err wrong = {0};
 	float seed;
-	out->n_list = 0;
 	if (read_type(list, out, err) || read_law(list, out, err) || op_attr_float(list, "seed", 0, &seed, err))
 		return NPL_EINPUT;
-	if (!is_like(out->op) && op_attr_ints(list, "shape", NPL_MAX_RANK, out->list, &out->n_list, err))
+	if (!is_like(out->op) && op_attr_ints(list, "shape", NPL_MAX_RANK, out->random.shape, &out->random.rank, err))
 		return NPL_EINPUT;
-	if (out->n_list < 0)
+	if (out->random.rank < 0)
 		return npl_fail(err, NPL_EINPUT, "the attribute shape is missing");
 	uint32_t bits;
 	memcpy(&bits, &seed, sizeof bits);
-	out->law.seeded = npl_attr_find(list, "seed", NPL_ATTR_FLOAT, &wrong) != NULL;
-	out->law.seed = bits;
+	out->random.law.seeded = npl_attr_find(list, "seed", NPL_ATTR_FLOAT, &wrong) != NULL;
+	out->random.law.seed = bits;
 	return 0;
 }
 
@@ -70,9 +67,10 @@ int op_random_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	(void)n_out;
 	bool like = is_like(attrs->op);
 	struct npl_shape y;
-	if ((like && op_inputs(in, n_in, 1, NPL_DTYPES, err)) || op_asked_shape(attrs->list, attrs->n_list, &y, err))
+	if ((like && op_inputs(in, n_in, 1, NPL_DTYPES, err)) ||
+	    op_asked_shape(attrs->random.shape, attrs->random.rank, &y, err))
 		return NPL_EINPUT;
-	out->dtype = like && attrs->constant.dtype == NPL_DTYPES ? in[0]->dtype : attrs->constant.dtype;
+	out->dtype = like && attrs->random.dtype == NPL_DTYPES ? in[0]->dtype : attrs->random.dtype;
 	out->shape = like ? in[0]->shape : y;
 	if (out->dtype != NPL_F32 && out->dtype != NPL_F64)
 		return npl_fail(err, NPL_EINPUT, "random values of %s are not supported, only float32 and float64",
@@ -88,8 +86,8 @@ int op_random_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_out;
 	(void)err;
 	if (out->dtype == NPL_F32)
-		npl_random_floats(&attrs->law, 0, npl_tensor_count(out), out->data);
+		npl_random_floats(&attrs->random.law, 0, npl_tensor_count(out), out->data);
 	else
-		npl_random_doubles(&attrs->law, 0, npl_tensor_count(out), out->data);
+		npl_random_doubles(&attrs->random.law, 0, npl_tensor_count(out), out->data);
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 enum { X, W, R, B, SEQUENCE_LENS, INITIAL_H, INITIAL_C, P, INPUTS };
 
-static int directions_of(const struct npl_recurrent *r)
+static int directions_of(const struct npl_recurrent_attrs *r)
 {
 	return r->direction == NPL_BIDIRECTIONAL ? 2 : 1;
 }
@@ -24,7 +24,8 @@ static void take(const struct npl_attr *list, int64_t *at, float *constant)
 
 /* The functions of all directions with their constants, which the lists give one after the other to those that have
  * any. */
-static int read_activations(struct npl_attr_list *list, enum npl_op op, struct npl_recurrent *r, struct npl_err *err)
+static int read_activations(struct npl_attr_list *list, enum npl_op op, struct npl_recurrent_attrs *r,
+			    struct npl_err *err)
 {
 	enum npl_cell_function fallback[RECURRENT_MOST_FUNCTIONS];
 	int each = op_cell_functions(op, fallback), n = each * directions_of(r);
@@ -51,7 +52,7 @@ static int read_activations(struct npl_attr_list *list, enum npl_op op, struct n
 	return 0;
 }
 
-static int read_clip(struct npl_attr_list *list, struct npl_recurrent *r, struct npl_err *err)
+static int read_clip(struct npl_attr_list *list, struct npl_recurrent_attrs *r, struct npl_err *err)
 {
 	struct npl_attr *clip;
 	if (op_attr_find(list, "clip", NPL_ATTR_FLOAT, &clip, err))
@@ -67,9 +68,9 @@ int op_recurrent_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 {
 	static const char *const directions[] = {
 		[NPL_FORWARD] = "forward", [NPL_REVERSE] = "reverse", [NPL_BIDIRECTIONAL] = "bidirectional", NULL};
-	struct npl_recurrent *r = &out->recurrent;
+	struct npl_recurrent_attrs *r = &out->recurrent;
 	int direction;
-	*r = (struct npl_recurrent){0};
+	*r = (struct npl_recurrent_attrs){0};
 	if (op_before(out, 7))
 		op_attr_accept(list, "output_sequence"); /* Y is there where the node names it */
 	if (op_attr_choice(list, "direction", directions, NPL_FORWARD, &direction, err) ||
@@ -347,7 +348,7 @@ static int run_step(const struct call *call, struct recurrent_run *run, int64_t 
 static int run_direction(const struct call *call, int64_t direction, struct npl_err *err)
 {
 	const struct sizes *s = &call->s;
-	const struct npl_recurrent *options = &call->attrs->recurrent;
+	const struct npl_recurrent_attrs *options = &call->attrs->recurrent;
 	int64_t columns = s->gates * s->hidden;
 	const float *bias = data_of(call, B), *peepholes = data_of(call, P);
 	struct recurrent_run run = {.options = options,

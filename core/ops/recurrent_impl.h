@@ -14,7 +14,7 @@
 
 /* One direction of a network. `gates` is per cell: 1, 3 (z r h) or 4 (i o f c); columns are gates * hidden. */
 struct recurrent_run {
-	const struct npl_recurrent *options;
+	const struct npl_recurrent_attrs *options;
 	const struct npl_cell_activation *activation;
 	enum npl_op op;
 	int64_t batch, hidden, gates;

@@ -44,22 +44,20 @@ static bool takes(const struct npl_attrs *attrs, enum npl_dtype dtype)
 
 int op_reduce_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->n_list = 0;
-	out->empty_is_none = false;
-	if (op_attr_flag(list, "keepdims", true, &out->keep_dims, err))
+	if (op_attr_flag(list, "keepdims", true, &out->reduce.keep_dims, err))
 		return NPL_EINPUT;
 	if (axes_as_input(out))
-		return op_attr_flag(list, "noop_with_empty_axes", false, &out->empty_is_none, err);
-	return op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err);
+		return op_attr_flag(list, "noop_with_empty_axes", false, &out->reduce.empty_is_none, err);
+	return op_attr_ints(list, "axes", NPL_MAX_RANK, out->reduce.axes, &out->reduce.n_axes, err);
 }
 
 unsigned op_reduced(const struct npl_attrs *attrs, int rank)
 {
 	unsigned dims = 0;
-	if (attrs->n_list <= 0)
-		return attrs->empty_is_none ? 0 : (1u << rank) - 1;
-	for (int i = 0; i < attrs->n_list; i++)
-		dims |= 1u << attrs->list[i];
+	if (attrs->reduce.n_axes <= 0)
+		return attrs->reduce.empty_is_none ? 0 : (1u << rank) - 1;
+	for (int i = 0; i < attrs->reduce.n_axes; i++)
+		dims |= 1u << attrs->reduce.axes[i];
 	return dims;
 }
 
@@ -74,10 +72,10 @@ int op_reduce_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	if (n_in > 1 && in[1] && !axes_as_input(attrs))
 		return npl_fail(err, NPL_EINPUT, "axes as an input came with opset %d",
 				attrs->op == NPL_OP_REDUCESUM ? 13 : 18);
-	if (n_in > 1 && in[1] && op_input_dims(in[1], "axes", attrs->list, &attrs->n_list, err))
+	if (n_in > 1 && in[1] && op_input_dims(in[1], "axes", attrs->reduce.axes, &attrs->reduce.n_axes, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	if (op_axes(attrs->list, attrs->n_list, x->rank, err))
+	if (op_axes(attrs->reduce.axes, attrs->reduce.n_axes, x->rank, err))
 		return NPL_EINPUT;
 	unsigned gone = op_reduced(attrs, x->rank);
 	out->dtype = in[0]->dtype;
@@ -85,7 +83,7 @@ int op_reduce_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	for (int d = 0; d < x->rank; d++)
 		if (!(gone & 1u << d))
 			out->shape.dim[out->shape.rank++] = x->dim[d];
-		else if (attrs->keep_dims)
+		else if (attrs->reduce.keep_dims)
 			out->shape.dim[out->shape.rank++] = 1;
 	return op_output_fits(&out->shape, 1, err);
 }

@@ -8,14 +8,12 @@
 
 int op_reshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->n_list = 0;
-	out->allow_zero = false;
 	if (!op_before(out, 5))
-		return op_attr_flag(list, "allowzero", false, &out->allow_zero, err);
+		return op_attr_flag(list, "allowzero", false, &out->reshape.allow_zero, err);
 	op_attr_accept(list, "consumed_inputs");
-	if (op_attr_ints(list, "shape", NPL_MAX_RANK, out->list, &out->n_list, err))
+	if (op_attr_ints(list, "shape", NPL_MAX_RANK, out->reshape.shape, &out->reshape.rank, err))
 		return NPL_EINPUT;
-	return out->n_list < 0 ? npl_fail(err, NPL_EINPUT, "the attribute shape is missing") : 0;
+	return out->reshape.rank < 0 ? npl_fail(err, NPL_EINPUT, "the attribute shape is missing") : 0;
 }
 
 /* What was asked for, as a message shows it: "[0, -1]". */
@@ -36,23 +34,23 @@ int op_reshape_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	char text[256];
 	if (op_inputs(in, n_in, op_before(attrs, 5) ? 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	if (!op_before(attrs, 5) && op_input_dims(in[1], "shape", attrs->list, &attrs->n_list, err))
+	if (!op_before(attrs, 5) && op_input_dims(in[1], "shape", attrs->reshape.shape, &attrs->reshape.rank, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	struct npl_shape y = {.rank = attrs->n_list};
-	list_text(attrs->list, attrs->n_list, text, sizeof text);
+	struct npl_shape y = {.rank = attrs->reshape.rank};
+	list_text(attrs->reshape.shape, attrs->reshape.rank, text, sizeof text);
 	int inferred = -1;
 	bool zero = false;
 	for (int i = 0; i < y.rank; i++) {
-		y.dim[i] = attrs->list[i];
-		if (y.dim[i] == 0 && !attrs->allow_zero) {
+		y.dim[i] = attrs->reshape.shape[i];
+		if (y.dim[i] == 0 && !attrs->reshape.allow_zero) {
 			if (i >= x->rank)
 				return npl_fail(err, NPL_EINPUT,
 						"%s keeps dimension %d of the input %s, which has none", text, i,
 						OP_TEXT(x));
 			y.dim[i] = x->dim[i];
 		}
-		zero |= attrs->list[i] == 0;
+		zero |= attrs->reshape.shape[i] == 0;
 		if (y.dim[i] < -1 || (y.dim[i] == -1 && inferred >= 0))
 			return npl_fail(err, NPL_EINPUT, "%s is no shape: at most one -1, no other negative dimension",
 					text);
@@ -61,7 +59,7 @@ int op_reshape_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 			y.dim[i] = 1;
 		}
 	}
-	if (inferred >= 0 && zero && attrs->allow_zero)
+	if (inferred >= 0 && zero && attrs->reshape.allow_zero)
 		return npl_fail(err, NPL_EINPUT, "%s has a 0 and a -1, which allowzero=1 forbids", text);
 	int64_t count = npl_shape_count(&y), want = npl_shape_count(x);
 	if (inferred >= 0 && count > 0 && want % count == 0) {

@@ -35,18 +35,19 @@ enum { STRETCH, NOT_LARGER, NOT_SMALLER };
 
 static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
+	struct npl_resize_attrs *r = &out->resize;
 	const float *scales;
 	int64_t n;
 	float height, width;
-	out->resize.nearest = FLOOR;
+	r->nearest = FLOOR;
 	if (op_before(out, 7)) {
 		if (op_attr_float(list, "height_scale", 0, &height, err) ||
 		    op_attr_float(list, "width_scale", 0, &width, err))
 			return NPL_EINPUT;
-		out->n_list = 4;
-		out->resize.scale[0] = out->resize.scale[1] = 1;
-		out->resize.scale[2] = (double)height;
-		out->resize.scale[3] = (double)width;
+		r->n_scales = 4;
+		r->scale[0] = r->scale[1] = 1;
+		r->scale[2] = (double)height;
+		r->scale[3] = (double)width;
 		return 0;
 	}
 	if (!op_before(out, 9))
@@ -55,19 +56,18 @@ static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 		return NPL_EINPUT;
 	if (n < 0 || n > NPL_MAX_RANK)
 		return npl_fail(err, NPL_EINPUT, "the attribute scales must have one value per dimension");
-	out->n_list = (int)n;
+	r->n_scales = (int)n;
 	for (int d = 0; d < n; d++)
-		out->resize.scale[d] = (double)scales[d];
+		r->scale[d] = (double)scales[d];
 	return 0;
 }
 
-/* What opset 18 brought; the axes go to out->list. */
-static int attrs_18(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+/* What opset 18 brought. */
+static int attrs_18(struct npl_attr_list *list, struct npl_resize_attrs *r, struct npl_err *err)
 {
 	static const char *const policies[] = {
 		[STRETCH] = "stretch", [NOT_LARGER] = "not_larger", [NOT_SMALLER] = "not_smaller", NULL};
-	struct npl_resize *r = &out->resize;
-	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &r->n_axes, err) ||
+	if (op_attr_ints(list, "axes", NPL_MAX_RANK, r->axes, &r->n_axes, err) ||
 	    op_attr_choice(list, "keep_aspect_ratio_policy", policies, STRETCH, &r->policy, err))
 		return NPL_EINPUT;
 	return op_attr_flag(list, "antialias", false, &r->antialias, err);
@@ -90,15 +90,14 @@ int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 					       [FLOOR] = "floor",
 					       [CEIL] = "ceil",
 					       NULL};
-	struct npl_resize *r = &out->resize;
+	struct npl_resize_attrs *r = &out->resize;
 	bool upsample = out->op == NPL_OP_UPSAMPLE;
-	out->n_list = 0;
-	*r = (struct npl_resize){.transform = ASYMMETRIC, .nearest = BEFORE_11};
-	if (op_attr_choice(list, "mode", modes, NEAREST, &out->mode, err))
+	*r = (struct npl_resize_attrs){.transform = ASYMMETRIC, .nearest = BEFORE_11};
+	if (op_attr_choice(list, "mode", modes, NEAREST, &r->mode, err))
 		return NPL_EINPUT;
-	if (out->mode == BILINEAR) /* Upsample's word before opset 7 */
-		out->mode = LINEAR;
-	if (out->mode == CUBIC && (upsample || op_before(out, 11)))
+	if (r->mode == BILINEAR) /* Upsample's word before opset 7 */
+		r->mode = LINEAR;
+	if (r->mode == CUBIC && (upsample || op_before(out, 11)))
 		return npl_fail(err, NPL_EINPUT, "cubic came with Resize of opset 11");
 	if (upsample)
 		return upsample_attrs(list, out, err);
@@ -113,7 +112,7 @@ int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 		return npl_fail(err, NPL_EINPUT, "half_pixel_symmetric came with Resize of opset 19");
 	if (op_attr_flag(list, "exclude_outside", false, &r->exclude_outside, err))
 		return NPL_EINPUT;
-	return op_before(out, 18) ? 0 : attrs_18(list, out, err);
+	return op_before(out, 18) ? 0 : attrs_18(list, r, err);
 }
 
 /* n constant floats of input k; absent, or empty: *given is false. */
@@ -139,19 +138,19 @@ static int read_floats(const struct npl_tensor *const *in, int n_in, int k, cons
 /* Dimensions that the roi, scales and sizes are about: those of the attribute axes, else all. */
 static int read_axes(struct npl_attrs *attrs, int rank, int64_t axes[NPL_MAX_RANK], struct npl_err *err)
 {
-	struct npl_resize *r = &attrs->resize;
+	struct npl_resize_attrs *r = &attrs->resize;
 	for (int d = 0; d < rank; d++)
 		axes[d] = d;
 	if (r->n_axes <= 0)
 		return rank;
-	memcpy(axes, attrs->list, (size_t)r->n_axes * sizeof *axes);
+	memcpy(axes, r->axes, (size_t)r->n_axes * sizeof *axes);
 	return op_axes(axes, r->n_axes, rank, err) ? NPL_EINPUT : r->n_axes;
 }
 
 /* Output dimensions out of scales. */
 static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, struct npl_shape *y, struct npl_err *err)
 {
-	struct npl_resize *r = &attrs->resize;
+	struct npl_resize_attrs *r = &attrs->resize;
 	for (int d = 0; d < x->rank; d++) {
 		double part = r->transform == TF_CROP_AND_RESIZE ? r->to[d] - r->from[d] : 1.0;
 		/* in float, as ONNX infers shapes: 10 * 0.7f is 7, which in double is a little less */
@@ -166,7 +165,7 @@ static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, stru
 }
 
 /* One scale for all axes, the least or the greatest of theirs: sizes follow from it, halves rounded up. */
-static void keep_aspect(struct npl_resize *r, const struct npl_shape *x, const int64_t *axes, int n,
+static void keep_aspect(struct npl_resize_attrs *r, const struct npl_shape *x, const int64_t *axes, int n,
 			struct npl_shape *y)
 {
 	double scale = n ? r->scale[axes[0]] : 1;
@@ -183,7 +182,7 @@ static void keep_aspect(struct npl_resize *r, const struct npl_shape *x, const i
 static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_tensor *sizes,
 		       const int64_t *axes, int n_axes, struct npl_shape *y, struct npl_err *err)
 {
-	struct npl_resize *r = &attrs->resize;
+	struct npl_resize_attrs *r = &attrs->resize;
 	int64_t size[NPL_MAX_RANK];
 	int n;
 	if (op_input_dims(sizes, "sizes", size, &n, err))
@@ -212,7 +211,7 @@ static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const
 /* A dimension that stays as it is, whatever the transformation makes of it. */
 static bool stays(const struct npl_attrs *attrs, int d)
 {
-	const struct npl_resize *r = &attrs->resize;
+	const struct npl_resize_attrs *r = &attrs->resize;
 	return r->scale[d] == 1 && (r->transform != TF_CROP_AND_RESIZE || (r->from[d] == 0 && r->to[d] == 1));
 }
 
@@ -220,8 +219,8 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 		       struct npl_err *err)
 {
 	const struct npl_shape *x = &in[0]->shape;
-	struct npl_resize *r = &attrs->resize;
-	bool upsample = attrs->op == NPL_OP_UPSAMPLE, has_scales = attrs->n_list > 0, has_roi;
+	struct npl_resize_attrs *r = &attrs->resize;
+	bool upsample = attrs->op == NPL_OP_UPSAMPLE, has_scales = r->n_scales > 0, has_roi;
 	bool roi_first = !upsample && !op_before(attrs, 11);
 	double roi[2 * NPL_MAX_RANK] = {0}, scale[NPL_MAX_RANK] = {0};
 	int64_t axes[NPL_MAX_RANK];
@@ -229,9 +228,9 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 	const struct npl_tensor *sizes = roi_first && n_in > 3 && in[3] && npl_tensor_count(in[3]) ? in[3] : NULL;
 	if (n < 0)
 		return NPL_EINPUT;
-	if (has_scales && (n_in > 1 || attrs->n_list != x->rank))
-		return npl_fail(err, NPL_EINPUT, "%d scale%s for the %d dimension%s of %s", attrs->n_list,
-				npl_plural(attrs->n_list), x->rank, npl_plural(x->rank), OP_TEXT(x));
+	if (has_scales && (n_in > 1 || r->n_scales != x->rank))
+		return npl_fail(err, NPL_EINPUT, "%d scale%s for the %d dimension%s of %s", r->n_scales,
+				npl_plural(r->n_scales), x->rank, npl_plural(x->rank), OP_TEXT(x));
 	if (!has_scales) {
 		if (read_floats(in, n_in, roi_first ? 2 : 1, "scales", n, scale, &has_scales, err))
 			return NPL_EINPUT;
@@ -261,26 +260,27 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 /* The neighbours that are weighed along dimension d. A filter that is stretched reaches further. */
 static int64_t neighbours(const struct npl_attrs *attrs, int d)
 {
-	const double reach = attrs->mode == LINEAR ? 1 : 2, scale = attrs->resize.scale[d];
-	return 2 * (int64_t)ceil(attrs->resize.antialias && scale < 1 ? reach / scale : reach);
+	const struct npl_resize_attrs *r = &attrs->resize;
+	const double reach = r->mode == LINEAR ? 1 : 2, scale = r->scale[d];
+	return 2 * (int64_t)ceil(r->antialias && scale < 1 ? reach / scale : reach);
 }
 
 /* What the shape rule leaves to the kernel for dimension d: how many neighbours, and where the middle is. */
 static int complete_dimension(struct npl_attrs *attrs, int d, int64_t from, int64_t to, struct npl_err *err)
 {
-	struct npl_resize *r = &attrs->resize;
+	struct npl_resize_attrs *r = &attrs->resize;
 	r->shift[d] = 0;
 	if (to && !from)
 		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to take", d);
 	if (r->transform == HALF_PIXEL_SYMMETRIC && from && r->scale[d] > 0)
 		r->shift[d] = (double)from / 2 * (1 - (double)to / ((double)from * r->scale[d]));
-	if (attrs->mode == NEAREST || stays(attrs, d) || !to)
+	if (r->mode == NEAREST || stays(attrs, d) || !to)
 		return 0;
 	const int64_t n = neighbours(attrs, d);
 	if (n > 4 * (from + 2))
 		return npl_fail(err, NPL_EINPUT, "antialias would weigh %lld neighbours along dimension %d of %lld",
 				(long long)n, d, (long long)from);
-	attrs->steps *= n;
+	r->neighbours *= n;
 	return 0;
 }
 
@@ -290,13 +290,13 @@ int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	if (attrs->mode != NEAREST && in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
+	if (attrs->resize.mode != NEAREST && in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
 		return npl_fail(err, NPL_EINPUT, "the input is %s, of which only the nearest element can be taken",
 				npl_dtype_name(in[0]->dtype));
 	struct npl_shape y = in[0]->shape;
 	if (read_inputs(attrs, in, n_in, &y, err))
 		return NPL_EINPUT;
-	attrs->steps = 1;
+	attrs->resize.neighbours = 1;
 	for (int d = 0; d < y.rank; d++)
 		if (complete_dimension(attrs, d, in[0]->shape.dim[d], y.dim[d], err))
 			return NPL_EINPUT;
@@ -306,7 +306,7 @@ int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 }
 
 /* Where output position i of dimension d lies in the input. */
-static double position(const struct npl_resize *r, int d, int64_t i, int64_t size)
+static double position(const struct npl_resize_attrs *r, int d, int64_t i, int64_t size)
 {
 	double x = (double)i, scale = r->scale[d], length = r->length[d], most = (double)(size - 1);
 	bool one = length <= 1 && length >= 1;
@@ -332,7 +332,7 @@ static int64_t within(double x, int64_t size)
 	return !(x > 0) ? 0 : x > (double)(size - 1) ? size - 1 : (int64_t)x;
 }
 
-static int64_t nearest(const struct npl_resize *r, int d, double x, int64_t size)
+static int64_t nearest(const struct npl_resize_attrs *r, int d, double x, int64_t size)
 {
 	switch (r->nearest) {
 	case ROUND_PREFER_FLOOR:
@@ -367,7 +367,7 @@ static double keys(double a, double x) /* Keys' cubic convolution at distance x 
 
 static void weigh(const struct npl_attrs *attrs, int d, double x, int64_t size, struct taps *taps)
 {
-	const struct npl_resize *r = &attrs->resize;
+	const struct npl_resize_attrs *r = &attrs->resize;
 	const bool stretched = r->antialias && r->scale[d] < 1, divided = r->antialias || r->exclude_outside;
 	taps->n = neighbours(attrs, d);
 	/* further out all neighbours are the edge */
@@ -379,7 +379,7 @@ static void weigh(const struct npl_attrs *attrs, int d, double x, int64_t size, 
 		const double at = first + (double)k, away = stretched ? (x - at) * r->scale[d] : x - at;
 		const bool outside = at < 0 || at > (double)(size - 1);
 		taps->index[k] = within(at, size);
-		taps->weight[k] = attrs->mode == LINEAR ? fmax(1 - fabs(away), 0) : keys((double)r->cubic_a, away);
+		taps->weight[k] = r->mode == LINEAR ? fmax(1 - fabs(away), 0) : keys((double)r->cubic_a, away);
 		if (r->exclude_outside && outside)
 			taps->weight[k] = 0;
 		sum += taps->weight[k];
@@ -388,7 +388,7 @@ static void weigh(const struct npl_attrs *attrs, int d, double x, int64_t size, 
 		taps->weight[k] /= sum;
 }
 
-static bool is_outside(const struct npl_resize *r, double x, int64_t size)
+static bool is_outside(const struct npl_resize_attrs *r, double x, int64_t size)
 {
 	return r->transform == TF_CROP_AND_RESIZE && (x < 0 || x > (double)(size - 1));
 }
@@ -547,11 +547,11 @@ int op_resize_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 {
 	(void)n_in;
 	(void)n_out;
-	const struct npl_resize *r = &attrs->resize;
+	const struct npl_resize_attrs *r = &attrs->resize;
 	struct op_index_map map = {{NULL}};
 	uint64_t element[1];
 	struct npl_tensor fill = {.dtype = out->dtype, .data = element};
-	if (attrs->mode != NEAREST)
+	if (attrs->resize.mode != NEAREST)
 		return interpolate(attrs, in[0], out, err);
 	op_store_real(&fill, 0, (double)r->outside);
 	if (op_index_map_alloc(&map, &out->shape, err))

@@ -9,11 +9,12 @@
 
 int op_reversesequence_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_int(list, "time_axis", 0, &out->axis, err) || op_attr_int(list, "batch_axis", 1, &out->number, err))
+	int64_t *time = &out->reverse_sequence.time_axis, *batch = &out->reverse_sequence.batch_axis;
+	if (op_attr_int(list, "time_axis", 0, time, err) || op_attr_int(list, "batch_axis", 1, batch, err))
 		return NPL_EINPUT;
-	if (out->axis < 0 || out->axis > 1 || out->number != 1 - out->axis)
+	if (*time < 0 || *time > 1 || *batch != 1 - *time)
 		return npl_fail(err, NPL_EINPUT, "time_axis=%lld and batch_axis=%lld: expected 0 and 1 or 1 and 0",
-				(long long)out->axis, (long long)out->number);
+				(long long)*time, (long long)*batch);
 	return 0;
 }
 
@@ -24,11 +25,12 @@ int op_reversesequence_shape(struct npl_attrs *attrs, const struct npl_tensor *c
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *lengths = &in[1]->shape;
+	const int64_t batch = attrs->reverse_sequence.batch_axis;
 	if (x->rank < 2)
 		return npl_fail(err, NPL_EINPUT, "the input %s has no time and batch", OP_TEXT(x));
-	if (in[1]->dtype != NPL_I64 || lengths->rank != 1 || lengths->dim[0] != x->dim[attrs->number])
+	if (in[1]->dtype != NPL_I64 || lengths->rank != 1 || lengths->dim[0] != x->dim[batch])
 		return npl_fail(err, NPL_EINPUT, "the lengths are %s %s, expected %lld int64",
-				npl_dtype_name(in[1]->dtype), OP_TEXT(lengths), (long long)x->dim[attrs->number]);
+				npl_dtype_name(in[1]->dtype), OP_TEXT(lengths), (long long)x->dim[batch]);
 	out->dtype = in[0]->dtype;
 	out->shape = *x;
 	return 0;
@@ -40,7 +42,8 @@ int op_reversesequence_run(const struct npl_attrs *attrs, const struct npl_tenso
 	(void)n_in;
 	(void)n_out;
 	const struct npl_shape *x = &in[0]->shape;
-	int64_t steps = x->dim[attrs->axis], batch = x->dim[attrs->number];
+	const bool batch_first = attrs->reverse_sequence.time_axis == 1;
+	const int64_t steps = x->dim[batch_first], batch = x->dim[!batch_first];
 	size_t piece = (size_t)op_count(x->dim + 2, x->rank - 2) * npl_dtype_size(out->dtype);
 	for (int64_t b = 0; b < batch; b++) {
 		int64_t length = op_whole(in[1], b);
@@ -49,8 +52,8 @@ int op_reversesequence_run(const struct npl_attrs *attrs, const struct npl_tenso
 					(long long)length, (long long)steps);
 		for (int64_t t = 0; t < steps && piece; t++) {
 			int64_t from = t < length ? length - 1 - t : t;
-			int64_t to_at = attrs->axis ? b * steps + t : t * batch + b;
-			int64_t from_at = attrs->axis ? b * steps + from : from * batch + b;
+			int64_t to_at = batch_first ? b * steps + t : t * batch + b;
+			int64_t from_at = batch_first ? b * steps + from : from * batch + b;
 			memcpy((char *)out->data + (size_t)to_at * piece,
 			       (const char *)in[0]->data + (size_t)from_at * piece, piece);
 		}

@@ -11,11 +11,11 @@ enum { COSINE = 1, SINE, POSITIONS };
 
 int op_rotary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_flag(list, "interleaved", false, &out->variant, err) ||
-	    op_attr_int(list, "num_heads", 0, &out->number, err) ||
-	    op_attr_int(list, "rotary_embedding_dim", 0, &out->size, err))
+	if (op_attr_flag(list, "interleaved", false, &out->rotary.interleaved, err) ||
+	    op_attr_int(list, "num_heads", 0, &out->rotary.heads, err) ||
+	    op_attr_int(list, "rotary_embedding_dim", 0, &out->rotary.turned, err))
 		return NPL_EINPUT;
-	if (out->number < 0 || out->size < 0)
+	if (out->rotary.heads < 0 || out->rotary.turned < 0)
 		return npl_fail(err, NPL_EINPUT, "attributes num_heads and rotary_embedding_dim must not be negative");
 	return 0;
 }
@@ -35,7 +35,7 @@ static struct layout layout_of(const struct npl_attrs *attrs, const struct npl_s
 		l.sequence_stride = l.size;
 		l.head_stride = l.sequence * l.size;
 	} else {
-		l.heads = attrs->number;
+		l.heads = attrs->rotary.heads;
 		l.sequence = x->dim[1];
 		l.size = x->dim[2] / l.heads;
 		l.sequence_stride = x->dim[2];
@@ -76,18 +76,18 @@ int op_rotary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	const struct npl_shape *x = &in[0]->shape;
 	if (in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
 		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected floats", npl_dtype_name(in[0]->dtype));
-	if (x->rank != 4 && (x->rank != 3 || attrs->number < 1 || x->dim[2] % attrs->number))
+	if (x->rank != 4 && (x->rank != 3 || attrs->rotary.heads < 1 || x->dim[2] % attrs->rotary.heads))
 		return npl_fail(
 			err, NPL_EINPUT,
 			"the input %s must have 4 dimensions, or 3 with an attribute num_heads that divides the last",
 			OP_TEXT(x));
 	const struct layout l = layout_of(attrs, x);
-	if (!attrs->size)
-		attrs->size = l.size;
-	if (attrs->size > l.size || attrs->size % 2)
+	if (!attrs->rotary.turned)
+		attrs->rotary.turned = l.size;
+	if (attrs->rotary.turned > l.size || attrs->rotary.turned % 2)
 		return npl_fail(err, NPL_EINPUT, "%lld elements of a head of %lld cannot be turned in pairs",
-				(long long)attrs->size, (long long)l.size);
-	if (check_caches(in, n_in > POSITIONS ? in[POSITIONS] : NULL, &l, attrs->size / 2, err))
+				(long long)attrs->rotary.turned, (long long)l.size);
+	if (check_caches(in, n_in > POSITIONS ? in[POSITIONS] : NULL, &l, attrs->rotary.turned / 2, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
 	out->shape = *x;
@@ -98,16 +98,17 @@ int op_rotary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 static void turn(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int64_t at, int64_t size,
 		 int64_t angle, const struct npl_tensor *out)
 {
-	const int64_t half = attrs->size / 2;
+	const int64_t half = attrs->rotary.turned / 2;
 	for (int64_t i = 0; i < half; i++) {
-		const int64_t a = at + (attrs->variant ? 2 * i : i), b = attrs->variant ? a + 1 : a + half;
+		const int64_t a = at + (attrs->rotary.interleaved ? 2 * i : i),
+			      b = attrs->rotary.interleaved ? a + 1 : a + half;
 		const double cosine = npl_tensor_real(in[COSINE], angle + i),
 			     sine = npl_tensor_real(in[SINE], angle + i);
 		const double x = npl_tensor_real(in[0], a), y = npl_tensor_real(in[0], b);
 		op_store_real(out, a, cosine * x - sine * y);
 		op_store_real(out, b, sine * x + cosine * y);
 	}
-	for (int64_t i = attrs->size; i < size; i++)
+	for (int64_t i = attrs->rotary.turned; i < size; i++)
 		op_store_real(out, at + i, npl_tensor_real(in[0], at + i));
 }
 
@@ -117,7 +118,7 @@ int op_rotary_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_out;
 	const struct layout l = layout_of(attrs, &in[0]->shape);
 	const struct npl_tensor *ids = n_in > POSITIONS ? in[POSITIONS] : NULL;
-	const int64_t half = attrs->size / 2;
+	const int64_t half = attrs->rotary.turned / 2;
 	for (int64_t i = 0; i < l.batch * l.sequence; i++) {
 		int64_t position = i;
 		if (ids) {

@@ -14,29 +14,29 @@ int op_scatter_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct n
 {
 	static const char *const modes[] = {
 		[REPLACE] = "none", [ADD] = "add", [MULTIPLY] = "mul", [GREATEST] = "max", [LEAST] = "min", NULL};
-	out->mode = REPLACE;
-	if (out->op != NPL_OP_SCATTERND && op_attr_int(list, "axis", 0, &out->axis, err))
+	out->scatter.reduction = REPLACE;
+	if (out->op != NPL_OP_SCATTERND && op_attr_int(list, "axis", 0, &out->scatter.axis, err))
 		return NPL_EINPUT;
-	if (!op_before(out, 16) && op_attr_choice(list, "reduction", modes, REPLACE, &out->mode, err))
+	if (!op_before(out, 16) && op_attr_choice(list, "reduction", modes, REPLACE, &out->scatter.reduction, err))
 		return NPL_EINPUT;
-	if (out->mode >= GREATEST && op_before(out, 18))
+	if (out->scatter.reduction >= GREATEST && op_before(out, 18))
 		return npl_fail(err, NPL_EINPUT, "attribute reduction is '%s', which came with opset 18",
-				modes[out->mode]);
+				modes[out->scatter.reduction]);
 	return 0;
 }
 
 static int elements_fit(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *indices,
 			const struct npl_shape *updates, struct npl_err *err)
 {
-	if (op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+	if (op_axis(&attrs->scatter.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
 	bool fits = indices->rank == x->rank && npl_shape_equal(indices, updates);
 	for (int d = 0; fits && d < x->rank; d++)
-		fits = d == attrs->axis || indices->dim[d] <= x->dim[d];
+		fits = d == attrs->scatter.axis || indices->dim[d] <= x->dim[d];
 	return fits ? 0
 		    : npl_fail(err, NPL_EINPUT,
 			       "indices of %s and updates of %s do not scatter into %s along axis %lld",
-			       OP_TEXT(indices), OP_TEXT(updates), OP_TEXT(x), (long long)attrs->axis);
+			       OP_TEXT(indices), OP_TEXT(updates), OP_TEXT(x), (long long)attrs->scatter.axis);
 }
 
 static int tuples_fit(const struct npl_shape *x, const struct npl_shape *indices, const struct npl_shape *updates,
@@ -62,7 +62,7 @@ int op_scatter_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	if (in[2]->dtype != in[0]->dtype)
 		return npl_fail(err, NPL_EINPUT, "the updates are %s, the input is %s", npl_dtype_name(in[2]->dtype),
 				npl_dtype_name(in[0]->dtype));
-	if (attrs->mode != REPLACE && !op_is_number(in[0]->dtype))
+	if (attrs->scatter.reduction != REPLACE && !op_is_number(in[0]->dtype))
 		return npl_fail(err, NPL_EINPUT, "elements of %s are not combined", npl_dtype_name(in[0]->dtype));
 	out->dtype = in[0]->dtype;
 	out->shape = in[0]->shape;
@@ -132,12 +132,12 @@ int op_scatter_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	struct op_pick pick;
 	op_copy_bytes(in[0], out);
 	if (attrs->op == NPL_OP_SCATTERND)
-		return scatter_tuples(attrs->mode, in, out, err);
-	op_pick_init(&pick, &in[0]->shape, (int)attrs->axis, in[1]);
+		return scatter_tuples(attrs->scatter.reduction, in, out, err);
+	op_pick_init(&pick, &in[0]->shape, (int)attrs->scatter.axis, in[1]);
 	for (int64_t i = 0; i < n; i++) {
 		if (op_pick_next(&pick, &offset, err))
 			return NPL_EINPUT;
-		put(attrs->mode, out, offset, in[2], i, 1);
+		put(attrs->scatter.reduction, out, offset, in[2], i, 1);
 	}
 	return 0;
 }

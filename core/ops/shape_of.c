@@ -8,13 +8,12 @@
 
 int op_shapeof_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->list[0] = 0;
-	out->list[1] = INT64_MAX;
+	out->shape_of.end = INT64_MAX;
 	if (out->op == NPL_OP_SIZE || op_before(out, 15))
 		return 0;
-	if (op_attr_int(list, "start", 0, &out->list[0], err))
+	if (op_attr_int(list, "start", 0, &out->shape_of.start, err))
 		return NPL_EINPUT;
-	return op_attr_int(list, "end", INT64_MAX, &out->list[1], err);
+	return op_attr_int(list, "end", INT64_MAX, &out->shape_of.end, err);
 }
 
 /* A start or end within the dimensions; negative ones count from the last. */
@@ -31,7 +30,8 @@ int op_shapeof_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	int rank = in[0]->shape.rank, first = clamped(attrs->list[0], rank), end = clamped(attrs->list[1], rank);
+	int rank = in[0]->shape.rank, first = clamped(attrs->shape_of.start, rank),
+	    end = clamped(attrs->shape_of.end, rank);
 	out->dtype = NPL_I64;
 	out->shape = (struct npl_shape){.rank = 0};
 	if (attrs->op == NPL_OP_SHAPE)
@@ -50,6 +50,6 @@ int op_shapeof_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	if (attrs->op == NPL_OP_SIZE)
 		y[0] = npl_shape_count(x);
 	else
-		memcpy(y, x->dim + clamped(attrs->list[0], x->rank), npl_tensor_bytes(out));
+		memcpy(y, x->dim + clamped(attrs->shape_of.start, x->rank), npl_tensor_bytes(out));
 	return 0;
 }

@@ -63,17 +63,17 @@ static void transform(const double *x, int64_t n, int64_t bins, bool inverse, co
 
 static int64_t bins_of(const struct npl_attrs *attrs)
 {
-	return attrs->one_sided ? attrs->size / 2 + 1 : attrs->size;
+	return attrs->signal.one_sided ? attrs->signal.length / 2 + 1 : attrs->signal.length;
 }
 
 int op_dft_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->axis = -2;
-	if (op_attr_flag(list, "inverse", false, &out->variant, err) ||
-	    op_attr_flag(list, "onesided", false, &out->one_sided, err) ||
-	    (op_before(out, 20) && op_attr_int(list, "axis", 1, &out->axis, err)))
+	out->signal.axis = -2;
+	if (op_attr_flag(list, "inverse", false, &out->signal.inverse, err) ||
+	    op_attr_flag(list, "onesided", false, &out->signal.one_sided, err) ||
+	    (op_before(out, 20) && op_attr_int(list, "axis", 1, &out->signal.axis, err)))
 		return NPL_EINPUT;
-	if (out->variant && out->one_sided)
+	if (out->signal.inverse && out->signal.one_sided)
 		return npl_fail(err, NPL_EINPUT,
 				"inverse=1 with onesided=1 is not supported: export the whole spectrum");
 	return 0;
@@ -96,28 +96,29 @@ int op_dft_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	const struct npl_shape *x = &in[0]->shape;
 	if (n_in > 2 && in[2] && op_before(attrs, 20))
 		return npl_fail(err, NPL_EINPUT, "the axis as an input came with opset 20");
-	if (optional_number(in, n_in, 2, "axis", attrs->axis, &attrs->axis, err) ||
-	    op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+	if (optional_number(in, n_in, 2, "axis", attrs->signal.axis, &attrs->signal.axis, err) ||
+	    op_axis(&attrs->signal.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
-	if (attrs->axis == x->rank - 1)
+	if (attrs->signal.axis == x->rank - 1)
 		return npl_fail(err, NPL_EINPUT, "the axis must not be the last, which holds real and imaginary parts");
-	if (optional_number(in, n_in, 1, "dft_length", x->dim[attrs->axis], &attrs->size, err))
+	if (optional_number(in, n_in, 1, "dft_length", x->dim[attrs->signal.axis], &attrs->signal.length, err))
 		return NPL_EINPUT;
-	if (attrs->size < 1 || attrs->size > (int64_t)1 << 30)
-		return npl_fail(err, NPL_EINPUT, "a transform of %lld points cannot be", (long long)attrs->size);
+	if (attrs->signal.length < 1 || attrs->signal.length > (int64_t)1 << 30)
+		return npl_fail(err, NPL_EINPUT, "a transform of %lld points cannot be",
+				(long long)attrs->signal.length);
 	out->dtype = in[0]->dtype;
 	out->shape = *x;
-	out->shape.dim[attrs->axis] = bins_of(attrs);
+	out->shape.dim[attrs->signal.axis] = bins_of(attrs);
 	out->shape.dim[x->rank - 1] = 2;
-	return op_output_fits(&out->shape, attrs->size, err);
+	return op_output_fits(&out->shape, attrs->signal.length, err);
 }
 
 int op_dft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 	       int n_out, struct npl_err *err)
 {
 	const struct npl_shape *shape = &in[0]->shape;
-	const int axis = (int)attrs->axis;
-	const int64_t n = attrs->size, bins = bins_of(attrs), there = shape->dim[axis],
+	const int axis = (int)attrs->signal.axis;
+	const int64_t n = attrs->signal.length, bins = bins_of(attrs), there = shape->dim[axis],
 		      parts = shape->dim[shape->rank - 1];
 	const int64_t inner = op_count(shape->dim + axis + 1, shape->rank - axis - 2);
 	double *table = turn_table(n, err), *x = calloc((size_t)n + 1, 2 * sizeof *x);
@@ -133,7 +134,7 @@ int op_dft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 			x[2 * i] = i < there ? npl_tensor_real(in[0], at) : 0;
 			x[2 * i + 1] = i < there && parts > 1 ? npl_tensor_real(in[0], at + 1) : 0;
 		}
-		transform(x, n, bins, attrs->variant, table, y);
+		transform(x, n, bins, attrs->signal.inverse, table, y);
 		for (int64_t k = 0; k < 2 * bins; k++)
 			op_store_real(out, (result + k / 2 * inner) * 2 + k % 2, y[k]);
 	}
@@ -147,7 +148,7 @@ enum { STFT_STEP = 1, STFT_WINDOW, STFT_LENGTH };
 
 int op_stft_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_flag(list, "onesided", true, &out->one_sided, err);
+	return op_attr_flag(list, "onesided", true, &out->signal.one_sided, err);
 }
 
 int op_stft_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -162,35 +163,36 @@ int op_stft_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 		return npl_fail(err, NPL_EINPUT, "the input %s must be batch x length x 1 or 2", OP_TEXT(x));
 	if (window && (window->shape.rank != 1 || window->dtype != in[0]->dtype))
 		return npl_fail(err, NPL_EINPUT, "the window must be a vector of %s", npl_dtype_name(in[0]->dtype));
-	if (optional_number(in, n_in, STFT_STEP, "frame_step", 0, &attrs->number, err) ||
-	    optional_number(in, n_in, STFT_LENGTH, "frame_length", window ? window->shape.dim[0] : 0, &attrs->size,
-			    err))
+	if (optional_number(in, n_in, STFT_STEP, "frame_step", 0, &attrs->signal.frame_step, err) ||
+	    optional_number(in, n_in, STFT_LENGTH, "frame_length", window ? window->shape.dim[0] : 0,
+			    &attrs->signal.length, err))
 		return NPL_EINPUT;
-	if (attrs->number < 1 || attrs->size < 1 || attrs->size > x->dim[1] ||
-	    (window && window->shape.dim[0] != attrs->size))
+	if (attrs->signal.frame_step < 1 || attrs->signal.length < 1 || attrs->signal.length > x->dim[1] ||
+	    (window && window->shape.dim[0] != attrs->signal.length))
 		return npl_fail(
 			err, NPL_EINPUT,
 			"frames of %lld every %lld do not fit the signal %s and the window; frame_length or the window must be given",
-			(long long)attrs->size, (long long)attrs->number, OP_TEXT(x));
-	if (attrs->one_sided && x->dim[2] == 2)
+			(long long)attrs->signal.length, (long long)attrs->signal.frame_step, OP_TEXT(x));
+	if (attrs->signal.one_sided && x->dim[2] == 2)
 		return npl_fail(err, NPL_EINPUT, "onesided=1 needs a real signal");
 	out->dtype = in[0]->dtype;
-	out->shape = npl_shape_of(4, x->dim[0], (x->dim[1] - attrs->size) / attrs->number + 1, bins_of(attrs), 2);
-	return op_output_fits(&out->shape, attrs->size, err);
+	out->shape = npl_shape_of(4, x->dim[0], (x->dim[1] - attrs->signal.length) / attrs->signal.frame_step + 1,
+				  bins_of(attrs), 2);
+	return op_output_fits(&out->shape, attrs->signal.length, err);
 }
 
 int op_stft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		int n_out, struct npl_err *err)
 {
 	const struct npl_tensor *window = n_in > STFT_WINDOW ? in[STFT_WINDOW] : NULL;
-	const int64_t n = attrs->size, bins = bins_of(attrs), frames = out->shape.dim[1];
+	const int64_t n = attrs->signal.length, bins = bins_of(attrs), frames = out->shape.dim[1];
 	const int64_t length = in[0]->shape.dim[1], parts = in[0]->shape.dim[2];
 	double *table = turn_table(n, err), *x = calloc((size_t)n + 1, 2 * sizeof *x);
 	double *y = calloc((size_t)bins + 1, 2 * sizeof *y);
 	(void)n_out;
 	int rc = table && x && y ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a transform");
 	for (int64_t frame = 0; !rc && frame < out->shape.dim[0] * frames; frame++) {
-		const int64_t first = frame / frames * length + frame % frames * attrs->number;
+		const int64_t first = frame / frames * length + frame % frames * attrs->signal.frame_step;
 		for (int64_t i = 0; i < n; i++) {
 			const double weight = window ? npl_tensor_real(window, i) : 1;
 			x[2 * i] = weight * npl_tensor_real(in[0], (first + i) * parts);
@@ -208,11 +210,11 @@ int op_stft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 
 int op_cosinewindow_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_flag(list, "periodic", true, &out->variant, err) ||
-	    op_attr_type(list, "output_datatype", &out->to, err))
+	if (op_attr_flag(list, "periodic", true, &out->signal.periodic, err) ||
+	    op_attr_type(list, "output_datatype", &out->signal.dtype, err))
 		return NPL_EINPUT;
-	if (out->to == NPL_DTYPES)
-		out->to = NPL_F32;
+	if (out->signal.dtype == NPL_DTYPES)
+		out->signal.dtype = NPL_F32;
 	return 0;
 }
 
@@ -225,7 +227,7 @@ int op_cosinewindow_shape(struct npl_attrs *attrs, const struct npl_tensor *cons
 		return NPL_EINPUT;
 	if (size < 0)
 		return npl_fail(err, NPL_EINPUT, "a window of %lld elements cannot be", (long long)size);
-	out->dtype = attrs->to;
+	out->dtype = attrs->signal.dtype;
 	out->shape = npl_shape_of(1, size);
 	return op_output_fits(&out->shape, 1, err);
 }
@@ -236,7 +238,7 @@ int op_cosinewindow_run(const struct npl_attrs *attrs, const struct npl_tensor *
 	/* constant less the first cosine plus the second */
 	static const double weights[][3] = {{0.5, 0.5, 0}, {25.0 / 46, 21.0 / 46, 0}, {0.42, 0.5, 0.08}};
 	const double *w = weights[attrs->op == NPL_OP_HANNWINDOW ? 0 : attrs->op == NPL_OP_HAMMINGWINDOW ? 1 : 2];
-	const int64_t size = npl_tensor_count(out), period = attrs->variant ? size : size - 1;
+	const int64_t size = npl_tensor_count(out), period = attrs->signal.periodic ? size : size - 1;
 	(void)in;
 	(void)n_in;
 	(void)n_out;
@@ -252,10 +254,10 @@ enum { MEL_BINS, MEL_DFT, MEL_RATE, MEL_LOW, MEL_HIGH, MEL_INPUTS };
 
 int op_melweight_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_type(list, "output_datatype", &out->to, err))
+	if (op_attr_type(list, "output_datatype", &out->signal.dtype, err))
 		return NPL_EINPUT;
-	if (out->to == NPL_DTYPES)
-		out->to = NPL_F32;
+	if (out->signal.dtype == NPL_DTYPES)
+		out->signal.dtype = NPL_F32;
 	return 0;
 }
 
@@ -279,7 +281,7 @@ int op_melweight_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 			err, NPL_EINPUT,
 			"%g bands from %g to %g Hz cannot be taken from %g points at %g Hz: the upper edge is at most half the rate",
 			value[MEL_BINS], value[MEL_LOW], value[MEL_HIGH], value[MEL_DFT], value[MEL_RATE]);
-	out->dtype = attrs->to;
+	out->dtype = attrs->signal.dtype;
 	out->shape = npl_shape_of(2, (int64_t)value[MEL_DFT] / 2 + 1, (int64_t)value[MEL_BINS]);
 	return op_output_fits(&out->shape, 1, err);
 }

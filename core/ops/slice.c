@@ -11,7 +11,7 @@
 
 int op_slice_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_slice *s = &out->slice;
+	struct npl_slice_attrs *s = &out->slice;
 	int n_ends, n_axes;
 	s->n = 0;
 	if (!op_before(out, 10))
@@ -31,7 +31,7 @@ int op_slice_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 }
 
 /* The lists of opset 10 and later: inputs 1 to 4. */
-static int read_inputs(struct npl_slice *s, const struct npl_tensor *const *in, int n_in, struct npl_err *err)
+static int read_inputs(struct npl_slice_attrs *s, const struct npl_tensor *const *in, int n_in, struct npl_err *err)
 {
 	static const char *const names[] = {"", "starts", "ends", "axes", "steps"};
 	int64_t *const to[] = {NULL, s->starts, s->ends, s->axes, s->steps};
@@ -75,7 +75,7 @@ static int64_t taken(int64_t start, int64_t end, int64_t step, int64_t size, int
 int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		   int n_out, struct npl_err *err)
 {
-	struct npl_slice *s = &attrs->slice;
+	struct npl_slice_attrs *s = &attrs->slice;
 	bool named[NPL_MAX_RANK] = {false};
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
@@ -106,7 +106,7 @@ int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 
 struct op_strided op_slice_copy(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *y)
 {
-	const struct npl_slice *slice = &attrs->slice;
+	const struct npl_slice_attrs *slice = &attrs->slice;
 	int64_t stride[NPL_MAX_RANK], first = 0;
 	op_strides(&x->shape, stride);
 	for (int d = 0; d < y->shape.rank; d++) {

@@ -10,7 +10,7 @@
 
 int op_softmax_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_int(list, "axis", op_before(out, 13) ? 1 : -1, &out->axis, err);
+	return op_attr_int(list, "axis", op_before(out, 13) ? 1 : -1, &out->along.axis, err);
 }
 
 int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -22,7 +22,7 @@ int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 		return NPL_EINPUT;
 	int rank = in[0]->shape.rank;
 	/* As a matrix, an axis behind the last dimension still has a meaning: rows of one element. */
-	if (op_axis(&attrs->axis, rank, op_before(attrs, 13) ? rank : rank - 1, err))
+	if (op_axis(&attrs->along.axis, rank, op_before(attrs, 13) ? rank : rank - 1, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
 	out->shape = in[0]->shape;
@@ -156,7 +156,7 @@ int op_softmax_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	(void)n_out;
 	(void)err;
 	const struct npl_shape *shape = &in[0]->shape;
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->along.axis;
 	bool matrix = op_before(attrs, 13);
 	int64_t outer = op_count(shape->dim, axis);
 	int64_t n = matrix ? op_count(shape->dim + axis, shape->rank - axis) : shape->dim[axis];

@@ -10,12 +10,9 @@
 int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	struct npl_err wrong = {0};
-	out->n_list = 0;
-	out->number = 0;
-	out->split = NULL;
-	if (op_attr_int(list, "axis", 0, &out->axis, err))
+	if (op_attr_int(list, "axis", 0, &out->split.axis, err))
 		return NPL_EINPUT;
-	if (!op_before(out, 18) && op_attr_count(list, "num_outputs", &out->number, err))
+	if (!op_before(out, 18) && op_attr_count(list, "num_outputs", &out->split.num_outputs, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 13))
 		return 0;
@@ -25,8 +22,8 @@ int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 	if (attr && (attr->n < 1 || attr->n > NPL_MAX_OUTPUTS))
 		return npl_fail(err, NPL_EINPUT, "attribute split has %lld sizes, expected 1 to %d", (long long)attr->n,
 				NPL_MAX_OUTPUTS);
-	out->split = attr ? attr->ints : NULL;
-	out->n_list = attr ? (int)attr->n : 0;
+	out->split.sizes = attr ? attr->ints : NULL;
+	out->split.n_sizes = attr ? (int)attr->n : 0;
 	return 0;
 }
 
@@ -35,14 +32,14 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 		      int *n, struct npl_err *err)
 {
 	const struct npl_tensor *given = n_in > 1 ? in[1] : NULL;
-	*n = attrs->n_list;
-	if (attrs->n_list)
-		memcpy(size, attrs->split, (size_t)attrs->n_list * sizeof *size);
+	*n = attrs->split.n_sizes;
+	if (attrs->split.n_sizes)
+		memcpy(size, attrs->split.sizes, (size_t)attrs->split.n_sizes * sizeof *size);
 	if (!given)
 		return 0;
 	if (op_before(attrs, 13))
 		return npl_fail(err, NPL_EINPUT, "sizes as an input came with opset 13");
-	if (attrs->number)
+	if (attrs->split.num_outputs)
 		return npl_fail(err, NPL_EINPUT, "expected either sizes or num_outputs");
 	if (given->dtype != NPL_I64 || given->shape.rank != 1 || given->shape.dim[0] > NPL_MAX_OUTPUTS)
 		return npl_fail(err, NPL_EINPUT, "split must be at most %d int64 values in one dimension, got %s %s",
@@ -59,12 +56,12 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 static int one_size(const struct npl_attrs *attrs, int64_t whole, int64_t *size, int n_out, struct npl_err *err)
 {
 	const int64_t part = whole / n_out + (whole % n_out != 0), last = whole - part * (n_out - 1);
-	if (attrs->number && attrs->number != n_out)
+	if (attrs->split.num_outputs && attrs->split.num_outputs != n_out)
 		return npl_fail(err, NPL_EINPUT, "num_outputs is %lld and the node has %d output%s",
-				(long long)attrs->number, n_out, npl_plural(n_out));
+				(long long)attrs->split.num_outputs, n_out, npl_plural(n_out));
 	if (last < 0 || (last != part && op_before(attrs, 18)))
 		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d output%s", (long long)whole,
-				(long long)attrs->axis, n_out, npl_plural(n_out));
+				(long long)attrs->split.axis, n_out, npl_plural(n_out));
 	for (int k = 0; k < n_out; k++)
 		size[k] = k < n_out - 1 ? part : last;
 	return 0;
@@ -78,9 +75,9 @@ int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || read_sizes(attrs, in, n_in, size, &n, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	if (op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+	if (op_axis(&attrs->split.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
-	int64_t whole = x->dim[attrs->axis];
+	int64_t whole = x->dim[attrs->split.axis];
 	if (n && n != n_out)
 		return npl_fail(err, NPL_EINPUT, "split has %d size%s, the node %d output%s", n, npl_plural(n), n_out,
 				npl_plural(n_out));
@@ -91,18 +88,18 @@ int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 			return npl_fail(err, NPL_EINPUT, "size %d of split is %lld", k, (long long)size[k]);
 		out[k].dtype = in[0]->dtype;
 		out[k].shape = *x;
-		out[k].shape.dim[attrs->axis] = size[k];
+		out[k].shape.dim[attrs->split.axis] = size[k];
 	}
 	if (sum != whole)
 		return npl_fail(err, NPL_EINPUT, "the sizes of split sum to %lld, axis %lld of %s has %lld",
-				(long long)sum, (long long)attrs->axis, OP_TEXT(x), (long long)whole);
+				(long long)sum, (long long)attrs->split.axis, OP_TEXT(x), (long long)whole);
 	return 0;
 }
 
 int op_split_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		 int n_out, struct npl_err *err)
 {
-	int axis = (int)attrs->axis;
+	int axis = (int)attrs->split.axis;
 	const struct npl_shape *x = &in[0]->shape;
 	int64_t outer = op_count(x->dim, axis);
 	size_t element = npl_dtype_size(in[0]->dtype), row = (size_t)op_count(x->dim + axis, x->rank - axis) * element;

@@ -6,8 +6,8 @@
 
 int op_squeeze_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->n_list = -1;
-	return op_before(out, 13) ? op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err) : 0;
+	out->axes.n = -1;
+	return op_before(out, 13) ? op_attr_ints(list, "axes", NPL_MAX_RANK, out->axes.axis, &out->axes.n, err) : 0;
 }
 
 int op_squeeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -18,21 +18,21 @@ int op_squeeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 		return NPL_EINPUT;
 	if (n_in > 1 && in[1] && op_before(attrs, 13))
 		return npl_fail(err, NPL_EINPUT, "axes as an input came with opset 13");
-	if (n_in > 1 && in[1] && op_input_dims(in[1], "axes", attrs->list, &attrs->n_list, err))
+	if (n_in > 1 && in[1] && op_input_dims(in[1], "axes", attrs->axes.axis, &attrs->axes.n, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
 	struct npl_shape y = {.rank = 0};
 	unsigned gone = 0;
-	if (op_axes(attrs->list, attrs->n_list, x->rank, err))
+	if (op_axes(attrs->axes.axis, attrs->axes.n, x->rank, err))
 		return NPL_EINPUT;
-	for (int i = 0; i < attrs->n_list; i++) {
-		if (x->dim[attrs->list[i]] != 1)
-			return npl_fail(err, NPL_EINPUT, "axis %lld of %s is not 1", (long long)attrs->list[i],
+	for (int i = 0; i < attrs->axes.n; i++) {
+		if (x->dim[attrs->axes.axis[i]] != 1)
+			return npl_fail(err, NPL_EINPUT, "axis %lld of %s is not 1", (long long)attrs->axes.axis[i],
 					OP_TEXT(x));
-		gone |= 1u << attrs->list[i];
+		gone |= 1u << attrs->axes.axis[i];
 	}
 	for (int d = 0; d < x->rank; d++)
-		if (attrs->n_list < 0 ? x->dim[d] != 1 : !(gone & 1u << d))
+		if (attrs->axes.n < 0 ? x->dim[d] != 1 : !(gone & 1u << d))
 			y.dim[y.rank++] = x->dim[d];
 	out->dtype = in[0]->dtype;
 	out->shape = y;

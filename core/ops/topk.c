@@ -12,15 +12,15 @@
 int op_topk_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	bool sorted; /* not asked for: any order will do, so the sorted one does */
-	out->largest = true;
-	out->number = -1;
-	if (op_attr_int(list, "axis", -1, &out->axis, err))
+	out->topk.largest = true;
+	out->topk.k = -1;
+	if (op_attr_int(list, "axis", -1, &out->topk.axis, err))
 		return NPL_EINPUT;
 	if (op_before(out, 10))
-		return op_attr_int(list, "k", -1, &out->number, err);
+		return op_attr_int(list, "k", -1, &out->topk.k, err);
 	if (op_before(out, 11))
 		return 0;
-	return op_attr_flag(list, "largest", true, &out->largest, err) ||
+	return op_attr_flag(list, "largest", true, &out->topk.largest, err) ||
 			       op_attr_flag(list, "sorted", true, &sorted, err)
 		       ? NPL_EINPUT
 		       : 0;
@@ -39,18 +39,18 @@ int op_topk_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 			       ? NPL_EINPUT
 			       : npl_fail(err, NPL_EINPUT, "k is %s, expected int64", npl_dtype_name(in[1]->dtype));
 	if (input)
-		attrs->number = op_whole(in[1], 0);
+		attrs->topk.k = op_whole(in[1], 0);
 	struct npl_shape y = in[0]->shape;
-	if (op_axis(&attrs->axis, y.rank, y.rank - 1, err))
+	if (op_axis(&attrs->topk.axis, y.rank, y.rank - 1, err))
 		return NPL_EINPUT;
-	if (attrs->number < 0 || attrs->number > y.dim[attrs->axis])
+	if (attrs->topk.k < 0 || attrs->topk.k > y.dim[attrs->topk.axis])
 		return npl_fail(err, NPL_EINPUT, "k is %lld, axis %lld of %s has %lld elements",
-				(long long)attrs->number, (long long)attrs->axis, OP_TEXT(&y),
-				(long long)y.dim[attrs->axis]);
-	attrs->steps = 1; /* of a sort: the logarithm of the number of elements */
-	for (int64_t n = y.dim[attrs->axis]; n > 1; n /= 2)
-		attrs->steps++;
-	y.dim[attrs->axis] = attrs->number;
+				(long long)attrs->topk.k, (long long)attrs->topk.axis, OP_TEXT(&y),
+				(long long)y.dim[attrs->topk.axis]);
+	attrs->topk.comparisons = 1; /* the logarithm of the number of elements */
+	for (int64_t n = y.dim[attrs->topk.axis]; n > 1; n /= 2)
+		attrs->topk.comparisons++;
+	y.dim[attrs->topk.axis] = attrs->topk.k;
 	for (int k = 0; k < n_out; k++) {
 		out[k].dtype = k ? NPL_I64 : in[0]->dtype;
 		out[k].shape = y;
@@ -93,8 +93,8 @@ int op_topk_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 {
 	(void)n_in;
 	const struct npl_shape *x = &in[0]->shape;
-	int64_t n = x->dim[attrs->axis], k = attrs->number;
-	int64_t inner = op_count(x->dim + attrs->axis + 1, x->rank - 1 - (int)attrs->axis);
+	int64_t n = x->dim[attrs->topk.axis], k = attrs->topk.k;
+	int64_t inner = op_count(x->dim + attrs->topk.axis + 1, x->rank - 1 - (int)attrs->topk.axis);
 	int64_t lines = n ? npl_shape_count(x) / n : 0;
 	size_t element = npl_dtype_size(in[0]->dtype);
 	struct entry *entry = calloc((size_t)n + 1, sizeof *entry);
@@ -104,7 +104,7 @@ int op_topk_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 		int64_t from = line / inner * n * inner + line % inner, to = line / inner * k * inner + line % inner;
 		for (int64_t i = 0; i < n; i++) {
 			uint64_t key = key_of(in[0], from + i * inner);
-			entry[i] = (struct entry){attrs->largest ? key : ~key, i};
+			entry[i] = (struct entry){attrs->topk.largest ? key : ~key, i};
 		}
 		qsort(entry, (size_t)n, sizeof *entry, compare);
 		for (int64_t i = 0; i < k; i++) {

@@ -6,10 +6,10 @@
 
 int op_transpose_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	if (op_attr_ints(list, "perm", NPL_MAX_RANK, out->list, &out->n_list, err))
+	if (op_attr_ints(list, "perm", NPL_MAX_RANK, out->transpose.perm, &out->transpose.rank, err))
 		return NPL_EINPUT;
-	if (out->n_list < 0)
-		out->n_list = 0;
+	if (out->transpose.rank < 0)
+		out->transpose.rank = 0;
 	return 0;
 }
 
@@ -20,20 +20,20 @@ int op_transpose_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	if (!attrs->n_list)
-		for (attrs->n_list = 0; attrs->n_list < x->rank; attrs->n_list++)
-			attrs->list[attrs->n_list] = x->rank - 1 - attrs->n_list;
+	if (!attrs->transpose.rank)
+		for (attrs->transpose.rank = 0; attrs->transpose.rank < x->rank; attrs->transpose.rank++)
+			attrs->transpose.perm[attrs->transpose.rank] = x->rank - 1 - attrs->transpose.rank;
 	unsigned seen = 0;
-	for (int i = 0; i < attrs->n_list; i++)
-		if (attrs->list[i] >= 0 && attrs->list[i] < x->rank)
-			seen |= 1u << attrs->list[i];
-	if (attrs->n_list != x->rank || seen != (1u << x->rank) - 1)
+	for (int i = 0; i < attrs->transpose.rank; i++)
+		if (attrs->transpose.perm[i] >= 0 && attrs->transpose.perm[i] < x->rank)
+			seen |= 1u << attrs->transpose.perm[i];
+	if (attrs->transpose.rank != x->rank || seen != (1u << x->rank) - 1)
 		return npl_fail(err, NPL_EINPUT, "perm must be an order of the %d dimensions of the input %s", x->rank,
 				OP_TEXT(x));
 	out->dtype = in[0]->dtype;
 	out->shape.rank = x->rank;
 	for (int i = 0; i < x->rank; i++)
-		out->shape.dim[i] = x->dim[attrs->list[i]];
+		out->shape.dim[i] = x->dim[attrs->transpose.perm[i]];
 	return 0;
 }
 
@@ -41,7 +41,7 @@ int op_transpose_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	const struct op_strided copy = op_strided_permute(npl_dtype_size(out->dtype), in[0]->shape.rank,
-							  in[0]->shape.dim, attrs->list);
+							  in[0]->shape.dim, attrs->transpose.perm);
 	(void)n_in;
 	(void)n_out;
 	(void)err;

@@ -11,7 +11,7 @@
 
 int op_trilu_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_flag(list, "upper", true, &out->upper, err);
+	return op_attr_flag(list, "upper", true, &out->trilu.upper, err);
 }
 
 int op_trilu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -46,8 +46,8 @@ int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 		return 0;
 	for (int64_t i = 0; i < op_count(shape->dim, shape->rank - 1); i++) {
 		int64_t row = i % rows;
-		int64_t first = attrs->upper ? npl_clamp_i64(row + k, 0, cols) : 0;
-		int64_t end = attrs->upper ? cols : npl_clamp_i64(row + k + 1, 0, cols);
+		int64_t first = attrs->trilu.upper ? npl_clamp_i64(row + k, 0, cols) : 0;
+		int64_t end = attrs->trilu.upper ? cols : npl_clamp_i64(row + k + 1, 0, cols);
 		memset(y, 0, (size_t)cols * element);
 		memcpy(y + (size_t)first * element, x + (size_t)first * element, (size_t)(end - first) * element);
 		x += (size_t)cols * element;
@@ -58,10 +58,9 @@ int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 
 int op_eyelike_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->constant = (struct npl_tensor){.dtype = NPL_DTYPES};
-	if (op_attr_type(list, "dtype", &out->constant.dtype, err))
+	if (op_attr_type(list, "dtype", &out->eye_like.dtype, err))
 		return NPL_EINPUT;
-	return op_attr_int(list, "k", 0, &out->number, err);
+	return op_attr_int(list, "k", 0, &out->eye_like.k, err);
 }
 
 int op_eyelike_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -72,7 +71,7 @@ int op_eyelike_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 		return NPL_EINPUT;
 	if (in[0]->shape.rank != 2)
 		return npl_fail(err, NPL_EINPUT, "the input %s is no matrix", OP_TEXT(&in[0]->shape));
-	out->dtype = attrs->constant.dtype == NPL_DTYPES ? in[0]->dtype : attrs->constant.dtype;
+	out->dtype = attrs->eye_like.dtype == NPL_DTYPES ? in[0]->dtype : attrs->eye_like.dtype;
 	out->shape = in[0]->shape;
 	return 0;
 }
@@ -84,7 +83,7 @@ int op_eyelike_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], k = npl_clamp_i64(attrs->number, -rows, cols);
+	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], k = npl_clamp_i64(attrs->eye_like.k, -rows, cols);
 	size_t bytes = npl_tensor_bytes(out);
 	if (bytes)
 		memset(out->data, 0, bytes);

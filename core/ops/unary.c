@@ -16,7 +16,8 @@
 		const struct {                                                                                         \
 			type alpha, beta, bias;                                                                        \
 			bool negative, positive;                                                                       \
-		} p = {(type)attrs->alpha, (type)attrs->beta, (type)attrs->bias, attrs->negative, attrs->positive};    \
+		} p = {(type)attrs->unary.alpha, (type)attrs->unary.beta, (type)attrs->unary.bias,                     \
+		       attrs->unary.detect_negative, attrs->unary.detect_positive};                                    \
 		const type *xs = from;                                                                                 \
 		result *ys = to;                                                                                       \
 		(void)p;                                                                                               \
@@ -69,8 +70,8 @@ static void gelu(int64_t n, const double *x, double *y, const struct npl_attrs *
 {
 	const double half_root = 0.70710678118654752440, root = 0.79788456080286535588; /* 1/sqrt(2), sqrt(2/pi) */
 	for (int64_t i = 0; i < n; i++)
-		y[i] = attrs->variant ? root * (x[i] + 0.044715 * x[i] * x[i] * x[i]) : half_root * x[i];
-	op_exact_many(attrs->variant ? OP_MANY_TANH : OP_MANY_ERF, y, y, n);
+		y[i] = attrs->unary.tanh ? root * (x[i] + 0.044715 * x[i] * x[i] * x[i]) : half_root * x[i];
+	op_exact_many(attrs->unary.tanh ? OP_MANY_TANH : OP_MANY_ERF, y, y, n);
 	for (int64_t i = 0; i < n; i++)
 		y[i] = 0.5 * x[i] * (1.0 + y[i]);
 }
@@ -87,7 +88,7 @@ static void mish(int64_t n, const double *x, double *y, const struct npl_attrs *
 /* Functions of e^x - 1, over arrays. */
 static void elu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
-	const double alpha = (double)attrs->alpha;
+	const double alpha = (double)attrs->unary.alpha;
 	op_exact_many(OP_MANY_EXPM1, x, y, n);
 	for (int64_t i = 0; i < n; i++)
 		y[i] = op_choose_double(x[i] < 0.0, alpha * y[i], x[i]);
@@ -97,13 +98,13 @@ static void selu(int64_t n, const double *x, double *y, const struct npl_attrs *
 {
 	elu(n, x, y, attrs);
 	for (int64_t i = 0; i < n; i++)
-		y[i] = (double)attrs->beta * y[i];
+		y[i] = (double)attrs->unary.beta * y[i];
 }
 
 /* max(0, x) + min(0, alpha (e^(x / alpha) - 1)) */
 static void celu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
-	const double alpha = (double)attrs->alpha;
+	const double alpha = (double)attrs->unary.alpha;
 	for (int64_t i = 0; i < n; i++)
 		y[i] = x[i] / alpha;
 	op_exact_many(OP_MANY_EXPM1, y, y, n);
@@ -191,24 +192,24 @@ int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 {
 	const struct unary *u = &unary[out->op];
 	op_attr_accept(list, "consumed_inputs"); /* a hint for running in place, gone with opset 6 */
-	if ((u->alpha.name && op_attr_float(list, u->alpha.name, u->alpha.fallback, &out->alpha, err)) ||
-	    (u->beta.name && op_attr_float(list, u->beta.name, u->beta.fallback, &out->beta, err)) ||
-	    (u->bias.name && op_attr_float(list, u->bias.name, u->bias.fallback, &out->bias, err)))
+	if ((u->alpha.name && op_attr_float(list, u->alpha.name, u->alpha.fallback, &out->unary.alpha, err)) ||
+	    (u->beta.name && op_attr_float(list, u->beta.name, u->beta.fallback, &out->unary.beta, err)) ||
+	    (u->bias.name && op_attr_float(list, u->bias.name, u->bias.fallback, &out->unary.bias, err)))
 		return NPL_EINPUT;
-	if (out->op == NPL_OP_CELU && out->alpha == 0.0f)
+	if (out->op == NPL_OP_CELU && out->unary.alpha == 0.0f)
 		return npl_fail(err, NPL_EINPUT, "attribute alpha must not be 0: x is divided by it");
 	if (out->op == NPL_OP_GELU) {
 		static const char *const ways[] = {"none", "tanh", NULL};
 		int way;
 		if (op_attr_choice(list, "approximate", ways, 0, &way, err))
 			return NPL_EINPUT;
-		out->variant = way;
+		out->unary.tanh = way;
 	}
 	if (out->op != NPL_OP_ISINF)
 		return 0;
-	if (op_attr_flag(list, "detect_negative", true, &out->negative, err))
+	if (op_attr_flag(list, "detect_negative", true, &out->unary.detect_negative, err))
 		return NPL_EINPUT;
-	return op_attr_flag(list, "detect_positive", true, &out->positive, err);
+	return op_attr_flag(list, "detect_positive", true, &out->unary.detect_positive, err);
 }
 
 int op_unary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,

@@ -6,12 +6,11 @@
 
 int op_unsqueeze_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	out->n_list = 0;
 	if (!op_before(out, 13))
 		return 0;
-	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err))
+	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->axes.axis, &out->axes.n, err))
 		return NPL_EINPUT;
-	return out->n_list < 0 ? npl_fail(err, NPL_EINPUT, "the attribute axes is missing") : 0;
+	return out->axes.n < 0 ? npl_fail(err, NPL_EINPUT, "the attribute axes is missing") : 0;
 }
 
 int op_unsqueeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -20,19 +19,19 @@ int op_unsqueeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	(void)n_out;
 	if (op_inputs(in, n_in, op_before(attrs, 13) ? 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	if (!op_before(attrs, 13) && op_input_dims(in[1], "axes", attrs->list, &attrs->n_list, err))
+	if (!op_before(attrs, 13) && op_input_dims(in[1], "axes", attrs->axes.axis, &attrs->axes.n, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
-	struct npl_shape y = {.rank = x->rank + attrs->n_list};
+	struct npl_shape y = {.rank = x->rank + attrs->axes.n};
 	if (y.rank > NPL_MAX_RANK)
 		return npl_fail(err, NPL_EINPUT, "the input %s with %d more dimensions has more than %d", OP_TEXT(x),
-				attrs->n_list, NPL_MAX_RANK);
-	for (int i = 0; i < attrs->n_list; i++) {
-		if (op_axis(&attrs->list[i], y.rank, y.rank - 1, err))
+				attrs->axes.n, NPL_MAX_RANK);
+	for (int i = 0; i < attrs->axes.n; i++) {
+		if (op_axis(&attrs->axes.axis[i], y.rank, y.rank - 1, err))
 			return NPL_EINPUT;
-		if (y.dim[attrs->list[i]])
-			return npl_fail(err, NPL_EINPUT, "axis %lld is given twice", (long long)attrs->list[i]);
-		y.dim[attrs->list[i]] = 1;
+		if (y.dim[attrs->axes.axis[i]])
+			return npl_fail(err, NPL_EINPUT, "axis %lld is given twice", (long long)attrs->axes.axis[i]);
+		y.dim[attrs->axes.axis[i]] = 1;
 	}
 	for (int i = 0, from = 0; i < y.rank; i++)
 		if (!y.dim[i])

@@ -79,7 +79,8 @@ static int open_product(const struct npl_device_info *info, enum npl_format form
 {
 	const bool integers = format == NPL_FORMAT_INT8;
 	struct npl_random random = {.state = 1};
-	*p = (struct product){.attrs = {.alpha = 1, .beta = 1, .trans_b = true, .opset = 13}};
+	*p = (struct product){
+		.attrs = {.op = NPL_OP_GEMM, .opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}}};
 	p->x = (struct npl_tensor){
 		.name = "x", .dtype = npl_format_dtype(format), .shape = npl_shape_of(2, size, size)};
 	p->x.quant.scale = integers ? 1 : 0;
@@ -161,7 +162,7 @@ static int measure_peak(struct npl_device *device, enum npl_format format, struc
 /* Through the device: c = a + b. */
 static int measure_sum(struct npl_device *device, int64_t elements, struct npl_memory_rate *rate, struct npl_err *err)
 {
-	struct npl_attrs attrs = {.opset = 13};
+	struct npl_attrs attrs = {.op = NPL_OP_ADD, .opset = 13};
 	struct npl_tensor a = {.name = "a", .dtype = NPL_F32, .shape = npl_shape_of(1, elements)}, b = a, c = a;
 	const struct npl_layer layer = {
 		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&a, &b}, .out = &c};

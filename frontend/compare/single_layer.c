@@ -304,7 +304,7 @@ static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, 
 	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x},
 			  weight = {.name = "w", .dtype = NPL_F32, .shape = *w}, y = {.name = "y"};
 	const struct npl_tensor *in[] = {&x, &weight};
-	shared.private_kernels = false;
+	shared.conv.private_kernels = false;
 	if (npl_shape_count(&x.shape) < 1)
 		return 0; /* refused where shared kernels are, too */
 	if (npl_op_shape(spec->op, &shared, in, 2, &y, 1, err))
@@ -322,16 +322,16 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 	if (spec->op == NPL_OP_GEMM)
 		*w = npl_shape_of(2, spec->outputs, spec->x.dim[1]);
 	if (spec->op == NPL_OP_CONV) {
-		int64_t groups = spec->attrs.groups, channels = spec->x.dim[1];
+		int64_t groups = spec->attrs.conv.groups, channels = spec->x.dim[1];
 		if (groups < 1 || channels % groups || spec->outputs % groups)
 			return npl_fail(err, NPL_EUSAGE,
 					"layer: %lld channel%s and %lld filter%s do not divide into %lld group%s",
 					(long long)channels, npl_plural(channels), (long long)spec->outputs,
 					npl_plural(spec->outputs), (long long)groups, npl_plural(groups));
-		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.window.kernel[0],
-				  spec->attrs.window.kernel[1]);
+		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.conv.window.kernel[0],
+				  spec->attrs.conv.window.kernel[1]);
 	}
-	if (spec->op == NPL_OP_CONV && spec->attrs.private_kernels && private_rows(spec, w, err))
+	if (spec->op == NPL_OP_CONV && spec->attrs.conv.private_kernels && private_rows(spec, w, err))
 		return err->code;
 	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x},
 			  weight = {.name = "w", .dtype = NPL_F32, .shape = *w};

@@ -16,7 +16,7 @@ enum { Y, PRESENT_KEY, PRESENT_VALUE, SHOWN, OUTPUTS };
 struct composer {
 	struct graph_builder *b;
 	const char *owner;
-	const struct npl_attention *how;
+	const struct npl_attention_attrs *how;
 	enum npl_dtype dtype;
 	int64_t rows, past, all; /* positions of q, of the past, and of the past and k */
 	int64_t size, v_size;    /* elements of a head of q and k, and of v */
@@ -265,7 +265,7 @@ int graph_compose_attention(struct graph_builder *b, int index)
 	const struct graph_node node = b->node[index];
 	const struct npl_shape q = b->value[node.in[Q]].shape, k = b->value[node.in[K]].shape,
 			       v = b->value[node.in[V]].shape;
-	const struct npl_attention *how = &node.attrs.attention;
+	const struct npl_attention_attrs *how = &node.attrs.attention;
 	struct composer c = {.b = b, .owner = node.name, .how = how, .dtype = b->value[node.in[Q]].dtype};
 	const bool flat = q.rank == 3;
 	c.rows = q.dim[flat ? 1 : 2];

@@ -15,7 +15,7 @@ enum { SCALE = 1, SHIFT = 2, MEAN = 3, VARIANCE = 4 };
 /* Channel of element i of a weight: Conv (M, ...) and Gemm transposed (N,K) have it slowest, Gemm (K,N) fastest. */
 static int64_t channel_of(const struct graph_node *node, int64_t i, int64_t channels, int64_t per_channel)
 {
-	return node->op == NPL_OP_GEMM && !node->attrs.trans_b ? i % channels : i / per_channel;
+	return node->op == NPL_OP_GEMM && !node->attrs.gemm.trans_b ? i % channels : i / per_channel;
 }
 
 /* factor[] and, for a bias of 0, offset[]; true in *same when all factors are equal. */
@@ -29,7 +29,7 @@ static int channel_factors(struct graph_builder *b, const struct graph_node *bn,
 			return b->err->code;
 	}
 	for (int64_t c = 0; c < channels; c++) {
-		factor[c] = data[SCALE][c] / sqrt((double)data[VARIANCE][c] + (double)bn->attrs.epsilon);
+		factor[c] = data[SCALE][c] / sqrt((double)data[VARIANCE][c] + (double)bn->attrs.norm.epsilon);
 		offset[c] = data[SHIFT][c] - data[MEAN][c] * factor[c];
 		*same &= factor[c] == factor[0];
 	}
@@ -81,7 +81,7 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 /* Channels when the two can be merged, else 0. */
 static int64_t foldable(struct graph_builder *b, const struct graph_node *bn, const struct graph_node *node)
 {
-	if (bn->attrs.training || !node || (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM) ||
+	if (bn->attrs.norm.training || !node || (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM) ||
 	    !fold_is_constant(b, node->in[1]) ||
 	    b->value[node->in[1]].model_integers) /* quantised by the model: to be run as it is */
 		return 0;

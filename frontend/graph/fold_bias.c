@@ -10,8 +10,8 @@
 /* Where dimension 0 of the constant lies in the output: right-aligned, or at `axis` by the rule before opset 7. */
 static int alignment(const struct graph_node *add, const struct npl_shape *constant, int rank)
 {
-	if (add->attrs.legacy_broadcast && add->attrs.axis >= 0)
-		return (int)add->attrs.axis;
+	if (add->attrs.binary.legacy_broadcast && add->attrs.binary.axis >= 0)
+		return (int)add->attrs.binary.axis;
 	return rank - constant->rank;
 }
 

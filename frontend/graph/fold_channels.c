@@ -46,7 +46,7 @@ int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t chan
 {
 	int old = node->n_in > 2 ? node->in[2] : -1;
 	const float *old_data = old < 0 ? NULL : fold_data(b, &b->value[old]);
-	double beta = node->op == NPL_OP_GEMM ? node->attrs.beta : 1;
+	double beta = node->op == NPL_OP_GEMM ? node->attrs.gemm.beta : 1;
 	float *sum = npl_arena_array(&b->graph->arena, (size_t)channels, sizeof *sum);
 	int *in = npl_arena_array(&b->graph->arena, 3, sizeof *in);
 	if (!sum || !in)
@@ -63,11 +63,8 @@ int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t chan
 			       &(struct npl_value){.dtype = NPL_F32, .shape = npl_shape_of(1, channels), .data = sum});
 	node->in = in;
 	node->n_in = 3;
-	if (node->op == NPL_OP_GEMM) {
-		node->attrs.beta = 1;
-		node->attrs.legacy_broadcast = node->attrs.opset <
-					       7; /* else (channels) would not do for (rows,channels) */
-	}
+	if (node->op == NPL_OP_GEMM)
+		node->attrs.gemm.beta = 1;
 	return in[2] < 0 ? in[2] : 0;
 }
 

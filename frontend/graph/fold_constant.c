@@ -8,6 +8,25 @@
 
 #include "build.h"
 
+/* The steps of a kernel for each element, where it has no window. */
+static int64_t steps_of(enum npl_op op, const struct npl_attrs *attrs)
+{
+	switch (npl_op_defs[op].family) {
+	case NPL_FAMILY_LRN:
+		return attrs->lrn.size;
+	case NPL_FAMILY_ROTARY:
+		return attrs->rotary.turned;
+	case NPL_FAMILY_SIGNAL:
+		return attrs->signal.length;
+	case NPL_FAMILY_TOPK:
+		return attrs->topk.comparisons;
+	case NPL_FAMILY_RESIZE:
+		return attrs->resize.neighbours;
+	default:
+		return 1;
+	}
+}
+
 /* An upper bound on the steps of a kernel: its multiply-accumulates or, where it has none, its elements times the
  * window that slides over them or the steps that each takes. */
 static uint64_t work_of(const struct graph_builder *b, const struct graph_node *node, uint64_t elements)
@@ -15,11 +34,12 @@ static uint64_t work_of(const struct graph_builder *b, const struct graph_node *
 	const struct npl_op_def *def = &npl_op_defs[node->op];
 	const struct npl_attrs *attrs = &node->attrs;
 	uint64_t macs = def->macs ? def->macs(attrs, b->tensor_ref, node->n_in, &b->tensor[node->n_in]) : 0;
-	uint64_t factor[] = {(uint64_t)attrs->window.kernel[0], (uint64_t)attrs->window.kernel[1],
-			     (uint64_t)attrs->window.kernel[NPL_DEPTH], (uint64_t)attrs->size, (uint64_t)attrs->steps};
+	const struct npl_window *window = npl_op_window(node->op, attrs);
+	const int64_t steps = steps_of(node->op, attrs);
+	const int64_t *factor = window ? window->kernel : &steps;
 	uint64_t work = elements;
-	for (size_t i = 0; i < sizeof factor / sizeof factor[0]; i++)
-		if (factor[i] > 1 && __builtin_mul_overflow(work, factor[i], &work))
+	for (int i = 0; i < (window ? NPL_VOLUME : 1); i++)
+		if (factor[i] > 1 && __builtin_mul_overflow(work, (uint64_t)factor[i], &work))
 			return UINT64_MAX;
 	return work > macs ? work : macs;
 }
@@ -112,13 +132,13 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 	struct npl_value *out = &b->value[node->out[0]];
 	int rc = 0;
 	if (node->op == NPL_OP_CONSTANT) {
-		out->data = node->attrs.constant.data;
+		out->data = node->attrs.constant.value.data;
 		if (!out->data)
 			return npl_fail(b->err, NPL_EINPUT, "it holds no value");
 	} else if (node->op == NPL_OP_CONSTANTOFSHAPE) {
-		set_fill(out, &node->attrs.constant);
+		set_fill(out, &node->attrs.constant.value);
 	} else if (is_random(node->op)) {
-		set_law(out, &node->attrs.law);
+		set_law(out, &node->attrs.random.law);
 	} else if ((npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && node->n_out == 1) {
 		const struct npl_value *in = &b->value[node->in[0]];
 		out->data = in->data;

@@ -24,7 +24,7 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 	*from = (struct npl_model_integers){.dtype = q.dtype,
 					    .data = q.data,
 					    .parts = parts,
-					    .axis = (int)node->attrs.axis,
+					    .axis = (int)node->attrs.quantise.axis,
 					    .scale = scale->data,
 					    .zero = zeros};
 	b->value[node->out[0]].model_integers = from;
@@ -39,7 +39,7 @@ static int moved_axis(const struct graph_builder *b, const struct graph_node *no
 	int64_t before = 1, wanted = 1;
 	if (node->op == NPL_OP_TRANSPOSE) {
 		for (int d = 0; d < y->rank; d++)
-			if (node->attrs.list[d] == from->axis)
+			if (node->attrs.transpose.perm[d] == from->axis)
 				return d;
 		return -1;
 	}

@@ -5,12 +5,12 @@
 
 bool follow_transpose(const struct at *at)
 {
-	const struct npl_attrs *attrs = &at->node->attrs;
+	const struct npl_transpose_attrs *transpose = &at->node->attrs.transpose;
 	struct spread x;
 	if (!samples_of(at, 0, &x))
 		return false;
-	for (int d = 0; d < attrs->n_list; d++)
-		if (attrs->list[d] == x.axis) {
+	for (int d = 0; d < transpose->rank; d++)
+		if (transpose->perm[d] == x.axis) {
 			x.axis = d;
 			return place_all(at, &x);
 		}
@@ -28,12 +28,12 @@ bool follow_concat(const struct at *at)
 		if (!samples_of(at, k, &own) ||
 		    (joint.axis >= 0 && (own.axis != joint.axis || own.inner != joint.inner)))
 			return false;
-		if (joint.axis >= 0 && own.axis != at->node->attrs.axis && own.outer != joint.outer)
+		if (joint.axis >= 0 && own.axis != at->node->attrs.along.axis && own.outer != joint.outer)
 			return false;
 		joint = own;
 		outer += own.outer;
 	}
-	const bool behind = joint.axis == at->node->attrs.axis;
+	const bool behind = joint.axis == at->node->attrs.along.axis;
 	for (int k = 0; k < at->node->n_in; k++)
 		if (!has_samples(at, k) && (behind || !is_uniform(at, k, &joint)))
 			return false;
@@ -46,7 +46,7 @@ bool follow_concat(const struct at *at)
  * (follow_steady); any other number that is not 0 or beyond all sizes may fit the batches that were looked at alone. */
 static bool whole_at_any_batch(const struct at *at, int axis)
 {
-	const struct npl_slice *cut = &at->node->attrs.slice;
+	const struct npl_slice_attrs *cut = &at->node->attrs.slice;
 	const int64_t beyond = INT32_MAX;
 	const bool steady = is_steady(at, 1) && is_steady(at, 2);
 	for (int i = 0; i < cut->n; i++) {
@@ -59,7 +59,7 @@ static bool whole_at_any_batch(const struct at *at, int axis)
 
 bool follow_slice(const struct at *at)
 {
-	const struct npl_slice *cut = &at->node->attrs.slice;
+	const struct npl_slice_attrs *cut = &at->node->attrs.slice;
 	struct spread x;
 	if (!samples_of(at, 0, &x))
 		return false;
@@ -74,14 +74,15 @@ bool follow_slice(const struct at *at)
 
 bool follow_pad(const struct at *at)
 {
+	const struct npl_pad_attrs *pad = &at->node->attrs.pad;
 	struct spread x;
-	return samples_of(at, 0, &x) && !at->node->attrs.pad_before[x.axis] && !at->node->attrs.pad_after[x.axis] &&
-	       is_steady(at, 2) && place_all(at, &x);
+	return samples_of(at, 0, &x) && !pad->before[x.axis] && !pad->after[x.axis] && is_steady(at, 2) &&
+	       place_all(at, &x);
 }
 
 bool follow_resize(const struct at *at)
 {
-	const struct npl_resize *r = &at->node->attrs.resize;
+	const struct npl_resize_attrs *r = &at->node->attrs.resize;
 	struct spread x;
 	if (!samples_of(at, 0, &x))
 		return false;
@@ -129,7 +130,7 @@ bool follow_triangle(const struct at *at)
 
 bool follow_gather(const struct at *at)
 {
-	const int axis = (int)at->node->attrs.axis, rank = shape_of(at, 1)->rank;
+	const int axis = (int)at->node->attrs.gather.axis, rank = shape_of(at, 1)->rank;
 	struct spread x;
 	if (has_samples(at, 0) && has_samples(at, 1))
 		return false;
@@ -147,7 +148,7 @@ bool follow_gather(const struct at *at)
 
 bool follow_gather_elements(const struct at *at)
 {
-	const int64_t axis = at->node->attrs.axis;
+	const int64_t axis = at->node->attrs.gather.axis;
 	struct spread x = {0}, indices = {0};
 	const bool own = has_samples(at, 0), theirs = has_samples(at, 1);
 	if ((own && !samples_of(at, 0, &x)) || (theirs && !samples_of(at, 1, &indices)))
@@ -165,7 +166,7 @@ bool follow_gather_elements(const struct at *at)
 
 bool follow_gather_nd(const struct at *at)
 {
-	const int64_t batch_dims = at->node->attrs.number;
+	const int64_t batch_dims = at->node->attrs.gather.batch_dims;
 	struct spread x, indices;
 	if (!samples_of(at, 1, &indices) || indices.axis >= shape_of(at, 1)->rank - 1)
 		return false;
@@ -178,7 +179,7 @@ bool follow_gather_nd(const struct at *at)
 /* Compress: the condition is constant; without an axis it takes elements of all samples. */
 bool follow_compress(const struct at *at)
 {
-	const int64_t axis = at->node->attrs.axis;
+	const int64_t axis = at->node->attrs.along.axis;
 	struct spread x;
 	return samples_of(at, 0, &x) && axis >= 0 && x.axis != axis && is_steady(at, 1) && place_all(at, &x);
 }
@@ -195,7 +196,7 @@ bool follow_scatter_elements(const struct at *at)
 			return false;
 		x = own;
 	}
-	if (x.axis < 0 || x.axis == at->node->attrs.axis)
+	if (x.axis < 0 || x.axis == at->node->attrs.scatter.axis)
 		return false;
 	for (int k = 0; k < 3; k++)
 		if (shape_of(at, k)->dim[x.axis] != shape_of(at, 0)->dim[x.axis] ||
@@ -234,16 +235,16 @@ bool follow_one_hot(const struct at *at)
 	struct spread x;
 	if (!samples_of(at, 0, &x) || !others_steady(at, 1, -1))
 		return false;
-	x.axis += x.axis >= at->node->attrs.axis;
+	x.axis += x.axis >= at->node->attrs.one_hot.axis;
 	return place_all(at, &x);
 }
 
 bool follow_reverse_sequence(const struct at *at)
 {
 	struct spread x, lengths;
-	if (!samples_of(at, 0, &x) || x.axis == at->node->attrs.axis)
+	if (!samples_of(at, 0, &x) || x.axis == at->node->attrs.reverse_sequence.time_axis)
 		return false;
-	if (x.axis == at->node->attrs.number) {
+	if (x.axis == at->node->attrs.reverse_sequence.batch_axis) {
 		const struct spread rows = {.axis = 0, .outer = x.outer, .inner = x.inner};
 		if (has_samples(at, 1) ? !samples_of(at, 1, &lengths) || !same(&lengths, &rows)
 				       : !is_uniform(at, 1, &rows))

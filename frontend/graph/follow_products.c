@@ -56,12 +56,12 @@ bool follow_product(const struct at *at, int ka, int kb)
 
 bool follow_gemm(const struct at *at)
 {
-	const struct npl_attrs *attrs = &at->node->attrs;
+	const struct npl_gemm_attrs *gemm = &at->node->attrs.gemm;
 	const bool left = has_samples(at, 0);
 	struct spread x, c;
 	if (left == has_samples(at, 1) || !samples_of(at, left ? 0 : 1, &x) || !is_steady(at, left ? 1 : 0))
 		return false; /* the bias alone may have samples: too rare for a rule */
-	if (x.axis != (left ? attrs->trans_a : !attrs->trans_b))
+	if (x.axis != (left ? gemm->trans_a : !gemm->trans_b))
 		return false;
 	x.axis = !left;
 	if (value_of(at, 2) >= 0) {
@@ -144,7 +144,7 @@ static char label_at(const char *term, size_t length, int dimension)
 /* The samples' label must be in the result and in every operand that has samples. */
 bool follow_einsum(const struct at *at)
 {
-	const char *equation = at->node->attrs.equation, *arrow = equation ? strstr(equation, "->") : NULL;
+	const char *equation = at->node->attrs.einsum.equation, *arrow = equation ? strstr(equation, "->") : NULL;
 	struct spread joint = {.axis = -1};
 	char label = '\0';
 	if (!arrow || strstr(equation, "..."))

@@ -32,8 +32,9 @@ static int placed_at(const struct at *at, int k)
 {
 	const struct npl_attrs *attrs = &at->node->attrs;
 	const int behind = out_shape(at)->rank - shape_of(at, k)->rank;
-	if (k == 1 && attrs->legacy_broadcast && attrs->axis >= 0 && behind > 0)
-		return (int)attrs->axis;
+	if (k == 1 && npl_op_defs[at->node->op].family == NPL_FAMILY_BINARY && attrs->binary.legacy_broadcast &&
+	    attrs->binary.axis >= 0 && behind > 0)
+		return (int)attrs->binary.axis;
 	if (k == 1 && at->node->op == NPL_OP_PRELU && attrs->opset > 0 && attrs->opset < 7 &&
 	    shape_of(at, 1)->rank == 1 && out_shape(at)->rank > 1)
 		return 1;
@@ -99,9 +100,19 @@ static bool along(const struct at *at, int64_t axis)
 	return samples_of(at, 0, &x) && x.axis != axis && others_steady(at, 1, -1) && place_all(at, &x);
 }
 
-static bool along_axis(const struct at *at)
+static bool lp_normalise(const struct at *at)
 {
-	return along(at, at->node->attrs.axis);
+	return along(at, at->node->attrs.norm.axis);
+}
+
+static bool topk(const struct at *at)
+{
+	return along(at, at->node->attrs.topk.axis);
+}
+
+static bool split(const struct at *at)
+{
+	return along(at, at->node->attrs.split.axis);
 }
 
 static bool lrn(const struct at *at)
@@ -113,7 +124,7 @@ static bool lrn(const struct at *at)
 static bool dft(const struct at *at)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis != shape_of(at, 0)->rank - 1 && along_axis(at);
+	return samples_of(at, 0, &x) && x.axis != shape_of(at, 0)->rank - 1 && along(at, at->node->attrs.signal.axis);
 }
 
 /* Over all dimensions from one on. */
@@ -125,47 +136,49 @@ static bool from_axis(const struct at *at, int64_t axis)
 
 static bool softmax(const struct at *at)
 {
-	const struct npl_attrs *attrs = &at->node->attrs;
-	return attrs->opset > 0 && attrs->opset < 13 ? from_axis(at, attrs->axis) : along(at, attrs->axis);
+	const int64_t axis = at->node->attrs.along.axis;
+	const int opset = at->node->attrs.opset;
+	return opset > 0 && opset < 13 ? from_axis(at, axis) : along(at, axis);
 }
 
-static bool named(const struct npl_attrs *attrs, int axis)
+static bool named(const int64_t *axes, int n, int axis)
 {
-	for (int i = 0; i < attrs->n_list; i++)
-		if (attrs->list[i] == axis)
+	for (int i = 0; i < n; i++)
+		if (axes[i] == axis)
 			return true;
 	return false;
 }
 
 static bool normalise_axes(const struct at *at)
 {
+	const struct npl_norm_attrs *norm = &at->node->attrs.norm;
 	struct spread x;
-	return samples_of(at, 0, &x) && !named(&at->node->attrs, x.axis) && place_all(at, &x);
+	return samples_of(at, 0, &x) && !named(norm->axes, norm->n_axes, x.axis) && place_all(at, &x);
 }
 
 static bool reduce(const struct at *at)
 {
-	const struct npl_attrs *attrs = &at->node->attrs;
+	const struct npl_reduce_attrs *reduced = &at->node->attrs.reduce;
 	struct spread x;
 	if (!samples_of(at, 0, &x))
 		return false;
-	const bool all = attrs->n_list <= 0 && !attrs->empty_is_none;
-	if (all || named(attrs, x.axis))
+	const bool all = reduced->n_axes <= 0 && !reduced->empty_is_none;
+	if (all || named(reduced->axes, reduced->n_axes, x.axis))
 		return false;
 	const int before = x.axis;
-	for (int d = 0; d < before && !attrs->keep_dims; d++)
-		x.axis -= named(attrs, d);
+	for (int d = 0; d < before && !reduced->keep_dims; d++)
+		x.axis -= named(reduced->axes, reduced->n_axes, d);
 	return place_all(at, &x);
 }
 
 /* ArgMax, ArgMin. */
 static bool arg(const struct at *at)
 {
-	const struct npl_attrs *attrs = &at->node->attrs;
+	const struct npl_arg_attrs *found = &at->node->attrs.arg;
 	struct spread x;
-	if (!samples_of(at, 0, &x) || x.axis == attrs->axis)
+	if (!samples_of(at, 0, &x) || x.axis == found->axis)
 		return false;
-	x.axis -= !attrs->keep_dims && attrs->axis < x.axis;
+	x.axis -= !found->keep_dims && found->axis < x.axis;
 	return place_all(at, &x);
 }
 
@@ -194,7 +207,7 @@ static bool quantised_by(const struct at *at, int k, int axis, const struct spre
 
 static bool quantise(const struct at *at)
 {
-	const int axis = (int)at->node->attrs.axis;
+	const int axis = (int)at->node->attrs.quantise.axis;
 	struct spread x;
 	if (!others_steady(at, 1, -1))
 		return false;
@@ -207,9 +220,9 @@ static bool quantise(const struct at *at)
 
 static bool batchnorm(const struct at *at)
 {
-	const struct npl_attrs *attrs = &at->node->attrs;
+	const struct npl_norm_attrs *norm = &at->node->attrs.norm;
 	struct spread x;
-	return !attrs->training && samples_of(at, 0, &x) && (attrs->per_element ? x.axis == 0 : x.axis != 1) &&
+	return !norm->training && samples_of(at, 0, &x) && (norm->per_element ? x.axis == 0 : x.axis != 1) &&
 	       others_steady(at, 1, -1) && place_all(at, &x);
 }
 
@@ -217,7 +230,7 @@ static bool batchnorm(const struct at *at)
 static bool layernorm(const struct at *at)
 {
 	struct spread x;
-	if (!samples_of(at, 0, &x) || x.axis >= at->node->attrs.axis)
+	if (!samples_of(at, 0, &x) || x.axis >= at->node->attrs.norm.axis)
 		return false;
 	for (int k = 1; k < at->node->n_in; k++) {
 		struct spread own = x;
@@ -303,9 +316,9 @@ static bool (*const rule_of[NPL_OPS])(const struct at *at) = {
 	[NPL_OP_SOFTMAX] = softmax,
 	[NPL_OP_LOGSOFTMAX] = softmax,
 	[NPL_OP_HARDMAX] = softmax,
-	[NPL_OP_LPNORMALIZATION] = along_axis,
-	[NPL_OP_TOPK] = along_axis,
-	[NPL_OP_SPLIT] = along_axis,
+	[NPL_OP_LPNORMALIZATION] = lp_normalise,
+	[NPL_OP_TOPK] = topk,
+	[NPL_OP_SPLIT] = split,
 	[NPL_OP_MEANVARIANCENORMALIZATION] = normalise_axes,
 	[NPL_OP_REDUCESUM] = reduce,
 	[NPL_OP_REDUCEMEAN] = reduce,
@@ -352,18 +365,18 @@ static bool (*const rule_of[NPL_OPS])(const struct at *at) = {
 	[NPL_OP_ROTARYEMBEDDING] = rotary,
 };
 
-/* Operators whose results are made element by element, by the family of functions that does them. */
+/* Operators whose results are made element by element, by the prefix of the functions that do them. */
 static bool is_elementwise(enum npl_op op)
 {
-	static const char *const family_of[NPL_OPS] = {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) [NPL_OP_##id] = #family,
+	static const char *const prefix_of[NPL_OPS] = {
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) [NPL_OP_##id] = #prefix,
 #include "npulab/ops.def"
 #undef NPL_OP
 	};
-	static const char *const families[] = {"op_relu",     "op_unary", "op_binary", "op_prelu",
+	static const char *const prefixes[] = {"op_relu",     "op_unary", "op_binary", "op_prelu",
 					       "op_variadic", "op_power", "op_where"};
-	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-		if (!strcmp(family_of[op], families[i]))
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+		if (!strcmp(prefix_of[op], prefixes[i]))
 			return true;
 	return false;
 }

@@ -47,7 +47,7 @@ static void watch_factor(struct npl_range *range, const struct npl_tensor *x, co
 /* The least of the greatest values of the vectors that Softmax reads. */
 static void watch_peaks(struct npl_range *range, const struct npl_node *node, const struct npl_tensor *x)
 {
-	const int axis = node->attrs.axis, last = node->attrs.opset < 13 ? x->shape.rank : axis + 1;
+	const int axis = node->attrs.along.axis, last = node->attrs.opset < 13 ? x->shape.rank : axis + 1;
 	int64_t length = 1, inner = 1;
 	for (int d = axis; d < x->shape.rank; d++)
 		*(d < last ? &length : &inner) *= x->shape.dim[d];

@@ -7,7 +7,7 @@
 #include "core/base/half.h"
 #include "frontend/graph/values.h"
 
-/* Operators that pick elements of input 0 by input 1 along attrs.axis; named, for a table without them has nothing to pick. */
+/* Operators that pick elements of input 0 by input 1 along the axis of struct npl_gather_attrs; named, for a table without them has nothing to pick. */
 static bool picks(enum npl_op op)
 {
 	return op == npl_op_find("Gather") || op == npl_op_find("GatherElements");
@@ -41,7 +41,7 @@ int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_e
 		if (from < 0)
 			continue;
 		const struct npl_shape *shape = &graph->value[node->in[0]].shape;
-		int64_t axis = node->attrs.axis < 0 ? node->attrs.axis + shape->rank : node->attrs.axis;
+		const int64_t named = node->attrs.gather.axis, axis = named < 0 ? named + shape->rank : named;
 		int64_t rows = axis >= 0 && axis < shape->rank ? shape->dim[axis] : 0;
 		below[from] = !below[from] || rows < below[from] ? rows : below[from];
 	}

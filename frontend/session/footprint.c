@@ -80,7 +80,8 @@ static uint64_t turned(const struct npl_graph *graph)
 		if ((node->op != NPL_OP_GEMM && node->op != NPL_OP_MATMUL) || node->n_in < 2 || node->in[1] < 0)
 			continue;
 		const struct npl_value *w = &graph->value[node->in[1]];
-		const bool as_it_is = node->op == NPL_OP_GEMM && node->attrs.trans_b && node->attrs.alpha == 1;
+		const bool as_it_is = node->op == NPL_OP_GEMM && node->attrs.gemm.trans_b &&
+				      node->attrs.gemm.alpha == 1;
 		if (w->constant && w->shape.rank == 2 && !as_it_is)
 			bytes += bytes_of(w);
 	}

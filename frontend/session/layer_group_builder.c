@@ -84,14 +84,14 @@ static struct npl_tensor *named_as(struct npl_layer_group_builder *b, int i, int
 {
 	if (npl_shape_equal(&in->shape, shape))
 		return in;
-	const struct npl_node *node = &b->s->graph->node[i];
+	static const struct npl_attrs attrs = {.op = NPL_OP_RESHAPE};
 	struct npl_layer *layer = add_layer(b, i, v);
 	struct npl_tensor *made = &b->tensors[b->group.n++].out;
 	*made = *in;
 	made->shape = *shape;
-	*layer = (struct npl_layer){.name = node->name,
+	*layer = (struct npl_layer){.name = b->s->graph->node[i].name,
 				    .op = NPL_OP_RESHAPE,
-				    .attrs = &node->attrs,
+				    .attrs = &attrs,
 				    .n_in = 1,
 				    .in = {in},
 				    .out = made,
@@ -103,6 +103,8 @@ static struct npl_tensor *named_as(struct npl_layer_group_builder *b, int i, int
 static struct npl_tensor *convert(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *in,
 				  enum npl_format format)
 {
+	static const struct npl_attrs attrs = {.op = NPL_OP_QUANTIZELINEAR,
+					       .quantise = {.axis = 1, .to = NPL_DTYPES, .precision = NPL_DTYPES}};
 	const struct npl_session *s = b->s;
 	const bool back = format == NPL_FORMAT_F32;
 	struct npl_layer *layer = add_layer(b, i, -1);
@@ -113,7 +115,7 @@ static struct npl_tensor *convert(struct npl_layer_group_builder *b, int i, int 
 				    .quant = npl_session_quant(s, format, v)};
 	*layer = (struct npl_layer){.name = s->graph->node[i].name,
 				    .op = back ? NPL_OP_DEQUANTIZELINEAR : NPL_OP_QUANTIZELINEAR,
-				    .attrs = &s->graph->node[i].attrs,
+				    .attrs = &attrs,
 				    .n_in = 1,
 				    .in = {in},
 				    .out = made,

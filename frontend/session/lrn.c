@@ -9,7 +9,7 @@
 #include "core/computer/clock.h"
 #include "frontend/quantise/quantise.h"
 
-static const struct npl_attrs product_attrs = {.axis = -1};
+static const struct npl_attrs product_attrs = {.op = NPL_OP_MUL, .binary.axis = -1};
 
 bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step *step)
 {
@@ -19,9 +19,9 @@ bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step 
 }
 
 /* Squares that are summed: for every channel its window within the channels. */
-static uint64_t macs_of(const struct npl_attrs *attrs, const struct npl_shape *shape)
+static uint64_t macs_of(const struct npl_lrn_attrs *lrn, const struct npl_shape *shape)
 {
-	const int64_t channels = shape->dim[1], below = (attrs->size - 1) / 2, above = attrs->size / 2;
+	const int64_t channels = shape->dim[1], below = (lrn->size - 1) / 2, above = lrn->size / 2;
 	uint64_t sum = 0;
 	for (int64_t c = 0; c < channels; c++)
 		sum += (uint64_t)((below < c ? below : c) + 1 + (above < channels - 1 - c ? above : channels - 1 - c));
@@ -38,7 +38,7 @@ static struct npl_layer layer_of(const struct npl_session *s, int i, const struc
 				  .n_in = 1,
 				  .in = {squares},
 				  .out = factor,
-				  .macs = macs_of(&step->attrs, &step->y_shape),
+				  .macs = macs_of(&step->attrs.lrn, &step->y_shape),
 				  .timing_only = s->timing_only};
 }
 
@@ -53,12 +53,11 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 {
 	const struct npl_node *node = &s->graph->node[i];
 	enum npl_format format = npl_step_format(s, step);
-	float most = powf(node->attrs.bias, -node->attrs.beta); /* t^-beta falls from t = bias on */
+	float most = powf(node->attrs.lrn.bias, -node->attrs.lrn.beta); /* t^-beta falls from t = bias on */
 	if (s->graph->value[node->in[0]].constant)
 		return npl_refuse(why, n, "its input is a constant, whose range nobody took");
 	step->factor = true;
-	step->attrs.low = npl_session_least_factor(s, node->out[0]);
-	step->attrs.limits_known = step->attrs.low > 0;
+	step->attrs.lrn.least_factor = npl_session_least_factor(s, node->out[0]);
 	step->x_quant = npl_session_square_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant_of_range(s, format, (struct npl_range){.high = isfinite(most) ? most : 1});
 	struct npl_tensor squares = describe(node->name, format, step, step->x_quant),

@@ -101,8 +101,9 @@ static bool shape_matmul(const struct product *p, struct npl_step *step)
 		return refuse(p, "its first operand broadcasts");
 	step->repeat = (int)matrices;
 	step->op = NPL_OP_GEMM;
-	step->attrs = (struct npl_attrs){
-		.alpha = 1, .beta = 1, .trans_b = true, .opset = p->operands.node->attrs.opset};
+	step->attrs = (struct npl_attrs){.op = NPL_OP_GEMM,
+					 .opset = p->operands.node->attrs.opset,
+					 .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	step->x_shape = npl_shape_of(2, rows / matrices, k);
 	step->y_shape = npl_shape_of(2, rows / matrices, n);
 	step->weight.shape = npl_shape_of(2, n * matrices, k);
@@ -237,7 +238,7 @@ bool npl_model_refuses(const struct npl_session *s, const struct npl_node *node,
 
 static bool is_transposed(const struct npl_node *node)
 {
-	return node->op == NPL_OP_CONV || (node->op == NPL_OP_GEMM && node->attrs.trans_b);
+	return node->op == NPL_OP_CONV || (node->op == NPL_OP_GEMM && node->attrs.gemm.trans_b);
 }
 
 bool npl_model_weight(const struct npl_node *node, const struct npl_value *value, enum npl_format format)
@@ -248,7 +249,7 @@ bool npl_model_weight(const struct npl_node *node, const struct npl_value *value
 	for (int64_t i = 0; i < from->parts; i++)
 		if (from->zero[i] != from->zero[0] || !npl_is_scale(from->scale[i]))
 			return false;
-	bool alpha = node->op == NPL_OP_GEMM && (node->attrs.alpha < 1 || node->attrs.alpha > 1);
+	bool alpha = node->op == NPL_OP_GEMM && (node->attrs.gemm.alpha < 1 || node->attrs.gemm.alpha > 1);
 	return !alpha && from->parts > 0 && (from->parts == 1 || from->axis == (is_transposed(node) ? 0 : 1));
 }
 
@@ -274,7 +275,7 @@ bool npl_model_bias(const struct npl_node *node, const struct npl_value *value, 
 	const struct npl_model_integers *from = value->model_integers;
 	int64_t count = npl_shape_count(&value->shape);
 	if (!from || from->dtype != NPL_I32 || !value->constant || from->zero[0] ||
-	    (node->op == NPL_OP_GEMM && (node->attrs.beta < 1 || node->attrs.beta > 1)) ||
+	    (node->op == NPL_OP_GEMM && (node->attrs.gemm.beta < 1 || node->attrs.gemm.beta > 1)) ||
 	    (from->parts != 1 && from->parts != count))
 		return false;
 	for (int64_t c = 0; c < count; c++) {

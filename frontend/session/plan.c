@@ -191,7 +191,7 @@ static enum npl_activation activation_of(const struct npl_node *node)
 	case NPL_OP_TANH:
 		return NPL_ACT_TANH;
 	case NPL_OP_CLIP:
-		return node->attrs.limits_known && is_limit(node->attrs.low, 0) && is_limit(node->attrs.high, 6)
+		return node->attrs.clip.known && is_limit(node->attrs.clip.min, 0) && is_limit(node->attrs.clip.max, 6)
 			       ? NPL_ACT_RELU6
 			       : NPL_ACT_NONE;
 	default:
@@ -238,7 +238,7 @@ static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const
 static int data_inputs(const struct npl_node *node)
 {
 	return node->op == NPL_OP_SLICE || node->op == NPL_OP_SPLIT ||
-			       (node->op == NPL_OP_CLIP && node->attrs.limits_known)
+			       (node->op == NPL_OP_CLIP && node->attrs.clip.known)
 		       ? 1
 		       : node->n_in;
 }
@@ -249,7 +249,7 @@ static bool keeps_range(const struct npl_node *node)
 	if (node->n_in == 0 || node->in[0] < 0)
 		return false;
 	if (node->op == NPL_OP_CLIP)
-		return node->attrs.limits_known && node->attrs.low <= 0 && node->attrs.high >= 0;
+		return node->attrs.clip.known && node->attrs.clip.min <= 0 && node->attrs.clip.max >= 0;
 	return npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE;
 }
 
@@ -270,7 +270,8 @@ static struct npl_step first_step(const struct npl_session *s, int i, const int 
 	step.n_in = data_inputs(node);
 	if (node->op == NPL_OP_SUM && node->n_in == 2) {
 		step.op = NPL_OP_ADD;
-		step.attrs = (struct npl_attrs){.axis = -1, .opset = node->attrs.opset < 7 ? 7 : node->attrs.opset};
+		step.attrs = (struct npl_attrs){
+			.op = NPL_OP_ADD, .opset = node->attrs.opset < 7 ? 7 : node->attrs.opset, .binary.axis = -1};
 	}
 	return step;
 }

@@ -39,16 +39,16 @@ void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tenso
 static int describe_slices(struct npl_session *s, const struct npl_node *node, struct npl_step *step,
 			   struct npl_err *err)
 {
-	int64_t axis = node->attrs.axis, first = 0;
+	int64_t axis = node->attrs.split.axis, first = 0;
 	int rank = s->graph->value[node->in[0]].shape.rank;
 	step->slice = npl_arena_array(&s->arena, (size_t)node->n_out, sizeof *step->slice);
 	if (!step->slice)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int k = 0; k < node->n_out; k++) {
 		int64_t size = s->graph->value[node->out[k]].shape.dim[axis];
-		struct npl_slice *slice = &step->slice[k].slice;
+		struct npl_slice_attrs *slice = &step->slice[k].slice;
 		step->slice[k] = (struct npl_attrs){.op = NPL_OP_SLICE, .opset = node->attrs.opset};
-		*slice = (struct npl_slice){
+		*slice = (struct npl_slice_attrs){
 			.n = 1, .starts = {first}, .ends = {first + size}, .axes = {axis}, .steps = {1}};
 		for (int d = 0; d < rank; d++)
 			slice->step[d] = 1;

@@ -37,15 +37,16 @@ bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *no
 	step->y_shape = y->shape;
 	if (node->op == NPL_OP_CONV)
 		return bias_fits(bias, w->shape.dim[0]);
-	if (w->shape.rank != 2 || x->shape.rank < 2 || node->attrs.trans_a)
+	const bool gemm = node->op == NPL_OP_GEMM, transposed = gemm && node->attrs.gemm.trans_b;
+	if (w->shape.rank != 2 || x->shape.rank < 2 || (gemm && node->attrs.gemm.trans_a))
 		return false;
-	bool transposed = node->op == NPL_OP_GEMM && node->attrs.trans_b;
 	int64_t k = w->shape.dim[transposed ? 1 : 0], n = w->shape.dim[transposed ? 0 : 1],
 		rows = npl_shape_count(&x->shape);
 	if (k == 0 || rows % k || !bias_fits(bias, n))
 		return false;
 	step->op = NPL_OP_GEMM;
-	step->attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = node->attrs.opset};
+	step->attrs = (struct npl_attrs){
+		.op = NPL_OP_GEMM, .opset = node->attrs.opset, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	step->x_shape = npl_shape_of(2, rows / k, k);
 	step->y_shape = npl_shape_of(2, rows / k, n);
 	return true;
@@ -56,8 +57,8 @@ bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *no
 static int float_weight(const struct npl_node *node, const struct npl_value *value, const float *data,
 			struct npl_tensor *w, struct npl_err *err)
 {
-	bool gemm = node->op == NPL_OP_GEMM, transposed = gemm && node->attrs.trans_b;
-	float alpha = gemm ? node->attrs.alpha : 1;
+	bool gemm = node->op == NPL_OP_GEMM, transposed = gemm && node->attrs.gemm.trans_b;
+	float alpha = gemm ? node->attrs.gemm.alpha : 1;
 	*w = (struct npl_tensor){.name = value->name, .dtype = NPL_F32, .shape = value->shape, .data = (void *)data};
 	if (node->op == NPL_OP_CONV || (transposed && alpha == 1))
 		return 0;
@@ -78,7 +79,7 @@ static int float_weight(const struct npl_node *node, const struct npl_value *val
 static int float_bias(const struct npl_node *node, const struct npl_value *value, const float *data,
 		      struct npl_tensor *bias, struct npl_err *err)
 {
-	float beta = node->op == NPL_OP_GEMM ? node->attrs.beta : 1;
+	float beta = node->op == NPL_OP_GEMM ? node->attrs.gemm.beta : 1;
 	*bias = (struct npl_tensor){
 		.name = value->name, .dtype = NPL_F32, .shape = npl_shape_of(1, npl_shape_count(&value->shape))};
 	if (npl_tensor_alloc(bias, err))

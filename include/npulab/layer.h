@@ -6,14 +6,14 @@
  *
  * Canonical forms, so that a device handles one case each:
  *   Conv   in[0] x (N,C,H,W)  in[1] w (M,C/groups,KH,KW)  in[2] bias (M) or NULL   out y (N,M,OH,OW);
- *          one-dimensional: without H, KH and OH. With attrs->private_kernels (NPL_PRIVATE_KERNELS) every
+ *          one-dimensional: without H, KH and OH. With attrs->conv.private_kernels (NPL_PRIVATE_KERNELS) every
  *          output position has kernels of its own: in[1] w (OH*OW*M,C/groups,KH,KW), row (oy*OW + ox)*M + m; the bias
  *          stays one of M
  *   Gemm   in[0] x (rows,K)   in[1] w (N,K), always so    in[2] bias (N) or NULL   out y (rows,N)
  *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
  *   LRN    asked of devices with NPL_LRN_FACTOR, which multiply by weights only: in[0] the squares of x, out the factor
  *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta, the rest is the host's: y = x * f.
- *          attrs.low, where limits_known: the least factor that calibration saw.
+ *          attrs->lrn.least_factor: the least that calibration saw.
  *          macs: the squares that are summed, those beyond the ends not counted. Every other device sees x and y, as in ONNX
  *
  * Number formats. Steps are in float32 in the order written, round() is half to even, saturate() to the result's type,

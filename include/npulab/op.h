@@ -9,169 +9,41 @@
 #define NPULAB_OP_H
 
 #include "npulab/arena.h"
-#include "npulab/random.h"
-#include "npulab/tensor.h"
+#include "npulab/op_attrs.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum npl_op {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) NPL_OP_##id,
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) NPL_OP_##id,
 #include "npulab/ops.def"
 #undef NPL_OP
 	NPL_OPS
 };
 
 #define NPL_MAX_OUTPUTS 64
-#define NPL_SPATIAL     2 /* height and width; 1-D operators run as 2-D with a leading 1 */
-#define NPL_DEPTH       2 /* index of the third spatial dimension, the outermost of a model that has three */
-#define NPL_VOLUME      3 /* spatial dimensions with it */
 
-enum npl_auto_pad { NPL_PAD_NOTSET, NPL_PAD_SAME_UPPER, NPL_PAD_SAME_LOWER, NPL_PAD_VALID };
-
-/* A sliding window over the spatial dimensions, shared by convolution and pooling. The shape rule resolves
- * auto_pad and fills in what the model left out, so that devices see plain numbers. Index 0 is height, 1 width, and
- * NPL_DEPTH depth, which counts at rank 3 alone; height is unused at rank 1 (kernel 1). Only the reference kernels know
- * rank 3: devices refuse it. */
-struct npl_window {
-	int rank; /* spatial dimensions in the model: 1 to 3 */
-	int64_t kernel[NPL_VOLUME], stride[NPL_VOLUME], dilation[NPL_VOLUME];
-	int64_t pad_begin[NPL_VOLUME], pad_end[NPL_VOLUME];
-	enum npl_auto_pad auto_pad;
-	bool ceil_mode;         /* pooling: round the output size up */
-	bool count_include_pad; /* average pooling: padding counts in the divisor */
+/* The families of attributes; a column of npulab/ops.def names that of each operator. */
+enum npl_op_family {
+	NPL_FAMILY_NONE, /* of operators without attributes */
+#define NPL_FAMILY(upper, lower) NPL_FAMILY_##upper,
+	NPL_OP_FAMILIES(NPL_FAMILY)
+#undef NPL_FAMILY
 };
 
-/* Slice as the model gives it, and as the shape rule completes it for every dimension of the input. */
-struct npl_slice {
-	int n; /* dimensions that the model names */
-	int64_t starts[NPL_MAX_RANK], ends[NPL_MAX_RANK], axes[NPL_MAX_RANK], steps[NPL_MAX_RANK];
-	int64_t first[NPL_MAX_RANK],
-		step[NPL_MAX_RANK]; /* per dimension: the element taken first, the way to the next */
-};
-
-/* Resize and Upsample, as the shape rule completes them for every dimension. */
-struct npl_resize {
-	int transform; /* coordinate_transformation_mode, nearest_mode: places in the lists of resize.c */
-	int nearest;
-	float cubic_a, outside; /* cubic_coeff_a, extrapolation_value */
-	bool exclude_outside;
-	bool antialias;              /* the filter is stretched where a dimension is made smaller */
-	int policy;                  /* keep_aspect_ratio_policy: the place in its list */
-	int n_axes;                  /* in the attributes' list: what the inputs are about; 0 or less: all */
-	double shift[NPL_MAX_RANK];  /* of positions: half_pixel_symmetric */
-	double scale[NPL_MAX_RANK];  /* of the model, or of the sizes that it asks for */
-	double length[NPL_MAX_RANK]; /* of the output before it is cut to an integer */
-	double from[NPL_MAX_RANK], to[NPL_MAX_RANK]; /* the part taken, as shares: tf_crop_and_resize */
-};
-
-/* ConvTranspose beside its window: output = (input - 1) * stride + extent - pads + output_padding. */
-struct npl_output_size {
-	int64_t padding
-		[NPL_VOLUME]; /* output_padding; the shape rule makes it agree with a shape that the model asks for */
-	int64_t shape[NPL_VOLUME]; /* output_shape; 0: not given, or resolved */
-};
-
-/* The functions of a recurrent network, with their constants. */
-enum npl_cell_function {
-	NPL_CELL_SIGMOID,
-	NPL_CELL_TANH,
-	NPL_CELL_RELU,
-	NPL_CELL_AFFINE,
-	NPL_CELL_LEAKY_RELU,
-	NPL_CELL_THRESHOLDED_RELU,
-	NPL_CELL_SCALED_TANH,
-	NPL_CELL_HARD_SIGMOID,
-	NPL_CELL_ELU,
-	NPL_CELL_SOFTSIGN,
-	NPL_CELL_SOFTPLUS,
-	NPL_CELL_FUNCTIONS
-};
-struct npl_cell_activation {
-	enum npl_cell_function function;
-	float alpha, beta;
-};
-
-/* RNN, GRU and LSTM. */
-struct npl_recurrent {
-	enum { NPL_FORWARD, NPL_REVERSE, NPL_BIDIRECTIONAL } direction;
-	int64_t hidden;   /* 0: as the weights say */
-	bool batch_first; /* layout 1 */
-	bool clips;       /* arguments of activations to -clip..clip */
-	float clip;
-	bool input_forget;                           /* LSTM: one gate for both */
-	bool linear_before_reset;                    /* GRU */
-	struct npl_cell_activation activation[2][3]; /* per direction f, g, h */
-};
-
-/* Attention, as the shape rule completes it. */
-struct npl_attention {
-	bool causal;
-	int64_t q_heads, kv_heads;   /* 0: not given; known behind the shape rule */
-	int64_t shown;               /* qk_matmul_output_mode: what the fourth output is */
-	float scale, softcap;        /* scale 0: not given, until the shape rule; softcap 0: none */
-	enum npl_dtype softmax_type; /* NPL_DTYPES: that of the inputs */
-};
-
-/* Col2Im: its window, of as many dimensions as the image has. */
-struct npl_blocks {
-	int rank;
-	int64_t image[NPL_MAX_RANK], kernel[NPL_MAX_RANK];
-	int64_t stride[NPL_MAX_RANK], dilation[NPL_MAX_RANK], pad_begin[NPL_MAX_RANK], pad_end[NPL_MAX_RANK];
-};
-
-/* Attributes of a node after parsing; which member holds depends on the operator's family. */
+/* Attributes of a node. The operator's family decides which member of the union holds, a struct of npulab/op_attrs.h such as
+ * conv; none but this one may be read. */
 struct npl_attrs {
-	enum npl_op op;                     /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
-	int64_t groups;                     /* Conv, GroupNormalization */
-	struct npl_output_size output_size; /* ConvTranspose */
-	bool column_major;                  /* MaxPool: its indices count the first spatial dimension fastest */
-	int64_t p;                          /* LpPool, LpNormalization */
-	struct npl_recurrent recurrent;     /* RNN, GRU, LSTM */
-	bool training;                      /* BatchNormalization: by the statistics of the batch */
-	bool per_element;                   /* BatchNormalization: statistics for every element (spatial=0) */
-	float momentum;                     /* BatchNormalization in training */
-	bool private_kernels; /* Conv: every output position has kernels of its own (layer.h); ONNX has no such operator */
-	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
-	float alpha, beta; /* Gemm, LRN; LeakyRelu and its like: alpha, Shrink lambd; HardSigmoid beta, Selu gamma */
-	bool trans_a, trans_b; /* Gemm */
-	int64_t axis;          /* Softmax, Concat, Flatten, Split, legacy broadcast */
-	float bias;            /* LRN, Shrink */
-	int64_t size;          /* LRN; RotaryEmbedding: elements that are turned; DFT, STFT: length of the transform */
-	float epsilon;         /* BatchNormalization, LayerNormalization and its kind */
-	int n_list;            /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
-	int64_t list[NPL_MAX_RANK];
-	struct npl_slice slice;    /* Slice */
-	const int64_t *split;      /* Split: sizes given as an attribute, n_list of them; borrowed from the model */
-	float low, high;           /* Clip, where limits_known: they are constant */
-	bool limits_known;         /* Clip */
-	struct npl_random_law law; /* RandomNormal, RandomUniform and their Like */
-	bool allow_zero;           /* Reshape */
-	bool legacy_broadcast;     /* Add, Mul and their like before opset 7 with broadcast=1 */
-	bool negative, positive;   /* IsInf: which infinities count */
-	bool fmod;                 /* Mod: the sign of the dividend, not of the divisor */
-	bool to_left;              /* BitShift */
-	/* Cast, HannWindow and its like, MelWeightMatrix; NPL_DTYPES where the model names none: QuantizeLinear, DequantizeLinear */
-	enum npl_dtype to;
-	enum npl_dtype precision; /* QuantizeLinear: of the quotient; NPL_DTYPES: the scale's type */
-	int mode; /* Pad, DepthToSpace, Scatter*, Resize: the place of the word in the list of the operator's file */
-	int64_t number; /* TopK k, OneHot depth, GatherND batch_dims, EyeLike k, ReverseSequence batch_axis, Split num_outputs, RotaryEmbedding num_heads */
-	bool keep_dims, select_last; /* Reduce*, ArgMax, ArgMin */
-	bool empty_is_none;          /* Reduce*: no axes means none of them, not all */
-	bool exclusive, reverse;     /* CumSum */
-	bool variant; /* Gelu: by tanh; RotaryEmbedding: interleaved; HannWindow and its like: periodic; AffineGrid: corners
-	                 are aligned; DFT: inverse */
-	bool one_sided; /* DFT, STFT */
-	struct npl_attention attention;
-	struct npl_blocks blocks;                                  /* Col2Im */
-	bool largest, upper;                                       /* TopK; Trilu */
-	int64_t pad_before[NPL_MAX_RANK], pad_after[NPL_MAX_RANK]; /* Pad; negative: cut off */
-	struct npl_resize resize;
-	const char *equation;       /* Einsum; borrowed from the model */
-	int64_t steps;              /* of the kernel per element, where more than one and no window: TopK, Resize */
-	struct npl_tensor constant; /* Constant: the value; ConstantOfShape: one element */
-	int opset;                  /* the model's version of the default domain; rules differ by it; 0: the newest */
+	enum npl_op op; /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
+	int opset;      /* the model's version of the default domain; rules differ by it; 0: the newest */
+	union {
+		/* The first member and as long as the longest, so that an initialiser that names no member clears all of them. */
+		unsigned char none[sizeof(struct npl_resize_attrs)];
+#define NPL_FAMILY(upper, lower) struct npl_##lower##_attrs lower;
+		NPL_OP_FAMILIES(NPL_FAMILY)
+#undef NPL_FAMILY
+	};
 };
 
 /* One attribute as a model file gives it, before the operator has looked at it. All pointers are borrowed; attributes
@@ -227,11 +99,13 @@ enum npl_op_flags {
 
 /* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */
 struct npl_op_def {
-	const char *name;   /* the ONNX name */
-	int min_in, max_in; /* max_in -1: any number */
-	int outputs;        /* at most */
-	unsigned flags;     /* enum npl_op_flags */
-	/* Reads the attributes of the model file into out; out->opset is set. NPL_EINPUT names the attribute. */
+	const char *name;          /* the ONNX name */
+	int min_in, max_in;        /* max_in -1: any number */
+	int outputs;               /* at most */
+	enum npl_op_family family; /* which member of npl_attrs it has */
+	unsigned flags;            /* enum npl_op_flags */
+	/* Reads the attributes of the model file into out, of which op and opset are set and the rest is zero. NPL_EINPUT names the
+	 * attribute. */
 	int (*attrs)(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);
 	/* Sets dtype and shape of out[] from in[] (data of in[i] is NULL unless constant) and completes attrs
 	 * (window padding, negative axes). NPL_EINPUT says which shapes do not fit. */
@@ -248,13 +122,19 @@ struct npl_op_def {
 extern const struct npl_op_def npl_op_defs[NPL_OPS];
 
 /* The three functions of an operator, as everybody but the operators themselves calls them: they set attrs->op, and
- * widen the 16-bit floats for those that do not know them. */
+ * widen the 16-bit floats for those that do not know them. npl_op_attrs keeps of attrs the opset alone. */
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		 struct npl_tensor *out, int n_out, struct npl_err *err);
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor); /* NULL: no */
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err);
+/* NPL_EINTERNAL: these are attributes of an operator of another family than op's. Those of none, whose op is 0, are taken to be right.
+ * npl_op_shape and npl_op_run ask this, and a device of its layers. */
+int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl_err *err);
+/* The window of a convolution or pooling; NULL: attrs is, or the operator is none of these. */
+const struct npl_window *npl_op_window(enum npl_op op, const struct npl_attrs *attrs);
+
 /* An element type of ONNX, TensorProto.DataType, by its number; NULL: there is none of this number that npulab knows of. */
 struct npl_element_type {
 	const char *name;

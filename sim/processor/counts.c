@@ -16,10 +16,10 @@ struct cost {
 
 /* The last column of ops.def. */
 static const struct cost costs[NPL_OPS] = {
-#define EACH(...)                                                           .result = {__VA_ARGS__}
-#define READ(read)                                                          .input = read
-#define BOTH(read, ...)                                                     .result = {__VA_ARGS__}, .input = read
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) [NPL_OP_##id] = {cost},
+#define EACH(...)                                                                   .result = {__VA_ARGS__}
+#define READ(read)                                                                  .input = read
+#define BOTH(read, ...)                                                             .result = {__VA_ARGS__}, .input = read
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) [NPL_OP_##id] = {cost},
 #include "npulab/ops.def"
 #undef NPL_OP
 #undef EACH
@@ -62,17 +62,18 @@ static bool scatters(enum npl_op op, const struct npl_attrs *attrs, const struct
 {
 	const int rank = x ? x->shape.rank : 0;
 	if (op == NPL_OP_TRANSPOSE) { /* the last dimension that is more than 1 moves */
+		const struct npl_transpose_attrs *transpose = &attrs->transpose;
 		int last = rank - 1, from = rank - 1;
 		while (last > 0 && x->shape.dim[last] == 1)
 			last--;
-		for (; from > 0 && from < attrs->n_list && x->shape.dim[attrs->list[from]] == 1; from--)
+		for (; from > 0 && from < transpose->rank && x->shape.dim[transpose->perm[from]] == 1; from--)
 			;
-		return rank && (from < attrs->n_list ? attrs->list[from] : 0) != last;
+		return rank && (from < transpose->rank ? transpose->perm[from] : 0) != last;
 	}
 	if (op == NPL_OP_SLICE)
 		return rank && attrs->slice.step[rank - 1] != 1;
 	if (op == NPL_OP_GATHER) { /* of the last dimension */
-		const int64_t axis = attrs->axis < 0 ? attrs->axis + rank : attrs->axis;
+		const int64_t named = attrs->gather.axis, axis = named < 0 ? named + rank : named;
 		return axis == rank - 1;
 	}
 	return false;
@@ -97,10 +98,10 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 	switch (op) {
 	case NPL_OP_MAXPOOL:
 	case NPL_OP_AVERAGEPOOL:
-		cost = (struct cost){{[NPL_REDUCE] = area(&attrs->window)}, 0};
+		cost = (struct cost){{[NPL_REDUCE] = area(&attrs->pool.window)}, 0};
 		break;
 	case NPL_OP_LPPOOL:
-		cost = (struct cost){{area(&attrs->window), 1, 0, area(&attrs->window)}, 0};
+		cost = (struct cost){{area(&attrs->pool.window), 1, 0, area(&attrs->pool.window)}, 0};
 		break;
 	case NPL_OP_SUM:
 	case NPL_OP_MEAN:
@@ -109,20 +110,20 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 		cost.result[NPL_SIMPLE] = n_in > 2 ? n_in - 1 : 1;
 		break;
 	case NPL_OP_LRN: /* a power of -3/4, the usual one, is two roots, a product and a division */
-		if (attrs->beta == 0.75f)
+		if (attrs->lrn.beta == 0.75f)
 			cost = (struct cost){{5, 3}, 0};
-		cost.result[NPL_SIMPLE] += (double)attrs->size;
+		cost.result[NPL_SIMPLE] += (double)attrs->lrn.size;
 		break;
 	case NPL_OP_POW:
 		cost = power(n_in > 1 ? in[1] : NULL, cost);
 		break;
 	case NPL_OP_RESIZE:
 	case NPL_OP_UPSAMPLE: /* so many values of the input, weighted */
-		cost.result[NPL_SCATTER] = attrs->steps > 1 ? (double)attrs->steps : 1;
-		cost.result[NPL_SIMPLE] = attrs->steps > 1 ? (double)attrs->steps : 0;
+		cost.result[NPL_SCATTER] = attrs->resize.neighbours > 1 ? (double)attrs->resize.neighbours : 1;
+		cost.result[NPL_SIMPLE] = attrs->resize.neighbours > 1 ? (double)attrs->resize.neighbours : 0;
 		break;
 	case NPL_OP_TOPK:
-		cost.input = attrs->steps > 1 ? (double)attrs->steps : 1;
+		cost.input = attrs->topk.comparisons > 1 ? (double)attrs->topk.comparisons : 1;
 		break;
 	default:
 		if (scatters(op, attrs, n_in ? in[0] : NULL))

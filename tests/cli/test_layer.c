@@ -63,9 +63,9 @@ static int32_t *naive_gemm(const struct operands *o)
 static int32_t naive_conv_at(const struct operands *o, const struct npl_attrs *a, int64_t b, int64_t f, int64_t row,
 			     int64_t column)
 {
-	const struct npl_window *win = &a->window;
+	const struct npl_window *win = &a->conv.window;
 	const int64_t *x = o->x.shape.dim, *w = o->w.shape.dim;
-	int64_t first = f / (w[0] / a->groups) * w[1]; /* channel of the filter's group */
+	int64_t first = f / (w[0] / a->conv.groups) * w[1]; /* channel of the filter's group */
 	uint32_t sum = 0;
 	for (int64_t c = 0; c < w[1]; c++)
 		for (int64_t i = 0; i < w[2]; i++)
@@ -90,7 +90,7 @@ static int64_t output_size(const struct npl_window *win, int d, int64_t input)
 static int32_t *naive_conv(const struct operands *o, const struct npl_attrs *a, int64_t *count)
 {
 	const int64_t *x = o->x.shape.dim, *w = o->w.shape.dim;
-	int64_t rows = output_size(&a->window, 0, x[2]), columns = output_size(&a->window, 1, x[3]), at = 0;
+	int64_t rows = output_size(&a->conv.window, 0, x[2]), columns = output_size(&a->conv.window, 1, x[3]), at = 0;
 	*count = x[0] * w[0] * rows * columns;
 	int32_t *y = calloc((size_t)*count, sizeof *y);
 	cr_assert(y);
@@ -184,7 +184,7 @@ static struct npl_layer_spec gemm_spec(int64_t m, int64_t n, int64_t k, bool is_
 	return (struct npl_layer_spec){.op = NPL_OP_GEMM,
 				       .x = npl_shape_of(2, m, k),
 				       .outputs = n,
-				       .attrs = {.groups = 1, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13},
+				       .attrs = {.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}},
 				       .unsigned_x = is_unsigned,
 				       .seed = seed};
 }
@@ -226,10 +226,12 @@ static struct npl_layer_spec window_spec(uint64_t *rng, enum npl_op op, bool is_
 				      .x = npl_shape_of(4, test_range(rng, 1, 2), groups * test_range(rng, 1, 8),
 							test_range(rng, 5, 12), test_range(rng, 5, 12)),
 				      .outputs = groups * test_range(rng, 1, 10),
-				      .attrs = {.groups = groups, .alpha = 1, .beta = 1, .opset = 13},
+				      .attrs.opset = 13,
 				      .unsigned_x = is_unsigned,
 				      .seed = test_rng(rng)};
-	struct npl_window *win = &spec.attrs.window;
+	struct npl_window *win = op == NPL_OP_CONV ? &spec.attrs.conv.window : &spec.attrs.pool.window;
+	if (op == NPL_OP_CONV)
+		spec.attrs.conv.groups = groups;
 	win->rank = 2;
 	for (int d = 0; d < 2; d++) {
 		win->kernel[d] = test_range(rng, 1, 3);
@@ -245,9 +247,9 @@ Test(cli_layer, conv_equals_naive)
 	uint64_t rng = 20140301;
 	for (int i = 0; i < 60; i++) {
 		struct npl_layer_spec spec = window_spec(&rng, NPL_OP_CONV, i & 1);
-		const struct npl_window *win = &spec.attrs.window;
+		const struct npl_window *win = &spec.attrs.conv.window;
 		struct operands o = draw_operands(spec.seed, i & 1, spec.x,
-						  npl_shape_of(4, spec.outputs, spec.x.dim[1] / spec.attrs.groups,
+						  npl_shape_of(4, spec.outputs, spec.x.dim[1] / spec.attrs.conv.groups,
 							       win->kernel[0], win->kernel[1]));
 		int64_t count;
 		int32_t *want = naive_conv(&o, &spec.attrs, &count);
@@ -269,7 +271,7 @@ Test(cli_layer, pool_equals_naive)
 		struct npl_layer_spec spec = window_spec(&rng, average ? NPL_OP_AVERAGEPOOL : NPL_OP_MAXPOOL, false);
 		struct operands o = draw_operands(spec.seed, false, spec.x, (struct npl_shape){0});
 		int64_t count;
-		int8_t *want = naive_pool(&o.x, &spec.attrs.window, average, &count);
+		int8_t *want = naive_pool(&o.x, &spec.attrs.pool.window, average, &count);
 		struct npl_comparison c = run_tpu(&spec, NULL);
 		char what[64];
 		snprintf(what, sizeof what, "%s pool %d", average ? "average" : "max", i);
@@ -361,13 +363,13 @@ Test(cli_layer, through_the_program)
 	free(y);
 	free_operands(&o);
 	o = draw_operands(1, false, npl_shape_of(4, 1, 6, 13, 9), npl_shape_of(4, 8, 3, 3, 2));
-	struct npl_attrs attrs = {.groups = 2};
-	attrs.window = (struct npl_window){.rank = 2,
-					   .kernel = {3, 2},
-					   .stride = {2, 1},
-					   .dilation = {1, 2},
-					   .pad_begin = {1, 0},
-					   .pad_end = {1, 0}};
+	struct npl_attrs attrs = {.conv.groups = 2};
+	attrs.conv.window = (struct npl_window){.rank = 2,
+						.kernel = {3, 2},
+						.stride = {2, 1},
+						.dilation = {1, 2},
+						.pad_begin = {1, 0},
+						.pad_end = {1, 0}};
 	int64_t count;
 	y = naive_conv(&o, &attrs, &count);
 	PROGRAM("tpu_v1", y, (size_t)count * 4, "conv", "--input", "1x6x13x9", "--kernel", "3x2", "--filters", "8",
@@ -375,9 +377,9 @@ Test(cli_layer, through_the_program)
 	free(y);
 	free_operands(&o);
 	o = draw_operands(5, false, npl_shape_of(4, 2, 3, 8, 8), (struct npl_shape){0});
-	attrs.window = (struct npl_window){.rank = 2, .kernel = {2, 2}, .stride = {2, 2}, .dilation = {1, 1}};
+	const struct npl_window window = {.rank = 2, .kernel = {2, 2}, .stride = {2, 2}, .dilation = {1, 1}};
 	for (int average = 0; average < 2; average++) {
-		int8_t *pooled = naive_pool(&o.x, &attrs.window, average, &count);
+		int8_t *pooled = naive_pool(&o.x, &window, average, &count);
 		PROGRAM("tpu_v1", pooled, (size_t)count, "pool", "--input", "2x3x8x8", "--kernel", "2", "--seed", "5",
 			"--type", average ? "average" : "max");
 		free(pooled);

@@ -344,7 +344,7 @@ Test(integer, concat)
 	for (int round = 0; round < 100; round++) {
 		struct npl_tensor in[3], y;
 		enum npl_dtype dtype = types[round % 3];
-		struct npl_attrs attrs = {.opset = 13, .axis = 1};
+		struct npl_attrs attrs = {.opset = 13, .along.axis = 1};
 		int64_t wide[3], sum = 0;
 		draw_operand(&y, dtype, npl_shape_of(2, 1, 1));
 		for (int k = 0; k < 3; k++) {
@@ -386,16 +386,14 @@ Test(integer, averages_and_limits)
 		struct npl_tensor x, y;
 		enum npl_dtype dtype = types[round % 3];
 		draw_operand(&x, dtype, npl_shape_of(4, 2, 3, 6, 5));
-		struct npl_attrs attrs = {.window = {.rank = 2,
-						     .kernel = {2, 3},
-						     .stride = {2, 1},
-						     .dilation = {1, 1},
-						     .pad_begin = {1, 1},
-						     .pad_end = {1, 0}},
-					  .low = -1,
-					  .high = 2,
-					  .limits_known = true};
-		attrs.window.count_include_pad = round & 1;
+		const struct npl_attrs attrs = {.pool.window = {.rank = 2,
+								.kernel = {2, 3},
+								.stride = {2, 1},
+								.dilation = {1, 1},
+								.pad_begin = {1, 1},
+								.pad_end = {1, 0},
+								.count_include_pad = round & 1}},
+				       clip = {.clip = {.known = true, .min = -1, .max = 2}};
 		struct npl_layer layer = {
 			.name = "average", .op = NPL_OP_AVERAGEPOOL, .attrs = &attrs, .n_in = 1, .in = {&x}, .out = &y};
 		test_tensor(&y, dtype, npl_shape_of(4, 2, 3, 4, 4), x.quant.scale, x.quant.zero_point);
@@ -408,7 +406,7 @@ Test(integer, averages_and_limits)
 						sum += at(&x, (plane * 6 + r) * 5 + c) - x.quant.zero_point;
 						count++;
 					}
-			count = attrs.window.count_include_pad ? 6 : count;
+			count = attrs.pool.window.count_include_pad ? 6 : count;
 			double want = rint((double)sum / (double)count) +
 				      x.quant.zero_point; /* exact: small integers */
 			cr_assert_eq(at(&y, i), (int64_t)want, "round %d, %d: sum %d of %d", round, (int)i, (int)sum,
@@ -417,6 +415,7 @@ Test(integer, averages_and_limits)
 		npl_tensor_free(&y);
 		test_tensor(&y, dtype, x.shape, x.quant.scale, x.quant.zero_point);
 		layer.op = NPL_OP_CLIP;
+		layer.attrs = &clip;
 		run(&layer);
 		for (int64_t i = 0; i < npl_tensor_count(&y); i++) {
 			double want = fmin(fmax(real(&x, i), -1), 2), step = (double)x.quant.scale;

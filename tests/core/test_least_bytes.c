@@ -13,8 +13,8 @@ static const struct npl_device_info machine = {
 	.kind = NPL_KIND_SIMULATED,
 	.crosses = {[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS | NPL_CROSS_BIASES, [NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS}};
 
-static struct npl_attrs attrs = {.groups = 1,
-				 .window = {.rank = 2, .kernel = {1, 1}, .stride = {3, 3}, .dilation = {1, 1}}};
+static const struct npl_attrs attrs[5] = {
+	{.conv = {.groups = 1, .window = {.rank = 2, .kernel = {1, 1}, .stride = {3, 3}, .dilation = {1, 1}}}}};
 
 /* Conv of windows of 1 at stride 3, Relu, Add of the Relu's and the Conv's results, Flatten, Gemm. */
 static struct {
@@ -51,7 +51,7 @@ static void make_net(void)
 	};
 	for (int i = 0; i < 5; i++) {
 		net.layer[i] = layers[i];
-		net.layer[i].attrs = &attrs;
+		net.layer[i].attrs = &attrs[i];
 		net.list[i] = &net.layer[i];
 	}
 	net.wanted = &net.gemm;

@@ -37,9 +37,8 @@ static inline void device_case_input(struct device_case *c, struct npl_shape sha
 	c->layer.in[c->layer.n_in++] = x;
 }
 
-static inline void device_case_window(struct device_case *c, bool dilated)
+static inline void device_case_window(struct device_case *c, struct npl_window *w, bool dilated)
 {
-	struct npl_window *w = &c->attrs.window;
 	w->rank = 2;
 	for (int d = 0; d < 2; d++) {
 		w->kernel[d] = test_range(&c->rng, 1, 3);
@@ -54,14 +53,15 @@ static inline void device_case_conv(struct device_case *c)
 {
 	const int64_t groups = test_range(&c->rng, 1, 3), each = test_range(&c->rng, 1, 5);
 	const int64_t filters = groups * test_range(&c->rng, 1, 6);
-	device_case_window(c, true);
-	c->attrs.groups = groups;
+	device_case_window(c, &c->attrs.conv.window, true);
+	c->attrs.conv.groups = groups;
 	device_case_input(c,
 			  npl_shape_of(4, test_range(&c->rng, 1, 2), groups * each, test_range(&c->rng, 5, 9),
 				       test_range(&c->rng, 5, 9)),
 			  1);
-	device_case_input(c, npl_shape_of(4, filters, each, c->attrs.window.kernel[0], c->attrs.window.kernel[1]),
-			  0.25f);
+	device_case_input(
+		c, npl_shape_of(4, filters, each, c->attrs.conv.window.kernel[0], c->attrs.conv.window.kernel[1]),
+		0.25f);
 	if (test_range(&c->rng, 0, 1))
 		device_case_input(c, npl_shape_of(1, filters), 1);
 }
@@ -85,15 +85,14 @@ static inline void device_case_begin(struct device_case *c)
 					  NPL_OP_ADD,     NPL_OP_MUL,     NPL_OP_SUM,         NPL_OP_CONCAT,
 					  NPL_OP_LRN,     NPL_OP_SOFTMAX, NPL_OP_FLATTEN};
 	c->layer.op = ops[test_range(&c->rng, 0, (int64_t)(sizeof ops / sizeof *ops) - 1)];
-	c->attrs = (struct npl_attrs){.groups = 1,
-				      .alpha = c->layer.op == NPL_OP_LRN ? 0.5f : 1,
-				      .beta = c->layer.op == NPL_OP_LRN ? 0.75f : 1,
-				      .trans_b = true,
-				      .axis = 1,
-				      .bias = 1,
-				      .size = 3,
-				      .opset = 13};
 	const enum npl_op op = c->layer.op;
+	c->attrs = (struct npl_attrs){.op = op, .opset = 13};
+	if (op == NPL_OP_GEMM)
+		c->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
+	if (op == NPL_OP_LRN)
+		c->attrs.lrn = (struct npl_lrn_attrs){.size = 3, .alpha = 0.5f, .beta = 0.75f, .bias = 1};
+	if (npl_op_defs[op].family == NPL_FAMILY_ALONG)
+		c->attrs.along.axis = 1;
 	const int inputs = op == NPL_OP_ADD || op == NPL_OP_MUL || op == NPL_OP_SUM || op == NPL_OP_CONCAT ? 2 : 1;
 	struct npl_shape image = npl_shape_of(4, test_range(&c->rng, 1, 2), test_range(&c->rng, 1, 8),
 					      test_range(&c->rng, 4, 8), test_range(&c->rng, 4, 8));
@@ -103,7 +102,7 @@ static inline void device_case_begin(struct device_case *c)
 		device_case_product(c);
 	} else {
 		if (op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL)
-			device_case_window(c, false);
+			device_case_window(c, &c->attrs.pool.window, false);
 		for (int i = 0; i < inputs; i++)
 			device_case_input(c, image, 2);
 	}
@@ -153,8 +152,8 @@ static inline void device_case_factor(struct device_case *c, const struct npl_te
 				c->layer.macs++;
 				sum += (double)((const float *)squares->data)[i + (at - channel) * inner];
 			}
-		((float *)c->want.data)[i] = (float)pow((double)c->attrs.bias + (double)c->attrs.alpha / 3 * sum,
-							-(double)c->attrs.beta);
+		((float *)c->want.data)[i] = (float)pow(
+			(double)c->attrs.lrn.bias + (double)c->attrs.lrn.alpha / 3 * sum, -(double)c->attrs.lrn.beta);
 	}
 }
 

@@ -8,20 +8,20 @@
 #define LIST(name_, list_, n_) ((struct npl_attr){.name = (name_), .type = NPL_ATTR_INTS, .ints = (list_), .n = (n_)})
 #define PICK(net, names)       names[follow_draw(net, 0, (int64_t)(sizeof names / sizeof *names) - 1)]
 
-/* An operator of the table whose functions are of this family. */
-static const char *of_family(struct net *net, const char *family)
+/* An operator of the table whose functions have this prefix. */
+static const char *of_prefix(struct net *net, const char *prefix)
 {
 	static const struct {
-		const char *name, *family;
+		const char *name, *prefix;
 	} rows[] = {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) {onnx_name, #family},
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) {onnx_name, #prefix},
 #include "npulab/ops.def"
 #undef NPL_OP
 	};
 	const char *found = NULL;
 	int64_t n = 0;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (!strcmp(rows[i].family, family) && follow_draw(net, 0, n++) == 0)
+		if (!strcmp(rows[i].prefix, prefix) && follow_draw(net, 0, n++) == 0)
 			found = rows[i].name;
 	return found;
 }
@@ -34,7 +34,7 @@ static int as_drawn(struct net *net, int x)
 
 static void unary(struct net *net, const struct drawn *d)
 {
-	follow_node_of(net, of_family(net, "op_unary"), NPL_IN(as_drawn(net, d->x)), NPL_NO_ATTRS);
+	follow_node_of(net, of_prefix(net, "op_unary"), NPL_IN(as_drawn(net, d->x)), NPL_NO_ATTRS);
 }
 
 static void relu(struct net *net, const struct drawn *d)
@@ -54,9 +54,9 @@ static int beside(struct net *net, const struct drawn *d)
 
 static void binary(struct net *net, const struct drawn *d)
 {
-	static const char *const families[] = {"op_binary", "op_binary", "op_variadic", "op_prelu", "op_power"};
+	static const char *const prefixes[] = {"op_binary", "op_binary", "op_variadic", "op_prelu", "op_power"};
 	static const enum npl_dtype types[] = {NPL_F32, NPL_F32, NPL_BOOL, NPL_I32, NPL_U8};
-	const char *op = of_family(net, PICK(net, families));
+	const char *op = of_prefix(net, PICK(net, prefixes));
 	const enum npl_dtype type = PICK(net, types);
 	int a = d->x, b = follow_draw(net, 0, 1) ? d->y : beside(net, d);
 	if (type != NPL_F32) {
@@ -122,7 +122,7 @@ static void quantise(struct net *net, const struct drawn *d)
 
 static void reduce(struct net *net, const struct drawn *d)
 {
-	const char *op = of_family(net, "op_reduce");
+	const char *op = of_prefix(net, "op_reduce");
 	const struct npl_attr keep = NPL_INT("keepdims", follow_draw(net, 0, 1));
 	if (net->graph->opset >= 18 || (net->graph->opset >= 13 && !strcmp(op, "ReduceSum")))
 		follow_node_of(net, op, NPL_IN(d->x, follow_integers(net, 1, &d->axis)), NPL_ATTRS(keep));
@@ -132,7 +132,7 @@ static void reduce(struct net *net, const struct drawn *d)
 
 static void arg(struct net *net, const struct drawn *d)
 {
-	follow_node_of(net, of_family(net, "op_arg"), NPL_IN(d->x),
+	follow_node_of(net, of_prefix(net, "op_arg"), NPL_IN(d->x),
 		       NPL_ATTRS(NPL_INT("axis", d->axis), NPL_INT("keepdims", follow_draw(net, 0, 1))));
 }
 

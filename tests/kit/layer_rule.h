@@ -112,9 +112,9 @@ static inline void rule_gemm(const struct npl_layer *l)
 static inline int64_t rule_window(const struct npl_layer *l, int64_t n, int64_t m, int64_t oy, int64_t ox)
 {
 	const struct npl_tensor *x = l->in[0], *w = l->in[1];
-	const struct npl_window *win = &l->attrs->window;
+	const struct npl_window *win = &l->attrs->conv.window;
 	struct npl_image in = npl_image_of(&x->shape), kernel = npl_image_of(&w->shape);
-	int64_t per_group = w->shape.dim[0] / l->attrs->groups, first = m / per_group * kernel.channels, sum = 0;
+	int64_t per_group = w->shape.dim[0] / l->attrs->conv.groups, first = m / per_group * kernel.channels, sum = 0;
 	for (int64_t c = 0; c < kernel.channels; c++)
 		for (int64_t ky = 0; ky < kernel.size[0]; ky++)
 			for (int64_t kx = 0; kx < kernel.size[1]; kx++) {
@@ -131,7 +131,7 @@ static inline int64_t rule_window(const struct npl_layer *l, int64_t n, int64_t 
 static inline int64_t rule_pool_one(const struct npl_layer *l, int64_t n, int64_t c, int64_t oy, int64_t ox)
 {
 	const struct npl_tensor *x = l->in[0];
-	const struct npl_window *win = &l->attrs->window;
+	const struct npl_window *win = &l->attrs->pool.window;
 	struct npl_image in = npl_image_of(&x->shape);
 	int64_t most = INT64_MIN, sum = 0, count = 0;
 	for (int64_t ky = 0; ky < win->kernel[0]; ky++)
@@ -171,9 +171,9 @@ static inline int64_t rule_function(const struct npl_layer *l, int64_t q)
 	if (l->op == NPL_OP_RELU)
 		return q > y->quant.zero_point ? q : y->quant.zero_point;
 	if (l->op == NPL_OP_CLIP) {
-		int64_t limit = rule_round(y, l->attrs->high / y->quant.scale);
+		int64_t limit = rule_round(y, l->attrs->clip.max / y->quant.scale);
 		q = q > y->quant.zero_point ? q : y->quant.zero_point;
-		return isinf(l->attrs->high) || q < limit ? q : limit;
+		return isinf(l->attrs->clip.max) || q < limit ? q : limit;
 	}
 	q = rule_saturate(NPL_I16, rintf((float)(q - x->quant.zero_point) * (x->quant.scale * 4096)));
 	return rule_of_q12(y, l->op == NPL_OP_TANH, q);

@@ -84,7 +84,11 @@ static inline struct npl_layer *layer_group_layer(struct group *c, enum npl_op o
 {
 	struct npl_layer *l = &c->layer[c->n_layers];
 	*l = (struct npl_layer){.name = "layer", .op = op, .attrs = &c->attrs[c->n_layers], .n_in = 1, .in = {x}};
-	c->attrs[c->n_layers] = (struct npl_attrs){.groups = 1, .alpha = 1, .beta = 1, .trans_b = true, .axis = 1};
+	c->attrs[c->n_layers] = (struct npl_attrs){.op = op};
+	if (op == NPL_OP_GEMM)
+		c->attrs[c->n_layers].gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
+	if (npl_op_defs[op].family == NPL_FAMILY_ALONG)
+		c->attrs[c->n_layers].along.axis = 1;
 	c->list[c->n_layers++] = l;
 	return l;
 }
@@ -176,7 +180,7 @@ static inline struct npl_shape layer_group_slid(const struct npl_tensor *x, cons
 static inline void layer_group_conv(struct group *c, const struct npl_tensor *x, int64_t most_filters)
 {
 	struct npl_layer *l = layer_group_layer(c, NPL_OP_CONV, x);
-	struct npl_attrs *a = &c->attrs[c->n_layers - 1];
+	struct npl_conv_attrs *a = &c->attrs[c->n_layers - 1].conv;
 	struct npl_image in = npl_image_of(&x->shape);
 	int64_t channels = in.channels, per_group = layer_group_range(c, 1, 3);
 	a->groups = 1;
@@ -220,19 +224,17 @@ static inline void layer_group_pool(struct group *c, const struct npl_tensor *x)
 						: kind == 1 ? NPL_OP_AVERAGEPOOL
 							    : NPL_OP_GLOBALAVERAGEPOOL,
 						x);
-	struct npl_attrs *a = &c->attrs[c->n_layers - 1];
+	struct npl_window *w = &c->attrs[c->n_layers - 1].pool.window;
 	struct npl_image in = npl_image_of(&x->shape);
-	layer_group_window(c, &a->window, &in, true);
-	a->window.count_include_pad = kind == 1 && layer_group_range(c, 0, 1);
+	layer_group_window(c, w, &in, true);
+	w->count_include_pad = kind == 1 && layer_group_range(c, 0, 1);
 	if (kind == 2)
-		a->window = (struct npl_window){
+		*w = (struct npl_window){
 			.rank = 2, .kernel = {in.size[0], in.size[1]}, .stride = {1, 1}, .dilation = {1, 1}};
 	for (int d = 0; d < 2; d++) /* every window meets the image */
-		while ((npl_window_output(&a->window, d, in.size[d]) - 1) * a->window.stride[d] -
-			       a->window.pad_begin[d] >=
-		       in.size[d])
-			a->window.pad_end[d]--;
-	struct npl_tensor *y = layer_group_like(c, x, layer_group_slid(x, &a->window, in.channels));
+		while ((npl_window_output(w, d, in.size[d]) - 1) * w->stride[d] - w->pad_begin[d] >= in.size[d])
+			w->pad_end[d]--;
+	struct npl_tensor *y = layer_group_like(c, x, layer_group_slid(x, w, in.channels));
 	if (layer_group_range(c, 0, 3) == 0)
 		l->fused = NPL_ACT_RELU;
 	layer_group_done(c, l, y);
@@ -246,8 +248,9 @@ static inline void layer_group_function(struct group *c, const struct npl_tensor
 	struct npl_tensor *y;
 	if (l->op == NPL_OP_RELU || l->op == NPL_OP_CLIP) {
 		y = layer_group_like(c, x, x->shape);
-		a->limits_known = true;
-		a->high = layer_group_range(c, 0, 4) == 0 ? INFINITY : 30 * x->quant.scale;
+		const float max = layer_group_range(c, 0, 4) == 0 ? INFINITY : 30 * x->quant.scale;
+		if (l->op == NPL_OP_CLIP)
+			a->clip = (struct npl_clip_attrs){.known = true, .max = max};
 	} else {
 		y = layer_group_tensor(c, layer_group_dtype(c), x->shape, 1);
 		y->quant.scale = y->dtype == NPL_I16 ? 1.0f / 32768 : 1.0f / 128;
@@ -313,7 +316,7 @@ static inline void layer_group_concat(struct group *c, const struct npl_tensor *
 static inline void layer_group_slice(struct group *c, const struct npl_tensor *x)
 {
 	struct npl_layer *l = layer_group_layer(c, NPL_OP_SLICE, x);
-	struct npl_slice *s = &c->attrs[c->n_layers - 1].slice;
+	struct npl_slice_attrs *s = &c->attrs[c->n_layers - 1].slice;
 	struct npl_shape shape = x->shape;
 	for (int d = 0; d < shape.rank; d++)
 		s->step[d] = 1;

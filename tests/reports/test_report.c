@@ -355,7 +355,7 @@ Test(report, processors_of_any_name)
 {
 	static const int lengths[] = {8, 40, 90};
 	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
-	spec.attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	spec.attrs = (struct npl_attrs){.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	struct npl_compare_options how = {.device_names = (const char *[]){"reference", "tpu_v1"}, .n_devices = 2};
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
 		for (int single = 0; single < 2; single++) {
@@ -490,7 +490,7 @@ Test(report, values_that_went_wrong)
 Test(report, results_that_are_not_finite)
 {
 	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
-	spec.attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	spec.attrs = (struct npl_attrs){.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	struct npl_compare_options how = {.device_names = (const char *[]){"reference"}, .n_devices = 1};
 	for (int in_reference = 0; in_reference < 2; in_reference++) {
 		struct npl_comparison c;

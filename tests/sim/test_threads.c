@@ -96,7 +96,7 @@ static struct npl_result run_all(const char *name, const char *precision, struct
 
 static void make_gemm(struct made *m, int64_t rows, int64_t k, int64_t n, int least, uint64_t *rng)
 {
-	*m = (struct made){.attrs = {.alpha = 1, .beta = 1, .trans_b = true}};
+	*m = (struct made){.attrs.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	fill(&m->x, NPL_U8, npl_shape_of(2, rows, k), least, 255, rng);
 	fill(&m->w, NPL_I8, npl_shape_of(2, n, k), least ? 120 : -127, 127, rng);
 	fill(&m->bias, NPL_I32, npl_shape_of(1, n), -100000, 100000, rng);
@@ -134,17 +134,21 @@ Test(sim_threads, products)
 	free_made(&m);
 }
 
-static void make_images(struct made *m, enum npl_dtype dtype, int64_t kernel, int64_t stride, int64_t pad,
-			uint64_t *rng)
+/* Windows of 3 x 3 with padding. */
+static struct npl_window window_of(int64_t stride)
+{
+	return (struct npl_window){.rank = 2,
+				   .kernel = {3, 3, 1},
+				   .stride = {stride, stride, 1},
+				   .dilation = {1, 1, 1},
+				   .pad_begin = {1, 1, 0},
+				   .pad_end = {1, 1, 0}};
+}
+
+static void make_images(struct made *m, enum npl_dtype dtype, uint64_t *rng)
 {
 	const bool bytes = dtype == NPL_U8;
-	*m = (struct made){.attrs = {.groups = 1}};
-	m->attrs.window = (struct npl_window){.rank = 2,
-					      .kernel = {kernel, kernel, 1},
-					      .stride = {stride, stride, 1},
-					      .dilation = {1, 1, 1},
-					      .pad_begin = {pad, pad, 0},
-					      .pad_end = {pad, pad, 0}};
+	*m = (struct made){0};
 	fill(&m->x, dtype, npl_shape_of(4, 2, 96, 29, 31), bytes ? 0 : -9000, bytes ? 255 : 9000, rng);
 }
 
@@ -162,7 +166,8 @@ Test(sim_threads, convolutions)
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
 		uint64_t rng = 2;
 		struct made m;
-		make_images(&m, machines[i].inputs, 3, 2, 1, &rng);
+		make_images(&m, machines[i].inputs, &rng);
+		m.attrs.conv = (struct npl_conv_attrs){.groups = 1, .window = window_of(2)};
 		fill(&m.w, machines[i].weights, npl_shape_of(4, 150, 96, 3, 3), -machines[i].most, machines[i].most,
 		     &rng);
 		fill(&m.bias, NPL_I32, npl_shape_of(1, 150), -100000, 100000, &rng);
@@ -183,8 +188,9 @@ Test(sim_threads, pooling)
 		for (int average = 0; average < 2; average++) {
 			uint64_t rng = 3;
 			struct made m;
-			make_images(&m, machines[i].inputs, 3, 1, 1, &rng);
-			m.attrs.window.count_include_pad = average;
+			make_images(&m, machines[i].inputs, &rng);
+			m.attrs.pool.window = window_of(1);
+			m.attrs.pool.window.count_include_pad = average;
 			if (!strcmp(machines[i].device, "diannao"))
 				m.x.quant.scale = 0x1p-10f;
 			make_out(&m, machines[i].inputs, m.x.shape, m.x.quant.scale);
@@ -199,7 +205,7 @@ Test(sim_threads, additions)
 {
 	uint64_t rng = 4;
 	struct made m;
-	make_images(&m, NPL_U8, 1, 1, 0, &rng);
+	make_images(&m, NPL_U8, &rng);
 	fill(&m.other, NPL_U8, m.x.shape, 0, 255, &rng);
 	make_out(&m, NPL_U8, m.x.shape, 0x1p-6f);
 	m.layer.op = NPL_OP_ADD;

@@ -125,7 +125,7 @@ static bool takes_binary(const struct npl_layer *layer, char *why, size_t n)
 	if (layer->op == NPL_OP_POW && layer->in[1]->dtype != layer->in[0]->dtype)
 		return npl_refuse(why, n, "the GPU has no Pow of %s to %s", npl_dtype_name(layer->in[0]->dtype),
 				  npl_dtype_name(layer->in[1]->dtype));
-	if (layer->op == NPL_OP_MOD && !layer->attrs->fmod && kind_of(layer->in[0]->dtype) == FLOATS)
+	if (layer->op == NPL_OP_MOD && !layer->attrs->binary.fmod && kind_of(layer->in[0]->dtype) == FLOATS)
 		return npl_refuse(why, n, "Mod of floats has only the sign of the dividend");
 	return takes(&binary[layer->op], layer, why, n);
 }
@@ -176,14 +176,14 @@ static int run_unary(const struct cu_job *job, const struct npl_layer *layer, co
 	struct cu_unary_args args = {.x = in[0].address, .y = out->address, .count = npl_shape_count(&out->shape)};
 	char function[48] = "FUNCTION=";
 	strncat(function, unary[layer->op].name, sizeof function - strlen(function) - 1);
-	if (p) {
-		args.alpha = layer->op == NPL_OP_ISINF ? (float)p->positive : p->alpha;
-		args.beta = layer->op == NPL_OP_ISINF ? (float)p->negative : p->beta;
-		args.bias = p->bias;
+	if (p && npl_op_defs[layer->op].family == NPL_FAMILY_UNARY) {
+		args.alpha = layer->op == NPL_OP_ISINF ? (float)p->unary.detect_positive : p->unary.alpha;
+		args.beta = layer->op == NPL_OP_ISINF ? (float)p->unary.detect_negative : p->unary.beta;
+		args.bias = p->unary.bias;
 	}
 	if (layer->op == NPL_OP_CLIP && p) {
-		args.low = p->low;
-		args.high = p->high;
+		args.low = p->clip.min;
+		args.high = p->clip.max;
 		if (cu_reads(layer, 1))
 			args.low_at = in[1].address;
 		if (cu_reads(layer, 2))
@@ -248,8 +248,9 @@ static struct npl_shape placed_operand(const struct npl_layer *layer, const stru
 	int64_t axis = -1;
 	if (layer->op == NPL_OP_PRELU)
 		axis = attrs && attrs->opset > 0 && attrs->opset < 7 && b->rank == 1 && a->rank >= 2 ? 1 : -1;
-	else if (attrs && attrs->legacy_broadcast && b->rank < a->rank)
-		axis = attrs->axis;
+	else if (attrs && npl_op_defs[layer->op].family == NPL_FAMILY_BINARY && attrs->binary.legacy_broadcast &&
+		 b->rank < a->rank)
+		axis = attrs->binary.axis;
 	if (axis < 0)
 		return *b;
 	for (int i = 0; i < a->rank; i++)
@@ -302,9 +303,9 @@ static struct cu_macros function_macros(const struct npl_layer *layer)
 	struct cu_macros macros = {""};
 	const char *end = "";
 	if (layer->op == NPL_OP_MOD)
-		end = layer->attrs->fmod ? "_fmod" : "_mod";
+		end = layer->attrs->binary.fmod ? "_fmod" : "_mod";
 	if (layer->op == NPL_OP_BITSHIFT)
-		end = layer->attrs->to_left ? "_left" : "_right";
+		end = layer->attrs->binary.to_left ? "_left" : "_right";
 	cu_macro(&macros, "FUNCTION=%s%s", function->name, end);
 	if (function->kinds & COMPARES)
 		cu_macro(&macros, "COMPARES=1");

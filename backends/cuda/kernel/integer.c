@@ -157,8 +157,8 @@ static int run_clip(const struct cu_job *job, const struct npl_layer *layer, uin
 	const float zero = (float)q->zero_point;
 	int low = q->zero_point, high = most_of(layer->out->dtype);
 	if (layer->op == NPL_OP_CLIP) {
-		low = limited(rintf(layer->attrs->low / q->scale) + zero, layer->out->dtype);
-		high = limited(rintf(layer->attrs->high / q->scale) + zero, layer->out->dtype);
+		low = limited(rintf(layer->attrs->clip.min / q->scale) + zero, layer->out->dtype);
+		high = limited(rintf(layer->attrs->clip.max / q->scale) + zero, layer->out->dtype);
 	}
 	int rc = run_limits(job, low, high, x, z);
 	if (!rc && layer->fused == NPL_ACT_RELU)
@@ -169,7 +169,7 @@ static int run_clip(const struct cu_job *job, const struct npl_layer *layer, uin
 static int run_concat(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		      const struct cu_value *out)
 {
-	const int axis = (int)layer->attrs->axis;
+	const int axis = (int)layer->attrs->along.axis;
 	const size_t element = npl_dtype_size(out->dtype);
 	int64_t at = 0, step[NPL_MAX_RANK];
 	int rc = 0;
@@ -280,7 +280,7 @@ static int run_quantise(const struct cu_job *job, const struct npl_layer *layer,
 {
 	const struct npl_shape *x = &in[0].shape;
 	const bool back = layer->op == NPL_OP_DEQUANTIZELINEAR;
-	const int axis = (int)layer->attrs->axis;
+	const int axis = (int)layer->attrs->quantise.axis;
 	const int64_t vectors = npl_shape_count(&in[1].shape);
 	struct cu_quantise_args args = {.x = in[0].address,
 					.z = out->address,

@@ -146,7 +146,7 @@ int cu_kernel_stack_sums(struct cu_kernels *kernels, uint64_t x, const struct cu
  * result are (directions, batch, hidden), or (batch, directions, hidden) with batch_first. */
 struct cu_cells {
 	enum npl_op op; /* RNN, GRU, LSTM */
-	const struct npl_recurrent *how;
+	const struct npl_recurrent_attrs *how;
 	int64_t steps, batch, hidden, gates, directions;
 	enum npl_dtype stored;
 	uint64_t inputs; /* X times W: for each row of X all gates of all directions; 0: there are no inputs */

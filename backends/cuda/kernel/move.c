@@ -102,8 +102,8 @@ static struct cu_axes blocks_of(const struct npl_layer *layer, const struct cu_v
 	static const int from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3},
 			 to_outer[] = {0, 3, 5, 1, 2, 4};
 	static const int parts_of_depth[] = {0, 1, 2, 2, 3, 3}, parts_of_space[] = {0, 1, 1, 1, 2, 3};
-	const int64_t b = layer->attrs->number, *xs = in->shape.dim, *zs = z->dim;
-	const bool to_depth = layer->op == NPL_OP_SPACETODEPTH, outer = layer->attrs->mode == 0;
+	const int64_t b = layer->attrs->depth_space.block, *xs = in->shape.dim, *zs = z->dim;
+	const bool to_depth = layer->op == NPL_OP_SPACETODEPTH, outer = layer->attrs->depth_space.mode == 0;
 	const int64_t depth[] = {xs[0], xs[1], zs[2], b, zs[3], b}, space_outer[] = {xs[0], b, b, zs[1], xs[2], xs[3]},
 		      space_inner[] = {xs[0], zs[1], b, b, xs[2], xs[3]};
 	const int64_t *from = to_depth ? depth : outer ? space_outer : space_inner;
@@ -143,7 +143,7 @@ static struct cu_axes tiles_of(const struct cu_value *in, const struct npl_shape
 static int run_slice(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *x,
 		     const struct cu_value *z)
 {
-	const struct npl_slice *slice = &layer->attrs->slice;
+	const struct npl_slice_attrs *slice = &layer->attrs->slice;
 	const size_t element = npl_dtype_size(z->dtype);
 	struct cu_axes axes = cu_axes_of(&z->shape);
 	int64_t step[NPL_MAX_RANK], first = 0;
@@ -192,12 +192,12 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 	case NPL_OP_SLICE:
 		return run_slice(job, layer, &in[0], out);
 	case NPL_OP_SPLIT:
-		return run_pieces(job, (int)layer->attrs->axis, &in[0], out, 1 + layer->n_more, false);
+		return run_pieces(job, (int)layer->attrs->split.axis, &in[0], out, 1 + layer->n_more, false);
 	case NPL_OP_CONCAT:
-		return run_pieces(job, (int)layer->attrs->axis, out, in, layer->n_in, true);
+		return run_pieces(job, (int)layer->attrs->along.axis, out, in, layer->n_in, true);
 	case NPL_OP_TRANSPOSE:
 		for (int d = 0; d < axes.rank; d++)
-			axes.step[0][d] = step[layer->attrs->list[d]];
+			axes.step[0][d] = step[layer->attrs->transpose.perm[d]];
 		break;
 	case NPL_OP_EXPAND:
 		cu_axes_broadcast(&axes, 0, &in[0].shape, in[0].channels_last);
@@ -249,29 +249,30 @@ static uint64_t bits_of(float value, enum npl_dtype dtype)
 static bool takes_pad(const struct npl_layer *layer, char *why, size_t n)
 {
 	/* before opset 11, when there were no integers in Pad */
-	return cu_is_float(layer->in[0]->dtype) || (layer->attrs->alpha >= -128 && layer->attrs->alpha <= 127) ||
-	       npl_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->alpha);
+	return cu_is_float(layer->in[0]->dtype) ||
+	       (layer->attrs->pad.value >= -128 && layer->attrs->pad.value <= 127) ||
+	       npl_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->pad.value);
 }
 
 static int run_pad(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out)
 {
-	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_pad_attrs *pad = &layer->attrs->pad;
 	struct cu_macros macros = {""};
 	struct cu_pad_args args = {.x = in[0].address,
 				   .z = out->address,
 				   .value = cu_reads(layer, 2) ? in[2].address : 0,
-				   .fill = bits_of(attrs->alpha, out->dtype),
+				   .fill = bits_of(pad->value, out->dtype),
 				   .count = npl_shape_count(&out->shape),
 				   .rank = out->shape.rank,
-				   .mode = attrs->mode};
+				   .mode = pad->mode};
 	int64_t step[NPL_MAX_RANK];
 	int order[NPL_MAX_RANK];
 	cu_steps_of(&in[0].shape, in[0].channels_last, step);
 	cu_order_of(args.rank, out->channels_last, order);
 	for (int i = 0; i < args.rank; i++) {
 		const int d = order[i];
-		int64_t before = attrs->pad_before[d], after = attrs->pad_after[d];
+		int64_t before = pad->before[d], after = pad->after[d];
 		args.dim[i] = cu_divisor_of(out->shape.dim[d]);
 		args.step[i] = step[d];
 		args.first[i] = before < 0 ? -before : 0;
@@ -288,7 +289,8 @@ static int run_gather(const struct cu_job *job, const struct npl_layer *layer, c
 		      struct cu_value *out)
 {
 	const struct npl_shape *x = &in[0].shape, *indices = &in[1].shape;
-	const int axis = layer->op == NPL_OP_GATHERND ? 0 : (int)layer->attrs->axis, batch = (int)layer->attrs->number;
+	const struct npl_gather_attrs *gather = &layer->attrs->gather;
+	const int axis = layer->op == NPL_OP_GATHERND ? 0 : (int)gather->axis, batch = (int)gather->batch_dims;
 	const char *name = "gather";
 	struct cu_macros macros = {""};
 	struct cu_gather_args args = {.x = in[0].address,

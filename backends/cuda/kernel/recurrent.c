@@ -32,7 +32,7 @@ static void add_functions(const struct cu_cells *cells, int n, struct cu_macros 
 static int launch(const struct cu_job *job, const char *name, const struct cu_cells *cells, int functions,
 		  const char *more, int64_t step)
 {
-	const struct npl_recurrent *how = cells->how;
+	const struct npl_recurrent_attrs *how = cells->how;
 	const int64_t own_gates = cells->gates - (cells->candidates != 0);
 	struct cu_macros macros = {""};
 	struct cu_recurrent_args args = {.inputs = cells->inputs,

@@ -7,20 +7,19 @@ enum { NEAREST, LINEAR, CUBIC, CROP = 5, SYMMETRIC = 6 }; /* modes and a transfo
 
 static bool takes_resize(const struct npl_layer *layer, char *why, size_t n)
 {
-	const struct npl_resize *r = &layer->attrs->resize;
+	const struct npl_resize_attrs *r = &layer->attrs->resize;
 	if (r->transform == SYMMETRIC)
 		return npl_refuse(why, n, "the GPU does not resize by half_pixel_symmetric");
-	if (layer->attrs->mode != NEAREST && r->antialias)
+	if (r->mode != NEAREST && r->antialias)
 		return npl_refuse(why, n, "the GPU does not resize with antialias");
-	return layer->attrs->mode == NEAREST || cu_is_float(layer->in[0]->dtype) ||
+	return r->mode == NEAREST || cu_is_float(layer->in[0]->dtype) ||
 	       npl_refuse(why, n, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
 }
 
 static int run_resize(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		      struct cu_value *out)
 {
-	const struct npl_resize *r = &layer->attrs->resize;
-	const int mode = layer->attrs->mode;
+	const struct npl_resize_attrs *r = &layer->attrs->resize;
 	struct cu_macros macros = {""};
 	struct cu_resize_args args = {.x = in[0].address,
 				      .z = out->address,
@@ -49,10 +48,10 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 		args.to[i] = r->to[d];
 	}
 	cu_macro(&macros, "X=%s", cu_type_name(out->dtype));
-	if (mode == NEAREST)
+	if (r->mode == NEAREST)
 		cu_macro(&macros, "NEAREST=1");
 	else
-		cu_macro(&macros, "TAPS=%d", mode == LINEAR ? 2 : 4);
+		cu_macro(&macros, "TAPS=%d", r->mode == LINEAR ? 2 : 4);
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, "resize", &macros, &args, args.count);
 }

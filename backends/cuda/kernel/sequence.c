@@ -24,12 +24,12 @@ static int run_onehot(const struct cu_job *job, const struct npl_layer *layer, c
 		      struct cu_value *out)
 {
 	const struct npl_attrs *attrs = layer->attrs;
-	const int axis = (int)attrs->axis, behind = out->shape.rank - 1 - axis;
+	const int axis = (int)attrs->one_hot.axis, behind = out->shape.rank - 1 - axis;
 	struct cu_macros macros = {""};
 	struct cu_sequence_args args = {.x = in[0].address,
 					.extra = in[2].address,
 					.inner = cu_divisor_of(cu_product(out->shape.dim + axis + 1, behind)),
-					.middle = cu_divisor_of(attrs->number),
+					.middle = cu_divisor_of(attrs->one_hot.depth),
 					.wraps = attrs->opset == 0 || attrs->opset >= 11};
 	cu_macro(&macros, "X=%s", cu_type_name(in[0].dtype));
 	if (cu_is_float(in[0].dtype))
@@ -55,7 +55,7 @@ static int run_triangle(const struct cu_job *job, const struct npl_layer *layer,
 					.extra = cu_reads(layer, 1) ? in[1].address : 0,
 					.inner = cu_divisor_of(z->dim[z->rank - 1]),
 					.middle = cu_divisor_of(z->dim[z->rank - 2]),
-					.upper = layer->attrs->upper};
+					.upper = layer->attrs->trilu.upper};
 	return launch(job, "triangle", &macros, &args, out);
 }
 const struct cu_family cu_triangle_family = {takes_all, run_triangle, false};
@@ -70,8 +70,8 @@ static int run_reverse(const struct cu_job *job, const struct npl_layer *layer, 
 					.fault = cu_fault_of(job),
 					.inner = cu_divisor_of(cu_product(z->dim + 2, z->rank - 2)),
 					.middle = cu_divisor_of(z->dim[1]),
-					.steps = z->dim[layer->attrs->axis],
-					.batch_first = layer->attrs->axis == 1};
+					.steps = z->dim[layer->attrs->reverse_sequence.time_axis],
+					.batch_first = layer->attrs->reverse_sequence.time_axis == 1};
 	return launch(job, "reverse", &macros, &args, out);
 }
 const struct cu_family cu_reverse_family = {takes_all, run_reverse, false};

@@ -195,7 +195,7 @@ enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
 	case NPL_OP_MAXPOOL: /* indices count as ONNX does */
 		return layer->n_more ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
 	case NPL_OP_BATCHNORMALIZATION:
-		return attrs && attrs->per_element ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
+		return attrs && attrs->norm.per_element ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
 	case NPL_OP_HARDMAX: /* of equals along several dimensions the first as ONNX counts */
 	case NPL_OP_CONVTRANSPOSE:
 	case NPL_OP_QUANTIZELINEAR:

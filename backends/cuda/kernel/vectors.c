@@ -82,13 +82,13 @@ static const struct {
 };
 
 /* Bit d: dimension d is reduced. */
-static unsigned reduced(const struct npl_attrs *attrs, int rank)
+static unsigned reduced(const struct npl_reduce_attrs *reduce, int rank)
 {
 	unsigned dims = 0;
-	if (attrs->n_list <= 0)
-		return attrs->empty_is_none ? 0 : (1u << rank) - 1;
-	for (int i = 0; i < attrs->n_list; i++)
-		dims |= 1u << attrs->list[i];
+	if (reduce->n_axes <= 0)
+		return reduce->empty_is_none ? 0 : (1u << rank) - 1;
+	for (int i = 0; i < reduce->n_axes; i++)
+		dims |= 1u << reduce->axes[i];
 	return dims;
 }
 
@@ -99,7 +99,7 @@ int cu_run_reduce(const struct cu_job *job, const struct npl_layer *layer, const
 	struct cu_vectors_args args = {.x = in[0].address, .z = out->address};
 	const int rank = in[0].shape.rank;
 	const bool pools = layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL;
-	vectors_of(&in[0], pools ? (1u << rank) - 4 : reduced(layer->attrs, rank), &args);
+	vectors_of(&in[0], pools ? (1u << rank) - 4 : reduced(&layer->attrs->reduce, rank), &args);
 	args.factor = (float)args.length;
 	cu_macro(&macros, "X=%s Y=%s FOLD=%s LAST=last_%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
 		 rules[layer->op].fold, rules[layer->op].last);
@@ -118,9 +118,9 @@ static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, 
 	const struct npl_attrs *attrs = layer->attrs;
 	struct cu_macros macros = {""};
 	struct cu_vectors_args args = {.x = in[0].address, .z = out->address};
-	unsigned along = 1u << attrs->axis;
+	unsigned along = 1u << attrs->along.axis;
 	if (attrs->opset > 0 && attrs->opset < 13)
-		along = (1u << in[0].shape.rank) - (1u << attrs->axis);
+		along = (1u << in[0].shape.rank) - (1u << attrs->along.axis);
 	vectors_of(&in[0], along, &args);
 	cu_macro(&macros, "X=%s Y=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype));
 	if (layer->op == NPL_OP_HARDMAX) {
@@ -147,8 +147,8 @@ static int run_arg(const struct cu_job *job, const struct npl_layer *layer, cons
 	struct cu_macros macros = {""};
 	struct cu_vectors_args args = {.x = in[0].address,
 				       .z = out->address,
-				       .flags = (layer->op == NPL_OP_ARGMAX) | (layer->attrs->select_last ? 2 : 0)};
-	vectors_of(&in[0], 1u << layer->attrs->axis, &args);
+				       .flags = (layer->op == NPL_OP_ARGMAX) | (layer->attrs->arg.select_last ? 2 : 0)};
+	vectors_of(&in[0], 1u << layer->attrs->arg.axis, &args);
 	cu_macro(&macros, "X=%s", cu_type_name(in[0].dtype));
 	return launch(job, "arg", &macros, &args);
 }
@@ -176,15 +176,15 @@ static void affine_of(const struct npl_layer *layer, const struct cu_value *in, 
 static int run_normalise(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 			 struct cu_value *out)
 {
-	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_norm_attrs *norm = &layer->attrs->norm;
 	const int rank = in[0].shape.rank;
 	struct cu_macros macros = {""};
-	struct cu_vectors_args args = {.x = in[0].address, .z = out->address, .epsilon = attrs->epsilon};
+	struct cu_vectors_args args = {.x = in[0].address, .z = out->address, .epsilon = norm->epsilon};
 	enum npl_dtype parameters = NPL_F32, statistics = NPL_F32;
 	unsigned along = (1u << rank) - 4; /* InstanceNormalization: the positions of a channel */
 	switch (layer->op) {
 	case NPL_OP_LAYERNORMALIZATION:
-		along = (1u << rank) - (1u << attrs->axis);
+		along = (1u << rank) - (1u << norm->axis);
 		for (int k = 1; k <= layer->n_more; k++) {
 			*(k == 1 ? &args.mean : &args.deviation) = out[k].address;
 			statistics = out[k].dtype;
@@ -192,14 +192,14 @@ static int run_normalise(const struct cu_job *job, const struct npl_layer *layer
 		break;
 	case NPL_OP_MEANVARIANCENORMALIZATION:
 		along = 0;
-		for (int i = 0; i < attrs->n_list; i++)
-			along |= 1u << attrs->list[i];
+		for (int i = 0; i < norm->n_axes; i++)
+			along |= 1u << norm->axes[i];
 		args.epsilon = 0;
 		args.added = 1e-9f;
 		break;
 	case NPL_OP_LPNORMALIZATION:
-		along = 1u << attrs->axis;
-		cu_macro(&macros, "NORM=%d", (int)attrs->p);
+		along = 1u << norm->axis;
+		cu_macro(&macros, "NORM=%d", (int)norm->p);
 		break;
 	default:
 		break;

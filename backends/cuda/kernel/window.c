@@ -43,7 +43,7 @@ static bool takes_pool(const struct npl_layer *layer, char *why, size_t n)
 	if (!cu_is_float(layer->in[0]->dtype))
 		return npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
 				  npl_dtype_name(layer->in[0]->dtype));
-	return takes_window(&layer->attrs->window, why, n);
+	return takes_window(&layer->attrs->pool.window, why, n);
 }
 
 /* What a pooling is compiled with; quantised is by the integer rule. */
@@ -58,7 +58,7 @@ static void pool_macros(const struct npl_layer *layer, bool quantised, bool indi
 	if (is_maximum(layer))
 		cu_macro(macros, "GREATEST=1 LOWEST=%s", quantised ? least[x] : "-INFINITE");
 	else if (layer->op == NPL_OP_LPPOOL || layer->op == NPL_OP_GLOBALLPPOOL)
-		cu_macro(macros, "POWER=%d", layer->attrs->p > 2 ? 3 : (int)layer->attrs->p);
+		cu_macro(macros, "POWER=%d", layer->attrs->pool.p > 2 ? 3 : (int)layer->attrs->pool.p);
 	else
 		cu_macro(macros, "AVERAGE=1");
 	if (indices)
@@ -78,7 +78,7 @@ static int side_by_side(const struct cu_value *x, const struct cu_value *y)
 int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		struct cu_value *out)
 {
-	const struct npl_window window = cu_volume_of(&layer->attrs->window);
+	const struct npl_window window = cu_volume_of(&layer->attrs->pool.window);
 	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
 	const bool quantised = !cu_is_float(in[0].dtype), padded = window.count_include_pad;
 	struct cu_macros macros = {""};
@@ -86,10 +86,10 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 				    .z = out->address,
 				    .count = npl_shape_count(&out->shape),
 				    .counts_padding = padded,
-				    .column_major = layer->attrs->column_major,
+				    .column_major = layer->attrs->pool.column_major,
 				    .zero_point = quantised ? layer->in[0]->quant.zero_point : 0,
 				    .fused_relu = quantised && layer->fused == NPL_ACT_RELU,
-				    .power = (float)layer->attrs->p};
+				    .power = (float)layer->attrs->pool.p};
 	for (int d = 0; d < NPL_VOLUME; d++) {
 		args.in[d] = x.size[d];
 		args.out[d] = cu_divisor_of(z.size[d]);
@@ -155,15 +155,15 @@ static bool takes_convtranspose(const struct npl_layer *layer, char *why, size_t
 {
 	if (!cu_is_float(layer->in[0]->dtype))
 		return npl_refuse(why, n, "the GPU has no ConvTranspose of %s", npl_dtype_name(layer->in[0]->dtype));
-	return takes_window(&layer->attrs->window, why, n);
+	return takes_window(&layer->attrs->conv.window, why, n);
 }
 
 static int run_convtranspose(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 			     struct cu_value *out)
 {
-	const struct npl_window window = cu_volume_of(&layer->attrs->window);
+	const struct npl_window window = cu_volume_of(&layer->attrs->conv.window);
 	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
-	const int64_t groups = layer->attrs->groups;
+	const int64_t groups = layer->attrs->conv.groups;
 	struct cu_macros macros = {""};
 	struct cu_convtranspose_args args = {.x = in[0].address,
 					     .w = in[1].address,
@@ -203,7 +203,7 @@ static void channels_of(const struct cu_value *value, bool per_element, int64_t 
 
 static bool takes_channels(const struct npl_layer *layer, char *why, size_t n)
 {
-	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->training || layer->n_more))
+	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->norm.training || layer->n_more))
 		return npl_refuse(why, n, "the GPU has no BatchNormalization by the statistics of the batch");
 	return cu_is_float(layer->in[0]->dtype) || npl_refuse(why, n, "its input is no float");
 }
@@ -213,7 +213,7 @@ static int run_channels(const struct cu_job *job, const struct npl_layer *layer,
 {
 	int64_t channels, plane;
 	struct cu_macros macros = {""};
-	channels_of(&in[0], layer->attrs->per_element, &channels, &plane);
+	channels_of(&in[0], layer->attrs->norm.per_element, &channels, &plane);
 	struct cu_channels_args args = {.x = in[0].address,
 					.z = out->address,
 					.scale = in[1].address,
@@ -223,7 +223,7 @@ static int run_channels(const struct cu_job *job, const struct npl_layer *layer,
 					.count = npl_shape_count(&out->shape),
 					.plane = cu_divisor_of(plane),
 					.channels = cu_divisor_of(channels),
-					.epsilon = layer->attrs->epsilon};
+					.epsilon = layer->attrs->norm.epsilon};
 	cu_macro(&macros, "X=%s Y=%s S=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
 		 cu_type_name(in[1].dtype));
 	if (layer->fused != NPL_ACT_NONE)
@@ -236,7 +236,7 @@ const struct cu_family cu_channels_family = {takes_channels, run_channels, true}
 static int run_lrn(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out)
 {
-	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_lrn_attrs *lrn = &layer->attrs->lrn;
 	int64_t channels, plane;
 	struct cu_macros macros = {""};
 	channels_of(&in[0], false, &channels, &plane);
@@ -245,11 +245,11 @@ static int run_lrn(const struct cu_job *job, const struct npl_layer *layer, cons
 				   .count = npl_shape_count(&out->shape),
 				   .plane = cu_divisor_of(plane),
 				   .channels = cu_divisor_of(channels),
-				   .low = (attrs->size - 1) / 2,
-				   .high = attrs->size / 2,
-				   .weight = (float)((double)attrs->alpha / (double)attrs->size),
-				   .bias = attrs->bias,
-				   .beta = attrs->beta};
+				   .low = (lrn->size - 1) / 2,
+				   .high = lrn->size / 2,
+				   .weight = (float)((double)lrn->alpha / (double)lrn->size),
+				   .bias = lrn->bias,
+				   .beta = lrn->beta};
 	cu_macro(&macros, "X=%s Y=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype));
 	if (layer->fused != NPL_ACT_NONE)
 		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));

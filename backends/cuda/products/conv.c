@@ -26,7 +26,7 @@ static bool is_8bit(const struct npl_tensor *t)
 bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
 {
 	const char *reason = NULL;
-	if (layer->attrs->private_kernels)
+	if (layer->attrs->conv.private_kernels)
 		reason = "every output position has kernels of its own";
 	else if (cu_layer_precision(device, layer) != CU_INT8)
 		return true;
@@ -52,7 +52,7 @@ static int64_t product_of(const struct npl_shape *shape, int from)
 /* The image itself is the patches. */
 static bool is_direct(const struct cu_layer *layer)
 {
-	const struct npl_window *window = &layer->layer->attrs->window;
+	const struct npl_window *window = &layer->layer->attrs->conv.window;
 	if (layer->precision == CU_INT8 || layer->conv.plane != layer->conv.pixels)
 		return false;
 	for (int i = 0; i < window->rank; i++) {
@@ -71,7 +71,7 @@ static void plan_shape(struct cu_layer *layer)
 	*c = (struct cu_conv){.images = x->dim[0],
 			      .channels = x->dim[1],
 			      .filters = y->dim[1],
-			      .groups = asked->attrs->groups,
+			      .groups = asked->attrs->conv.groups,
 			      .plane = product_of(x, 2),
 			      .pixels = product_of(y, 2),
 			      .columns = product_of(&asked->in[1]->shape, 1)};
@@ -186,7 +186,7 @@ int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_v
 {
 	const struct cu_device *d = layer->device;
 	const struct npl_layer *asked = layer->layer;
-	const struct cu_groups groups = {.window = &asked->attrs->window,
+	const struct cu_groups groups = {.window = &asked->attrs->conv.window,
 					 .groups = layer->conv.groups,
 					 .lead = layer->weights.lead,
 					 .weights = cu_weights_matrix(layer, in, 0),
@@ -216,7 +216,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 		a = in[0].address +
 		    (uint64_t)((image * c->channels + group * (c->channels / c->groups)) * c->plane) * in_unit;
 	} else {
-		const struct cu_patches patches = {.window = &layer->layer->attrs->window,
+		const struct cu_patches patches = {.window = &layer->layer->attrs->conv.window,
 						   .out = &layer->layer->out->shape,
 						   .group = group,
 						   .groups = c->groups,

@@ -57,8 +57,8 @@ static int describe_tensor(const struct cu_layer *layer, int type, int n, const 
 static int describe_window(struct cu_layer *layer, int n, int type, struct npl_err *err)
 {
 	const struct cu_device *device = layer->device;
-	const struct npl_attrs *attrs = layer->layer->attrs;
-	const struct npl_window *w = &attrs->window;
+	const struct npl_conv_attrs *conv = &layer->layer->attrs->conv;
+	const struct npl_window *w = &conv->window;
 	struct cu_dnn_case *is = &layer->dnn.is;
 	int *pad = is->pad, *stride = is->stride, *dilation = is->dilation;
 	void **convolution = &layer->dnn.convolution;
@@ -80,9 +80,9 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionNdDescriptor, convolution_set,
 		       (*convolution, n, pad, stride, dilation, CU_DNN_CROSS_CORRELATION, CU_DNN_F32)) ||
 	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionGroupCount, convolution_groups,
-		       (*convolution, (int)attrs->groups)))
+		       (*convolution, (int)conv->groups)))
 		return err->code;
-	is->groups = (int)attrs->groups;
+	is->groups = (int)conv->groups;
 	is->math = type != CU_DNN_F32            ? CU_DNN_TENSOR_MATH
 		   : layer->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
 						 : CU_DNN_FMA_MATH;

@@ -13,7 +13,7 @@ enum { INPUTS, STATES, CANDIDATES }; /* products */
 
 static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 {
-	const struct npl_recurrent *how = &layer->attrs->recurrent;
+	const struct npl_recurrent_attrs *how = &layer->attrs->recurrent;
 	const struct npl_shape *x = &layer->in[X]->shape;
 	return (struct cu_recurrent){
 		.steps = x->dim[how->batch_first],

@@ -27,10 +27,10 @@ static bool integers_take(const struct npl_layer *layer, char *why, size_t n)
 
 bool cu_is_rows(const struct npl_layer *layer)
 {
-	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_gemm_attrs *gemm = &layer->attrs->gemm;
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
-	bool plain = layer->op == NPL_OP_GEMM && attrs->trans_b && !attrs->trans_a && attrs->alpha >= 1 &&
-		     attrs->alpha <= 1 && attrs->beta >= 1 && attrs->beta <= 1;
+	bool plain = layer->op == NPL_OP_GEMM && gemm->trans_b && !gemm->trans_a && gemm->alpha >= 1 &&
+		     gemm->alpha <= 1 && gemm->beta >= 1 && gemm->beta <= 1;
 	return plain && (!bias || (npl_tensor_count(bias) == layer->out->shape.dim[1] && bias->shape.rank >= 1 &&
 				   bias->shape.dim[bias->shape.rank - 1] == layer->out->shape.dim[1]));
 }

@@ -11,12 +11,12 @@ bool cu_stack_take(const struct npl_layer *layer, char *why, size_t n)
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	if (layer->op != NPL_OP_GEMM)
 		return true;
-	if (!(layer->attrs->alpha < 0) && !(layer->attrs->alpha > 0))
+	if (!(layer->attrs->gemm.alpha < 0) && !(layer->attrs->gemm.alpha > 0))
 		return npl_refuse(why, n, "its product counts for nothing (alpha 0)");
 	if (!bias)
 		return true;
 	int64_t columns = layer->out->shape.dim[1];
-	if (layer->attrs->beta < 1 || layer->attrs->beta > 1)
+	if (layer->attrs->gemm.beta < 1 || layer->attrs->gemm.beta > 1)
 		return npl_refuse(why, n, "what is added to its product is scaled (beta)");
 	return (npl_tensor_count(bias) == columns && bias->shape.rank >= 1 &&
 		bias->shape.dim[bias->shape.rank - 1] == columns) ||
@@ -106,7 +106,7 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 	const bool gemm = asked->op == NPL_OP_GEMM;
 	const struct npl_shape b = cu_matrices(&asked->in[1]->shape, false);
 	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true);
-	const bool trans_a = gemm && asked->attrs->trans_a, trans_b = gemm && asked->attrs->trans_b;
+	const bool trans_a = gemm && asked->attrs->gemm.trans_a, trans_b = gemm && asked->attrs->gemm.trans_b;
 	const int64_t k = a.dim[a.rank - 1 - trans_a], n = b.dim[b.rank - 1 - trans_b];
 	if (!gemm && b.rank == 2 && k) /* the same matrix for all: one product of all rows */
 		a = npl_shape_of(2, npl_shape_count(&a) / k, k);
@@ -126,7 +126,7 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 					 .stride_d = m * n,
 					 .relu = asked->fused == NPL_ACT_RELU,
 					 .bias = asked->n_in > 2 && asked->in[2],
-					 .alpha = gemm ? asked->attrs->alpha : 1};
+					 .alpha = gemm ? asked->attrs->gemm.alpha : 1};
 	if (!k)
 		return 0;
 	cu_stack_plan(&layer->stack, &a, &b, &shape);

@@ -40,9 +40,9 @@ static double factor_at(const void *curve, double u)
 	return ldexp(pow(c->bias + fmax(u - c->begin, 0) * c->t_per_u, -c->beta), c->raised);
 }
 
-static double weight_of(const struct npl_attrs *attrs)
+static double weight_of(const struct npl_lrn_attrs *lrn)
 {
-	return (double)attrs->alpha / (double)attrs->size;
+	return (double)lrn->alpha / (double)lrn->size;
 }
 
 /* Squares that one map sums, at most. */
@@ -52,26 +52,26 @@ static int64_t widest(const struct dn_work *work)
 			   work->ni);
 }
 
-static bool check_attributes(const struct npl_attrs *attrs, char *why, size_t n)
+static bool check_attributes(const struct npl_lrn_attrs *lrn, char *why, size_t n)
 {
-	const double alpha = (double)attrs->alpha, beta = (double)attrs->beta, bias = (double)attrs->bias;
-	if (!(alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta)) || attrs->size < 1)
+	const double alpha = (double)lrn->alpha, beta = (double)lrn->beta, bias = (double)lrn->bias;
+	if (!(alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta)) || lrn->size < 1)
 		return npl_refuse(why, n,
 				  "alpha %g, beta %g and size %lld: NFU-3 holds a power that falls from the bias on",
-				  alpha, beta, (long long)attrs->size);
+				  alpha, beta, (long long)lrn->size);
 	if (!(bias > 0 && isfinite(bias)) || !isfinite(ldexp(pow(bias, -beta), 64)))
 		return npl_refuse(why, n, "%g to the power of -%g is no finite number", bias, beta);
 	return true;
 }
 
 /* Inputs, in units of their scale, that a map's sum may reach: all that there can be, or those that calibration saw and more. */
-static double largest_sum(const struct npl_attrs *attrs, int x, const struct dn_work *work)
+static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct dn_work *work)
 {
 	const double all = (double)widest(work) * INT16_MAX;
-	if (!attrs->limits_known || !(attrs->low > 0 && attrs->beta > 0 && attrs->alpha > 0))
+	if (!(lrn->least_factor > 0 && lrn->beta > 0 && lrn->alpha > 0))
 		return all;
-	const double seen = pow((double)attrs->low, -1 / (double)attrs->beta) - (double)attrs->bias;
-	return fmin(fmax(HEADROOM * seen / ldexp(weight_of(attrs), x), LARGEST_INPUT), all);
+	const double seen = pow((double)lrn->least_factor, -1 / (double)lrn->beta) - (double)lrn->bias;
+	return fmin(fmax(HEADROOM * seen / ldexp(weight_of(lrn), x), LARGEST_INPUT), all);
 }
 
 /* Synapse and bias at the finest scale 2^*w that the sums have room for, where `inputs` reach from c->begin to c->end. x: log2 of the
@@ -141,22 +141,22 @@ static double raise(struct curve *c)
 }
 
 /* The curve with the least error of all where u may begin and end; work->lrn has its synapse and bias. False: there is none. */
-static bool choose_curve(const struct dn_config *config, const struct npl_attrs *attrs, int x, struct dn_work *work,
+static bool choose_curve(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_work *work,
 			 struct curve *best, int *w)
 {
-	const double inputs = largest_sum(attrs, x, work);
+	const double inputs = largest_sum(lrn, x, work);
 	struct dn_lrn kept = work->lrn;
 	double least = INFINITY;
 	for (int end = FIRST_END; end < DN_SEGMENTS; end++)
 		for (int eighths = FIRST_EIGHTHS; eighths <= LAST_EIGHTHS; eighths++) {
-			struct curve c = {.beta = (double)attrs->beta,
-					  .bias = (double)attrs->bias,
+			struct curve c = {.beta = (double)lrn->beta,
+					  .bias = (double)lrn->bias,
 					  .begin = eighths / 8.0,
 					  .end = (double)(end < DN_SEGMENTS - 1 ? dn_limits[end] : INT16_MAX) / ONE};
 			int scale;
 			if (c.begin + 1 > c.end || !choose_scale(config, &c, inputs, x, work, &scale))
 				continue;
-			c.t_per_u = weight_of(attrs) / ldexp(work->lrn.synapse, scale);
+			c.t_per_u = weight_of(lrn) / ldexp(work->lrn.synapse, scale);
 			const double error = raise(&c);
 			if (error >= least)
 				continue;
@@ -192,16 +192,16 @@ static bool fit_curve(const struct curve *c, struct dn_work *work, char *why, si
 	return true;
 }
 
-static bool take_power(const struct dn_config *config, const struct npl_attrs *attrs, int x, struct dn_work *work,
+static bool take_power(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_work *work,
 		       int *w, char *why, size_t n)
 {
 	struct curve curve;
-	if (!choose_curve(config, attrs, x, work, &curve, w))
+	if (!choose_curve(config, lrn, x, work, &curve, w))
 		return npl_refuse(
 			why, n,
 			"sums of %lld bits do not hold %lld squares finely enough, or 16-bit lines no power of -%g from %g "
 			"on",
-			(long long)config->sum_bits, (long long)widest(work), (double)attrs->beta, (double)attrs->bias);
+			(long long)config->sum_bits, (long long)widest(work), (double)lrn->beta, (double)lrn->bias);
 	return fit_curve(&curve, work, why, n);
 }
 
@@ -209,7 +209,7 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, in
 	       char *why, size_t n)
 {
 	const struct npl_shape *from = &layer->in[0]->shape;
-	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_lrn_attrs *lrn = &layer->attrs->lrn;
 	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &layer->out->shape))
 		return npl_refuse(why, n, "input and output must be batch x channels, of one shape");
 	const int64_t channels = from->dim[1], width = from->rank > 2 ? from->dim[from->rank - 1] : 1;
@@ -224,8 +224,8 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, in
 	work->from = work->to = (struct dn_layout){
 		.image = channels * height * width, .map = height * width, .y = width, .x = 1};
 	work->bias = true;
-	work->lrn = (struct dn_lrn){.made = true, .below = (attrs->size - 1) / 2, .above = attrs->size / 2};
-	return check_attributes(attrs, why, n) && take_power(config, attrs, x, work, w, why, n);
+	work->lrn = (struct dn_lrn){.made = true, .below = (lrn->size - 1) / 2, .above = lrn->size / 2};
+	return check_attributes(lrn, why, n) && take_power(config, lrn, x, work, w, why, n);
 }
 
 /* The maps that output m sums: first..end - 1. */

@@ -72,7 +72,7 @@ static bool take_images(const struct npl_layer *layer, struct dn_work *work, cha
 		return npl_refuse(why, n, "an image must be batch x channels x height x width");
 	struct npl_image from = npl_image_of(x), to = npl_image_of(y);
 	bool global = layer->op == NPL_OP_GLOBALAVERAGEPOOL;
-	work->window = layer->attrs->window;
+	work->window = *npl_op_window(layer->op, layer->attrs);
 	if (global)
 		work->window = (struct npl_window){
 			.kernel = {from.size[0], from.size[1]}, .stride = {1, 1}, .dilation = {1, 1}};
@@ -95,10 +95,10 @@ static bool take_images(const struct npl_layer *layer, struct dn_work *work, cha
 static bool take_conv(const struct npl_layer *layer, struct dn_work *work, char *why, size_t n)
 {
 	const struct npl_shape *w = &layer->in[1]->shape;
-	int64_t groups = layer->attrs->groups < 1 ? 1 : layer->attrs->groups, rows;
+	int64_t groups = layer->attrs->conv.groups < 1 ? 1 : layer->attrs->conv.groups, rows;
 	if (!take_images(layer, work, why, n))
 		return false;
-	work->private_kernels = layer->attrs->private_kernels;
+	work->private_kernels = layer->attrs->conv.private_kernels;
 	rows = work->no;
 	if (work->private_kernels &&
 	    (__builtin_mul_overflow(rows, work->out[0], &rows) || __builtin_mul_overflow(rows, work->out[1], &rows)))
@@ -178,7 +178,8 @@ static bool check_sums(const struct npl_layer *layer, struct dn_work *work, int 
 		return npl_refuse(why, n, "it has no weights");
 	if (!check_tensor(layer->in[1], "the weight", w, why, n))
 		return false;
-	bool private = layer->op == NPL_OP_CONV && layer->attrs->private_kernels; /* one bias of a map all the same */
+	bool private = layer->op == NPL_OP_CONV &&
+		       layer->attrs->conv.private_kernels; /* one bias of a map all the same */
 	int64_t outputs = private ? layer->out->shape.dim[1] : layer->in[1]->shape.dim[0];
 	if (bias && (bias->dtype != NPL_I32 || npl_shape_count(&bias->shape) != outputs))
 		return npl_refuse(why, n, "the bias must be one 32-bit integer per output");
@@ -226,8 +227,8 @@ static bool take_function(const struct npl_layer *layer, int y, struct dn_work *
 		return true;
 	}
 	if (op == NPL_OP_CLIP)
-		return layer->attrs->limits_known
-			       ? take_clip(layer->attrs->low, layer->attrs->high, y, work, why, n)
+		return layer->attrs->clip.known
+			       ? take_clip(layer->attrs->clip.min, layer->attrs->clip.max, y, work, why, n)
 			       : npl_refuse(why, n, "the bounds of the Clip are computed, not constant");
 	return take_clip(0, fused == NPL_ACT_RELU6 ? 6 : INFINITY, y, work, why, n);
 }

@@ -135,10 +135,10 @@ static void check_conv(void *cpu, enum npl_dtype dtype, uint64_t *rng)
 	struct npl_tensor x = random_half(dtype, npl_shape_of(4, n, c, size, size), rng),
 			  w = random_half(dtype, npl_shape_of(4, m, c, kernel, kernel), rng),
 			  bias = random_half(dtype, npl_shape_of(1, m), rng);
-	struct npl_attrs attrs = {.groups = 1, .window = {.rank = 2}};
+	struct npl_attrs attrs = {.conv = {.groups = 1, .window = {.rank = 2}}};
 	for (int d = 0; d < 2; d++) {
-		attrs.window.kernel[d] = kernel;
-		attrs.window.stride[d] = attrs.window.dilation[d] = 1;
+		attrs.conv.window.kernel[d] = kernel;
+		attrs.conv.window.stride[d] = attrs.conv.window.dilation[d] = 1;
 	}
 	struct npl_layer layer = {.op = NPL_OP_CONV, .attrs = &attrs, .n_in = 3, .in = {&x, &w, &bias}, .macs = 1};
 	int64_t out = size - kernel + 1;
@@ -162,14 +162,15 @@ static void check_products(void *cpu, enum npl_dtype dtype, uint64_t *rng)
 			  v = random_half(dtype, npl_shape_of(2, k, n), rng),
 			  bias = random_half(dtype, npl_shape_of(1, n), rng),
 			  scale = random_half(dtype, npl_shape_of(1, k), rng);
-	struct npl_attrs attrs = {.alpha = 0.75f, .beta = 1, .trans_b = true, .axis = 1, .opset = 13};
-	struct npl_layer layer = {.op = NPL_OP_GEMM, .attrs = &attrs, .n_in = 3, .in = {&x, &w, &bias}, .macs = 1};
+	struct npl_attrs gemm = {.opset = 13, .gemm = {.alpha = 0.75f, .beta = 1, .trans_b = true}},
+			 softmax = {.opset = 13, .along.axis = 1}, matmul = {.opset = 13}, mul = {.opset = 13};
+	struct npl_layer layer = {.op = NPL_OP_GEMM, .attrs = &gemm, .n_in = 3, .in = {&x, &w, &bias}, .macs = 1};
 	check_layer(cpu, &layer, npl_shape_of(2, m, n), 1e-4f, rng);
-	layer = (struct npl_layer){.op = NPL_OP_MATMUL, .attrs = &attrs, .n_in = 2, .in = {&x, &v}, .macs = 1};
+	layer = (struct npl_layer){.op = NPL_OP_MATMUL, .attrs = &matmul, .n_in = 2, .in = {&x, &v}, .macs = 1};
 	check_layer(cpu, &layer, npl_shape_of(2, m, n), 1e-4f, rng);
-	layer = (struct npl_layer){.op = NPL_OP_SOFTMAX, .attrs = &attrs, .n_in = 1, .in = {&x}};
+	layer = (struct npl_layer){.op = NPL_OP_SOFTMAX, .attrs = &softmax, .n_in = 1, .in = {&x}};
 	check_layer(cpu, &layer, x.shape, 0, rng);
-	layer = (struct npl_layer){.op = NPL_OP_MUL, .attrs = &attrs, .n_in = 2, .in = {&x, &scale}};
+	layer = (struct npl_layer){.op = NPL_OP_MUL, .attrs = &mul, .n_in = 2, .in = {&x, &scale}};
 	check_layer(cpu, &layer, x.shape, 0, rng);
 	npl_tensor_free(&x);
 	npl_tensor_free(&w);

@@ -74,10 +74,8 @@ Test(cpu_int8, convolutions_equal_the_tpu)
 /* A layer of one input on random bytes. */
 static bool make_unary(struct test_layer *t, enum npl_op op, uint64_t *rng)
 {
-	*t = (struct test_layer){
-		.attrs = {.axis = 1, .opset = 13, .size = 3, .alpha = 1e-3f, .beta = 0.75f, .bias = 1}};
-	struct npl_window *w = &t->attrs.window;
-	w->rank = 2;
+	struct npl_window window = {.rank = 2}, *w = &window;
+	*t = (struct test_layer){.attrs.opset = 13};
 	for (int d = 0; d < 2; d++) {
 		w->kernel[d] = test_range(rng, 1, 4);
 		w->stride[d] = test_range(rng, 1, 3);
@@ -87,6 +85,8 @@ static bool make_unary(struct test_layer *t, enum npl_op op, uint64_t *rng)
 	}
 	w->count_include_pad = test_range(rng, 0, 1);
 	w->ceil_mode = test_range(rng, 0, 1);
+	if (npl_op_defs[op].family == NPL_FAMILY_POOL)
+		t->attrs.pool.window = window;
 	struct npl_tensor plain = {.dtype = NPL_F32,
 				   .shape = npl_shape_of(4, test_range(rng, 1, 2), test_range(rng, 1, 6),
 							 test_range(rng, 3, 20), test_range(rng, 3, 20))};
@@ -129,7 +129,11 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 {
 	static const enum npl_op ops[] = {NPL_OP_SOFTMAX, NPL_OP_LPNORMALIZATION, NPL_OP_SUB, NPL_OP_REDUCEMEAN,
 					  NPL_OP_LOGSOFTMAX};
-	const struct npl_attrs attrs = {.axis = 1, .opset = 13, .size = 3, .keep_dims = true};
+	static const struct npl_attrs attrs[] = {{.opset = 13, .along.axis = 1},
+						 {.opset = 13, .norm = {.axis = 1, .p = 2}},
+						 {.opset = 13},
+						 {.opset = 13, .reduce.keep_dims = true},
+						 {.opset = 13, .along.axis = 1}};
 	const struct npl_shape shape = npl_shape_of(4, 2, 3, 6, 6);
 	struct npl_tensor x[2], y;
 	for (int i = 0; i < 2; i++)
@@ -138,7 +142,7 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 	for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
 		const struct npl_layer layer = {.name = npl_op_defs[ops[k]].name,
 						.op = ops[k],
-						.attrs = &attrs,
+						.attrs = &attrs[k],
 						.n_in = npl_op_defs[ops[k]].min_in,
 						.in = {&x[0], &x[1]},
 						.out = &y};
@@ -160,11 +164,11 @@ Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 	for (int round = 0; round < 240; round++) {
 		const enum npl_op op = ops[round % 4];
 		const bool two = op != NPL_OP_CLIP, wide = test_range(&rng, 0, 3) == 0 && op != NPL_OP_CONCAT && two;
-		struct npl_attrs attrs = {.axis = op == NPL_OP_CONCAT ? 1 : -1,
-					  .opset = 13,
-					  .low = -0.3f,
-					  .high = 0.7f,
-					  .limits_known = true};
+		struct npl_attrs attrs = {.op = op, .opset = 13};
+		if (op == NPL_OP_CONCAT)
+			attrs.along.axis = 1;
+		if (op == NPL_OP_CLIP)
+			attrs.clip = (struct npl_clip_attrs){.known = true, .min = -0.3f, .max = 0.7f};
 		struct npl_shape shape = npl_shape_of(4, 2, test_range(&rng, 1, 5), 6, 6), result = shape;
 		struct npl_tensor x[2], y, want;
 		struct npl_integer_counts counts = {0};
@@ -259,7 +263,7 @@ Test(cpu_int8, describes_itself)
 
 Test(cpu_int8, says_why_not)
 {
-	struct npl_attrs attrs = {.axis = 1, .opset = 13};
+	struct npl_attrs attrs = {.opset = 13};
 	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(2, 3, 4), .quant = {.scale = 0.5f}}, z = x, y = x;
 	struct npl_layer layer = {
 		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&x, &z}, .out = &y};

@@ -17,13 +17,13 @@ struct shape8 {
 /* Weights and inputs of the greatest size where `large`: sums of hundreds of millions. */
 static void check_convolution(const struct shape8 *s, bool large, uint64_t *rng)
 {
-	struct test_layer t = {.attrs = {.op = NPL_OP_CONV, .groups = s->groups, .axis = -1, .opset = 13}};
+	struct test_layer t = {.attrs = {.op = NPL_OP_CONV, .opset = 13, .conv.groups = s->groups}};
 	struct npl_integer_counts counts = {0};
 	struct npl_err err = {0};
 	char what[160];
 	int64_t high = (s->height + 2 * s->pad - s->kernel) / s->stride + 1,
 		wide = (s->width + 2 * s->pad - s->kernel) / s->stride + 1;
-	struct npl_window *w = &t.attrs.window;
+	struct npl_window *w = &t.attrs.conv.window;
 	w->rank = 2;
 	for (int d = 0; d < 2; d++) {
 		w->kernel[d] = s->kernel;

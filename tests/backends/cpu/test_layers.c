@@ -147,13 +147,13 @@ static void check_conv(const struct conv *c)
 	bool flat = c->rank == 1;
 	if (!oh || !ow)
 		return;
-	struct npl_attrs attrs = {.groups = c->groups, .window = {.rank = c->rank}};
+	struct npl_attrs attrs = {.conv = {.groups = c->groups, .window = {.rank = c->rank}}};
 	for (int d = 0; d < 2; d++) {
-		attrs.window.kernel[d] = c->kernel[d];
-		attrs.window.stride[d] = c->stride[d];
-		attrs.window.dilation[d] = c->dilation[d];
-		attrs.window.pad_begin[d] = c->begin[d];
-		attrs.window.pad_end[d] = c->end[d];
+		attrs.conv.window.kernel[d] = c->kernel[d];
+		attrs.conv.window.stride[d] = c->stride[d];
+		attrs.conv.window.dilation[d] = c->dilation[d];
+		attrs.conv.window.pad_begin[d] = c->begin[d];
+		attrs.conv.window.pad_end[d] = c->end[d];
 	}
 	struct npl_tensor x = random_tensor(flat ? npl_shape_of(3, c->images, channels, c->size[1])
 						 : npl_shape_of(4, c->images, channels, c->size[0], c->size[1]));
@@ -235,12 +235,12 @@ Test(cpu_layers, random_gemms)
 	for (uint64_t i = 1; i <= 300; i++) {
 		start(i);
 		int64_t m = pick(0, 2) ? pick(1, 40) : 1, n = pick(1, 40), k = pick(0, 19) ? pick(1, 90) : 0;
-		struct npl_attrs attrs = {.alpha = pick(0, 1) ? 1 : 0.75f,
-					  .beta = pick(0, 1) ? 1 : -0.5f,
-					  .trans_a = pick(0, 1),
-					  .trans_b = pick(0, 1)};
-		struct npl_tensor x = random_tensor(attrs.trans_a ? npl_shape_of(2, k, m) : npl_shape_of(2, m, k));
-		struct npl_tensor w = random_tensor(attrs.trans_b ? npl_shape_of(2, n, k) : npl_shape_of(2, k, n));
+		struct npl_attrs attrs = {.gemm = {.alpha = pick(0, 1) ? 1 : 0.75f,
+						   .beta = pick(0, 1) ? 1 : -0.5f,
+						   .trans_a = pick(0, 1),
+						   .trans_b = pick(0, 1)}};
+		struct npl_tensor x = random_tensor(attrs.gemm.trans_a ? npl_shape_of(2, k, m) : npl_shape_of(2, m, k));
+		struct npl_tensor w = random_tensor(attrs.gemm.trans_b ? npl_shape_of(2, n, k) : npl_shape_of(2, k, n));
 		struct npl_shape biases[] = {npl_shape_of(1, n),    npl_shape_of(2, 1, n), npl_shape_of(2, m, n),
 					     npl_shape_of(2, m, 1), npl_shape_of(1, 1),    {0}};
 		int which = (int)pick(0, 6);
@@ -255,13 +255,13 @@ Test(cpu_layers, random_gemms)
 				if (which < 6)
 					add_term(
 						&oracle, r * n + c,
-						(double)attrs.beta *
+						(double)attrs.gemm.beta *
 							(double)bs[(height > 1 ? r * width : 0) + (width > 1 ? c : 0)]);
 				for (int64_t d = 0; d < k; d++)
 					add_term(&oracle, r * n + c,
-						 (double)attrs.alpha *
-							 (double)xs[attrs.trans_a ? d * m + r : r * k + d] *
-							 (double)ws[attrs.trans_b ? c * k + d : d * n + c]);
+						 (double)attrs.gemm.alpha *
+							 (double)xs[attrs.gemm.trans_a ? d * m + r : r * k + d] *
+							 (double)ws[attrs.gemm.trans_b ? c * k + d : d * n + c]);
 			}
 		struct npl_layer layer = {.name = "gemm",
 					  .op = NPL_OP_GEMM,
@@ -349,13 +349,18 @@ Test(cpu_layers, other_operators_equal_the_reference)
 	for (uint64_t i = 1; i <= 60; i++) {
 		start(i);
 		enum npl_op op = ops[i % (sizeof ops / sizeof *ops)];
-		struct npl_attrs attrs = {.axis = 1, .opset = 13, .window = {.rank = 2}};
+		struct npl_attrs attrs = {.op = op, .opset = 13};
+		struct npl_window window = {.rank = 2};
 		for (int d = 0; d < 2; d++) {
-			attrs.window.kernel[d] = pick(1, 3);
-			attrs.window.stride[d] = pick(1, 2);
-			attrs.window.dilation[d] = 1;
-			attrs.window.pad_begin[d] = attrs.window.pad_end[d] = attrs.window.kernel[d] / 2;
+			window.kernel[d] = pick(1, 3);
+			window.stride[d] = pick(1, 2);
+			window.dilation[d] = 1;
+			window.pad_begin[d] = window.pad_end[d] = window.kernel[d] / 2;
 		}
+		if (npl_op_defs[op].family == NPL_FAMILY_POOL)
+			attrs.pool.window = window;
+		if (npl_op_defs[op].family == NPL_FAMILY_ALONG)
+			attrs.along.axis = 1;
 		struct npl_tensor x = random_tensor(npl_shape_of(4, pick(1, 2), pick(1, 5), pick(3, 20), pick(3, 20)));
 		const struct npl_tensor *in[] = {&x};
 		struct npl_tensor y[3] = {{0}};
@@ -387,7 +392,7 @@ Test(cpu_layers, other_operators_equal_the_reference)
 
 Test(cpu_layers, says_why_not)
 {
-	struct npl_attrs attrs = {.alpha = 1, .beta = 1, .trans_b = true};
+	struct npl_attrs attrs = {.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 4)};
 	struct npl_tensor w = {.dtype = NPL_F32, .shape = npl_shape_of(2, 5, 4)};
 	struct npl_tensor y = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 5)};

@@ -37,7 +37,7 @@ Test(cpu_slices, slices_equal_the_whole)
 	static const enum npl_op softmaxes[] = {NPL_OP_SOFTMAX, NPL_OP_LOGSOFTMAX, NPL_OP_HARDMAX};
 	for (uint64_t i = 1; i <= 60; i++) {
 		start(i);
-		struct npl_attrs attrs = {.axis = pick(1, 3), .opset = pick(0, 1) ? 13 : 12};
+		struct npl_attrs attrs = {.opset = pick(0, 1) ? 13 : 12, .along.axis = pick(1, 3)};
 		struct npl_tensor x = random_tensor(npl_shape_of(4, pick(2, 9), pick(1, 20), pick(1, 30), pick(1, 30)));
 		const struct npl_tensor *in[] = {&x};
 		check_sliced(softmaxes[i % 3], &attrs, in, 1);
@@ -46,7 +46,7 @@ Test(cpu_slices, slices_equal_the_whole)
 	for (uint64_t i = 1; i <= 40; i++) {
 		start(i);
 		float scale[] = {1, 1, (float)pick(5, 40) / 10, (float)pick(5, 40) / 10};
-		struct npl_attrs attrs = {.opset = 13, .mode = pick(0, 2), .resize = {.transform = (int)pick(0, 3)}};
+		struct npl_attrs attrs = {.opset = 13, .resize = {.mode = pick(0, 2), .transform = (int)pick(0, 3)}};
 		struct npl_tensor x = random_tensor(npl_shape_of(4, pick(1, 3), pick(2, 12), pick(2, 30), pick(2, 30)));
 		struct npl_tensor scales = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4), .data = scale};
 		const struct npl_tensor *in[] = {&x, NULL, &scales};
@@ -60,12 +60,12 @@ Test(cpu_slices, averages_in_slices_equal_the_whole)
 	for (uint64_t i = 1; i <= 40; i++) {
 		start(i);
 		struct npl_attrs attrs = {.op = NPL_OP_AVERAGEPOOL,
-					  .window = {.rank = 2, .count_include_pad = pick(0, 1)}};
+					  .pool = {.window = {.rank = 2, .count_include_pad = pick(0, 1)}}};
 		for (int d = 0; d < 2; d++) {
-			attrs.window.kernel[d] = pick(1, 4);
-			attrs.window.stride[d] = pick(1, 3);
-			attrs.window.dilation[d] = pick(1, 2);
-			attrs.window.pad_begin[d] = attrs.window.kernel[d] - 1;
+			attrs.pool.window.kernel[d] = pick(1, 4);
+			attrs.pool.window.stride[d] = pick(1, 3);
+			attrs.pool.window.dilation[d] = pick(1, 2);
+			attrs.pool.window.pad_begin[d] = attrs.pool.window.kernel[d] - 1;
 		}
 		struct npl_tensor x = random_tensor(
 			npl_shape_of(4, pick(1, 3), pick(2, 12), pick(8, 40), pick(8, i % 4 ? 60 : 600)));
@@ -81,10 +81,11 @@ Test(cpu_slices, sums_and_normalised_rows_in_slices_equal_the_whole)
 	for (uint64_t i = 1; i <= 40; i++) {
 		start(i);
 		const bool keep = pick(0, 1);
-		struct npl_attrs sum = {
-			.op = sums[i % 4], .opset = 11, .keep_dims = keep, .n_list = 1, .list = {pick(2, 3)}};
+		struct npl_attrs sum = {.op = sums[i % 4],
+					.opset = 11,
+					.reduce = {.keep_dims = keep, .n_axes = 1, .axes = {pick(2, 3)}}};
 		struct npl_attrs norm = {
-			.op = NPL_OP_LAYERNORMALIZATION, .opset = 17, .axis = pick(2, 3), .epsilon = 1e-5f};
+			.op = NPL_OP_LAYERNORMALIZATION, .opset = 17, .norm = {.axis = pick(2, 3), .epsilon = 1e-5f}};
 		struct npl_tensor x = random_tensor(npl_shape_of(4, 1, pick(2, 40), pick(8, 60), pick(8, 60)));
 		struct npl_tensor scale = random_tensor(npl_shape_of(1, x.shape.dim[3]));
 		const struct npl_tensor *in[] = {&x, &scale, &scale};
@@ -92,9 +93,10 @@ Test(cpu_slices, sums_and_normalised_rows_in_slices_equal_the_whole)
 		check_sliced(norm.op, &norm, in, 3);
 		norm.op = NPL_OP_RMSNORMALIZATION;
 		check_sliced(norm.op, &norm, in, 2);
-		struct npl_attrs greatest = {.op = NPL_OP_ARGMAX, .opset = 13, .keep_dims = keep, .axis = pick(2, 3)};
+		struct npl_attrs greatest = {
+			.op = NPL_OP_ARGMAX, .opset = 13, .arg = {.keep_dims = keep, .axis = pick(2, 3)}};
 		check_sliced(greatest.op, &greatest, in, 1);
-		struct npl_attrs instance = {.op = NPL_OP_INSTANCENORMALIZATION, .epsilon = 1e-5f};
+		struct npl_attrs instance = {.op = NPL_OP_INSTANCENORMALIZATION, .norm.epsilon = 1e-5f};
 		x.shape = i % 2 ? x.shape : npl_shape_of(4, x.shape.dim[1], 1, x.shape.dim[2], x.shape.dim[3]);
 		struct npl_tensor each = random_tensor(npl_shape_of(1, x.shape.dim[1]));
 		in[1] = in[2] = &each;
@@ -110,8 +112,8 @@ Test(cpu_slices, what_no_slice_has_alone)
 {
 	struct npl_tensor x = random_tensor(npl_shape_of(3, 1, 6, 5)), each = random_tensor(npl_shape_of(3, 1, 6, 5)),
 			  y = {0};
-	struct npl_attrs norm = {.op = NPL_OP_LAYERNORMALIZATION, .opset = 17, .axis = 2};
-	struct npl_attrs sum = {.op = NPL_OP_REDUCESUM, .opset = 11, .n_list = 2, .list = {0, 2}};
+	struct npl_attrs norm = {.op = NPL_OP_LAYERNORMALIZATION, .opset = 17, .norm.axis = 2};
+	struct npl_attrs sum = {.op = NPL_OP_REDUCESUM, .opset = 11, .reduce = {.n_axes = 2, .axes = {0, 2}}};
 	struct npl_layer layer = {.name = "n", .op = norm.op, .attrs = &norm, .n_in = 2, .in = {&x, &each}, .out = &y};
 	struct npl_err err = {0};
 	cr_assert_eq(npl_op_shape(norm.op, &norm, layer.in, 2, &y, 1, &err), 0, "%s", err.msg);
@@ -120,12 +122,12 @@ Test(cpu_slices, what_no_slice_has_alone)
 	layer.op = sum.op;
 	layer.n_in = 1;
 	for (int keep = 0; keep < 2; keep++) {
-		sum.keep_dims = keep;
+		sum.reduce.keep_dims = keep;
 		y = (struct npl_tensor){0};
 		cr_assert_eq(npl_op_shape(sum.op, &sum, layer.in, 1, &y, 1, &err), 0, "%s", err.msg);
 		cr_assert_eq(cpu_is_sliced(&layer), keep);
 	}
-	sum.list[1] = 1;
+	sum.reduce.axes[1] = 1;
 	y = (struct npl_tensor){0};
 	cr_assert_eq(npl_op_shape(sum.op, &sum, layer.in, 1, &y, 1, &err), 0, "%s", err.msg);
 	cr_assert_not(cpu_is_sliced(&layer));
@@ -138,12 +140,12 @@ Test(cpu_slices, shared_copies_equal_the_whole)
 	static const int64_t perms[][4] = {{0, 2, 3, 1}, {3, 2, 1, 0}, {1, 0, 2, 3}, {0, 1, 3, 2}, {2, 3, 0, 1}};
 	for (uint64_t i = 1; i <= 40; i++) {
 		start(i);
-		struct npl_attrs transpose = {.op = NPL_OP_TRANSPOSE, .n_list = 4};
-		struct npl_attrs squares = {.op = NPL_OP_SPACETODEPTH, .number = 2};
+		struct npl_attrs transpose = {.op = NPL_OP_TRANSPOSE, .transpose.rank = 4};
+		struct npl_attrs squares = {.op = NPL_OP_SPACETODEPTH, .depth_space.block = 2};
 		struct npl_tensor x = random_tensor(
 			npl_shape_of(4, pick(1, 3), pick(1, 30), 2 * pick(4, 30), 2 * pick(4, 30)));
 		const struct npl_tensor *in[] = {&x};
-		memcpy(transpose.list, perms[i % 5], sizeof perms[0]);
+		memcpy(transpose.transpose.perm, perms[i % 5], sizeof perms[0]);
 		check_sliced(NPL_OP_TRANSPOSE, &transpose, in, 1);
 		check_sliced(NPL_OP_SPACETODEPTH, &squares, in, 1);
 		npl_tensor_free(&x);
@@ -154,7 +156,7 @@ Test(cpu_slices, shared_copies_equal_the_whole)
 Test(cpu_slices, what_is_no_slice)
 {
 	float scale[] = {2, 1, 1, 1};
-	struct npl_attrs attrs = {.opset = 13, .mode = 1};
+	struct npl_attrs attrs = {.opset = 13, .resize.mode = 1};
 	struct npl_tensor x = random_tensor(npl_shape_of(4, 2, 3, 4, 5)), y = {0};
 	struct npl_tensor scales = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4), .data = scale};
 	struct npl_layer layer = {

@@ -316,7 +316,7 @@ Test(cuda_elementwise, casts_between_types)
 			if (from != NPL_F32 && to != NPL_F32 && (from + 2 * to) % 4)
 				continue;
 			uint64_t seed = (uint64_t)(from * NPL_DTYPES + to + 1), state = seed;
-			struct npl_attrs attrs = {.op = NPL_OP_CAST, .to = (enum npl_dtype)to, .opset = 13};
+			struct npl_attrs attrs = {.op = NPL_OP_CAST, .opset = 13, .cast.to = (enum npl_dtype)to};
 			struct npl_tensor x = random_values(&state, (enum npl_dtype)from, npl_shape_of(1, 300), 300);
 			bool wide = from == NPL_I64 || from == NPL_U64 || from == NPL_F64 || from == NPL_I32 ||
 				    from == NPL_U32;

@@ -180,7 +180,7 @@ Test(cuda_halves, recurrent_networks)
 /* The libraries take one type for all of a product, and a GPU may be too old for it, though not for the device's precision. */
 Test(cuda_halves, what_it_does_not_take_has_a_reason)
 {
-	static const struct npl_attrs attrs = {.alpha = 1, .beta = 1, .trans_b = true};
+	static const struct npl_attrs attrs = {.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	static const struct {
 		enum npl_dtype x, w, y;
 		int major, minor;

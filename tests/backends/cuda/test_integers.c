@@ -115,7 +115,7 @@ Test(cuda_integers, concat)
 		int axis = (int)test_range(&state, 0, shape.rank - 1), n = (int)test_range(&state, 1, 4);
 		enum npl_dtype dtype = byte_type(&state);
 		struct npl_tensor x[4], y = quantised(&state, dtype, npl_shape_of(1, 1), 0.04);
-		struct npl_attrs attrs = {.op = NPL_OP_CONCAT, .axis = axis};
+		struct npl_attrs attrs = {.op = NPL_OP_CONCAT, .along.axis = axis};
 		struct npl_layer layer = {.op = NPL_OP_CONCAT, .attrs = &attrs, .n_in = n, .out = &y};
 		y.shape = shape;
 		y.shape.dim[axis] = 0;
@@ -157,7 +157,7 @@ static void check_same_scale(struct gpu *gpu, enum npl_op op, struct npl_attrs a
 	cr_assert_eq(npl_op_shape(op, &attrs, in, n_in, &y, 1, &err), 0, "%s: %s", npl_op_defs[op].name, err.msg);
 	y.dtype = x->dtype;
 	y.quant = x->quant;
-	if (op != NPL_OP_CLIP || !attrs.limits_known)
+	if (op != NPL_OP_CLIP || !attrs.clip.known)
 		layer.fused = seed % 3 ? NPL_ACT_NONE : NPL_ACT_RELU;
 	check_integers(gpu, &layer, seed);
 }
@@ -174,21 +174,22 @@ Test(cuda_integers, layers_that_keep_the_scale)
 							     test_range(&state, 4, 9), test_range(&state, 4, 9)),
 						0.05);
 		struct npl_attrs pool = {.opset = 12};
-		pool.window = (struct npl_window){.rank = 2,
-						  .kernel = {test_range(&state, 1, 3), test_range(&state, 1, 3)}};
+		pool.pool.window = (struct npl_window){.rank = 2,
+						       .kernel = {test_range(&state, 1, 3), test_range(&state, 1, 3)}};
 		for (int d = 0; d < 2; d++) {
-			pool.window.stride[d] = test_range(&state, 1, 3);
-			pool.window.dilation[d] = test_range(&state, 1, 2);
-			pool.window.pad_begin[d] = test_range(&state, 0, pool.window.kernel[d] - 1);
-			pool.window.pad_end[d] = test_range(&state, 0, pool.window.kernel[d] - 1);
+			pool.pool.window.stride[d] = test_range(&state, 1, 3);
+			pool.pool.window.dilation[d] = test_range(&state, 1, 2);
+			pool.pool.window.pad_begin[d] = test_range(&state, 0, pool.pool.window.kernel[d] - 1);
+			pool.pool.window.pad_end[d] = test_range(&state, 0, pool.pool.window.kernel[d] - 1);
 		}
-		pool.window.count_include_pad = seed % 3 == 1 && seed % 2;
-		pool.window.ceil_mode = test_range(&state, 0, 1);
+		pool.pool.window.count_include_pad = seed % 3 == 1 && seed % 2;
+		pool.pool.window.ceil_mode = test_range(&state, 0, 1);
 		check_same_scale(gpu, pools[seed % 3], pool, &x, 1, NULL, seed);
-		struct npl_attrs clip = {.opset = 9, .low = -1.5f, .high = 2.5f, .limits_known = true},
-				 turn = {.opset = 13, .n_list = 4, .list = {0, 2, 3, 1}};
+		struct npl_attrs clip = {.opset = 9, .clip = {.known = true, .min = -1.5f, .max = 2.5f}},
+				 relu = {.opset = 9},
+				 turn = {.opset = 13, .transpose = {.rank = 4, .perm = {0, 2, 3, 1}}};
 		check_same_scale(gpu, NPL_OP_CLIP, clip, &x, 1, NULL, seed);
-		check_same_scale(gpu, NPL_OP_RELU, clip, &x, 1, NULL, seed);
+		check_same_scale(gpu, NPL_OP_RELU, relu, &x, 1, NULL, seed);
 		check_same_scale(gpu, NPL_OP_TRANSPOSE, turn, &x, 1, NULL, seed);
 		int64_t starts[] = {1, -1}, ends[] = {4, 0}, axes[] = {2, 3}, steps[] = {1, -1};
 		struct npl_tensor lists[] = {vector(NPL_I64, 2, starts), vector(NPL_I64, 2, ends),
@@ -279,7 +280,7 @@ Test(cuda_integers, quantise_and_back)
 			((float *)scale.data)[i] = (sums ? 1e7f : 0.01f) * (1.5f + ((float *)scale.data)[i]);
 		if (!sums)
 			((float *)x.data)[0] = NAN;
-		struct npl_attrs attrs = {.opset = 13, .axis = axis};
+		struct npl_attrs attrs = {.opset = 13, .quantise.axis = axis};
 		struct kernel_case c = {.op = NPL_OP_QUANTIZELINEAR,
 					.attrs = &attrs,
 					.n_in = zeros ? 3 : 2,
@@ -397,7 +398,7 @@ Test(cuda_integers, says_what_it_does_not_take)
 	layer.n_in = 5;
 	for (int k = 0; k < 5; k++)
 		layer.in[k] = &real;
-	attrs.training = true;
+	attrs.norm.training = true;
 	refuses(&layer, CU_F32, "by the statistics of the batch");
 }
 

@@ -52,8 +52,8 @@ Test(cuda_moving, transpose)
 		if (seed % 6 == 0)
 			order[0] = 0, order[1] = 2, order[2] = 1;
 		struct npl_tensor x = any_tensor(&state, shape);
-		struct npl_attrs attrs = {.opset = 13, .n_list = shape.rank};
-		memcpy(attrs.list, order, sizeof order);
+		struct npl_attrs attrs = {.opset = 13, .transpose.rank = shape.rank};
+		memcpy(attrs.transpose.perm, order, sizeof order);
 		check(gpu, NPL_OP_TRANSPOSE, attrs, (struct npl_tensor *[]){&x}, 1, 1, seed);
 		npl_tensor_free(&x);
 	}
@@ -95,7 +95,7 @@ Test(cuda_moving, split_and_concat)
 		int axis = (int)test_range(&state, 0, shape.rank - 1), n = (int)test_range(&state, 1, 5);
 		enum npl_dtype dtype = types[seed % 5];
 		struct npl_tensor piece[5], *in[5];
-		struct npl_attrs attrs = {.opset = 13, .axis = axis};
+		struct npl_attrs join = {.opset = 13, .along.axis = axis}, split = {.opset = 13, .split.axis = axis};
 		int64_t sizes[5], sum = 0;
 		for (int k = 0; k < n; k++) {
 			shape.dim[axis] = sizes[k] = test_range(&state, 0, 6);
@@ -103,10 +103,10 @@ Test(cuda_moving, split_and_concat)
 			piece[k] = random_values(&state, dtype, shape, 1);
 			in[k] = &piece[k];
 		}
-		check(gpu, NPL_OP_CONCAT, attrs, in, n, 1, seed);
+		check(gpu, NPL_OP_CONCAT, join, in, n, 1, seed);
 		shape.dim[axis] = sum;
 		struct npl_tensor x = random_values(&state, dtype, shape, 1), list = list_of(sizes, n);
-		check(gpu, NPL_OP_SPLIT, attrs, (struct npl_tensor *[]){&x, &list}, 2, n, seed);
+		check(gpu, NPL_OP_SPLIT, split, (struct npl_tensor *[]){&x, &list}, 2, n, seed);
 		for (int k = 0; k < n; k++)
 			npl_tensor_free(&piece[k]);
 		npl_tensor_free(&x);
@@ -144,9 +144,9 @@ Test(cuda_moving, blocks_between_depth_and_space)
 			h = test_range(&state, 1, 5), w = test_range(&state, 1, 5);
 		struct npl_tensor deep = any_tensor(&state, npl_shape_of(4, n, c * b * b, h, w)),
 				  wide = any_tensor(&state, npl_shape_of(4, n, c, h * b, w * b));
-		struct npl_attrs attrs = {.opset = 13, .number = b, .mode = (int)(seed % 2)};
+		struct npl_attrs attrs = {.opset = 13, .depth_space = {.block = b, .mode = (int)(seed % 2)}};
 		check(gpu, NPL_OP_DEPTHTOSPACE, attrs, (struct npl_tensor *[]){&deep}, 1, 1, seed);
-		attrs.mode = 0;
+		attrs.depth_space.mode = 0;
 		check(gpu, NPL_OP_SPACETODEPTH, attrs, (struct npl_tensor *[]){&wide}, 1, 1, seed);
 		npl_tensor_free(&deep);
 		npl_tensor_free(&wide);
@@ -167,8 +167,10 @@ Test(cuda_moving, other_shapes)
 		shape.dim[0] = op == NPL_OP_SQUEEZE ? 1 : shape.dim[0];
 		struct npl_tensor x = any_tensor(&state, shape), list = list_of(op == NPL_OP_RESHAPE ? flat : axis, 1);
 		bool lists = op == NPL_OP_UNSQUEEZE || op == NPL_OP_SQUEEZE || op == NPL_OP_RESHAPE;
-		check(gpu, op, (struct npl_attrs){.opset = 13, .axis = 1}, (struct npl_tensor *[]){&x, &list},
-		      lists ? 2 : 1, 1, seed);
+		struct npl_attrs attrs = {.opset = 13};
+		if (op == NPL_OP_FLATTEN)
+			attrs.along.axis = 1;
+		check(gpu, op, attrs, (struct npl_tensor *[]){&x, &list}, lists ? 2 : 1, 1, seed);
 		npl_tensor_free(&x);
 	}
 	gpu_close(gpu);
@@ -183,17 +185,18 @@ Test(cuda_moving, pad)
 		enum npl_dtype dtype = padded[seed % 4];
 		struct npl_shape shape = random_shape(&state, 1, 4, 7);
 		int64_t pads[8];
-		struct npl_attrs attrs = {.opset = seed % 4 == 3 ? 10 : 13, .mode = (int)(seed % 3), .alpha = 0.25f};
+		struct npl_attrs attrs = {.opset = seed % 4 == 3 ? 10 : 13,
+					  .pad = {.mode = (int)(seed % 3), .value = 0.25f}};
 		for (int d = 0; d < shape.rank; d++) {
 			pads[d] = test_range(&state, shape.dim[d] > 3 ? -1 : 0, 4);
 			pads[shape.rank + d] = test_range(&state, shape.dim[d] > 3 ? -2 : 0, 3);
 		}
 		if (attrs.opset < 11) {
-			attrs.n_list = 2 * shape.rank;
-			memcpy(attrs.pad_before, pads, sizeof *pads * (size_t)shape.rank);
-			memcpy(attrs.pad_after, pads + shape.rank, sizeof *pads * (size_t)shape.rank);
+			attrs.pad.n = 2 * shape.rank;
+			memcpy(attrs.pad.before, pads, sizeof *pads * (size_t)shape.rank);
+			memcpy(attrs.pad.after, pads + shape.rank, sizeof *pads * (size_t)shape.rank);
 		} else {
-			attrs.alpha = 0;
+			attrs.pad.value = 0;
 		}
 		struct npl_tensor x = random_values(&state, dtype, shape, 1), list = list_of(pads, 2 * shape.rank),
 				  value = random_values(&state, dtype, npl_shape_of(1, 1), 1);
@@ -230,13 +233,13 @@ Test(cuda_moving, gather)
 		int axis = (int)test_range(&state, 0, shape.rank - 1);
 		struct npl_tensor x = any_tensor(&state, shape),
 				  indices = random_indices(&state, random_shape(&state, 0, 3, 5), shape.dim[axis]);
-		check(gpu, NPL_OP_GATHER, (struct npl_attrs){.opset = 13, .axis = axis},
+		check(gpu, NPL_OP_GATHER, (struct npl_attrs){.opset = 13, .gather.axis = axis},
 		      (struct npl_tensor *[]){&x, &indices}, 2, 1, seed);
 		npl_tensor_free(&indices);
 		for (int d = 0; d < shape.rank; d++)
 			within.dim[d] = d == axis ? test_range(&state, 1, 12) : test_range(&state, 1, shape.dim[d]);
 		indices = random_indices(&state, within, shape.dim[axis]);
-		check(gpu, NPL_OP_GATHERELEMENTS, (struct npl_attrs){.opset = 13, .axis = axis},
+		check(gpu, NPL_OP_GATHERELEMENTS, (struct npl_attrs){.opset = 13, .gather.axis = axis},
 		      (struct npl_tensor *[]){&x, &indices}, 2, 1, seed);
 		npl_tensor_free(&indices);
 		npl_tensor_free(&x);
@@ -262,7 +265,7 @@ Test(cuda_moving, gather_by_tuples)
 			tuples.dim[tuples.rank++] = test_range(&state, 1, 4);
 		tuples.dim[tuples.rank++] = tuple;
 		struct npl_tensor x = any_tensor(&state, shape), indices = random_indices(&state, tuples, size);
-		check(gpu, NPL_OP_GATHERND, (struct npl_attrs){.opset = 13, .number = batch},
+		check(gpu, NPL_OP_GATHERND, (struct npl_attrs){.opset = 13, .gather.batch_dims = batch},
 		      (struct npl_tensor *[]){&x, &indices}, 2, 1, seed);
 		npl_tensor_free(&x);
 		npl_tensor_free(&indices);
@@ -292,7 +295,7 @@ Test(cuda_moving, one_hot)
 		}
 		check(gpu, NPL_OP_ONEHOT,
 		      (struct npl_attrs){.opset = seed % 4 ? 11 : 9,
-					 .axis = test_range(&state, -shape.rank - 1, shape.rank)},
+					 .one_hot.axis = test_range(&state, -shape.rank - 1, shape.rank)},
 		      (struct npl_tensor *[]){&indices, &count, &values}, 3, 1, seed);
 		npl_tensor_free(&indices);
 		npl_tensor_free(&values);
@@ -307,7 +310,7 @@ Test(cuda_moving, triangles)
 		uint64_t state = seed;
 		int64_t k = seed % 5 ? test_range(&state, -9, 9) : seed % 2 ? INT64_MAX : INT64_MIN;
 		struct npl_tensor x = any_tensor(&state, random_shape(&state, 2, 4, 9)), diagonal = list_of(&k, 1);
-		check(gpu, NPL_OP_TRILU, (struct npl_attrs){.opset = 14, .upper = seed % 2},
+		check(gpu, NPL_OP_TRILU, (struct npl_attrs){.opset = 14, .trilu.upper = seed % 2},
 		      (struct npl_tensor *[]){&x, &diagonal}, seed % 4 ? 2 : 1, 1, seed);
 		npl_tensor_free(&x);
 	}
@@ -324,7 +327,8 @@ Test(cuda_moving, reversed_sequences)
 		for (int64_t b = 0; b < shape.dim[1 - time]; b++)
 			lengths[b] = test_range(&state, 0, shape.dim[time]);
 		struct npl_tensor x = any_tensor(&state, shape), list = list_of(lengths, shape.dim[1 - time]);
-		check(gpu, NPL_OP_REVERSESEQUENCE, (struct npl_attrs){.opset = 13, .axis = time, .number = 1 - time},
+		check(gpu, NPL_OP_REVERSESEQUENCE,
+		      (struct npl_attrs){.opset = 13, .reverse_sequence = {.time_axis = time, .batch_axis = 1 - time}},
 		      (struct npl_tensor *[]){&x, &list}, 2, 1, seed);
 		npl_tensor_free(&x);
 	}
@@ -412,10 +416,10 @@ Test(cuda_moving, empty_tensors)
 	struct npl_tensor none = any_tensor(&seed, npl_shape_of(3, 2, 0, 3)), floats = test_tensor(NPL_F32, none.shape);
 	struct npl_tensor *in[] = {&none, &none};
 	check(gpu, NPL_OP_TRANSPOSE, (struct npl_attrs){.opset = 13}, in, 1, 1, 1);
-	check(gpu, NPL_OP_CONCAT, (struct npl_attrs){.opset = 13, .axis = 1}, in, 2, 1, 1);
+	check(gpu, NPL_OP_CONCAT, (struct npl_attrs){.opset = 13, .along.axis = 1}, in, 2, 1, 1);
 	in[0] = &floats;
 	check(gpu, NPL_OP_RELU, (struct npl_attrs){.opset = 13}, in, 1, 1, 1);
-	check(gpu, NPL_OP_SOFTMAX, (struct npl_attrs){.opset = 13, .axis = 2}, in, 1, 1, 1);
+	check(gpu, NPL_OP_SOFTMAX, (struct npl_attrs){.opset = 13, .along.axis = 2}, in, 1, 1, 1);
 	cr_assert_eq(cuda_native_counts.launches, 0);
 	npl_tensor_free(&none);
 	npl_tensor_free(&floats);

@@ -125,7 +125,7 @@ static void reference(struct float_layer *f, float **value, float **size)
 		in[k] = &magnitude[k];
 	}
 	struct npl_attrs attrs = f->attrs;
-	attrs.alpha = fabsf(attrs.alpha);
+	attrs.gemm.alpha = fabsf(attrs.gemm.alpha);
 	y.data = *size;
 	cr_assert_eq(npl_op_run(f->layer.op, &attrs, in, f->layer.n_in, &y, 1, &err), 0, "%s", err.msg);
 	for (int k = 0; k < f->layer.n_in; k++)
@@ -183,7 +183,7 @@ static int64_t range(int64_t low, int64_t high)
 	return test_range(&rng, low, high);
 }
 
-static const struct npl_attrs plain_gemm = {.alpha = 1, .beta = 1, .trans_b = true};
+static const struct npl_attrs plain_gemm = {.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 
 static void random_gemm(struct cu_device *device, int round)
 {
@@ -192,12 +192,12 @@ static void random_gemm(struct cu_device *device, int round)
 	const bool canonical = range(0, 1);
 	char what[100];
 	if (!canonical) {
-		f.attrs.trans_a = range(0, 1);
-		f.attrs.trans_b = range(0, 1);
-		f.attrs.alpha = (float)range(1, 9) * (range(0, 1) ? 0.25f : -0.25f);
+		f.attrs.gemm.trans_a = range(0, 1);
+		f.attrs.gemm.trans_b = range(0, 1);
+		f.attrs.gemm.alpha = (float)range(1, 9) * (range(0, 1) ? 0.25f : -0.25f);
 	}
-	add_input(&f, f.attrs.trans_a ? npl_shape_of(2, k, m) : npl_shape_of(2, m, k));
-	add_input(&f, f.attrs.trans_b ? npl_shape_of(2, n, k) : npl_shape_of(2, k, n));
+	add_input(&f, f.attrs.gemm.trans_a ? npl_shape_of(2, k, m) : npl_shape_of(2, m, k));
+	add_input(&f, f.attrs.gemm.trans_b ? npl_shape_of(2, n, k) : npl_shape_of(2, k, n));
 	if (range(0, 1))
 		add_input(&f, range(0, 1) ? npl_shape_of(1, n) : npl_shape_of(2, 1, n));
 	cr_assert(finish(&f, NPL_OP_GEMM));
@@ -253,11 +253,11 @@ static void random_conv(struct cu_device *device, int round)
 		      filters = groups * range(1, 5);
 	struct npl_shape x = {.rank = 2 + rank, .dim = {range(1, 3), channels}},
 			 w = {.rank = 2 + rank, .dim = {filters, channels / groups}};
-	struct npl_window *window = &f.attrs.window;
+	struct npl_window *window = &f.attrs.conv.window;
 	const bool pointwise = !range(0, 3);
 	char what[60];
 	window->rank = rank;
-	f.attrs.groups = groups;
+	f.attrs.conv.groups = groups;
 	for (int d = 0; d < NPL_VOLUME; d++)
 		window->kernel[d] = window->stride[d] = window->dilation[d] = 1;
 	for (int i = 0; i < rank; i++) {
@@ -540,7 +540,7 @@ Test(cuda_products, weights_far_from_their_zero_point_are_exact)
 
 Test(cuda_products, says_what_it_does_not_take)
 {
-	struct float_layer f = {.attrs = {.alpha = 1, .beta = 2, .trans_b = true}};
+	struct float_layer f = {.attrs = {.gemm = {.alpha = 1, .beta = 2, .trans_b = true}}};
 	struct cu_device *device = open_device(CU_F32);
 	char why[200] = "";
 	rng = 7;
@@ -550,7 +550,7 @@ Test(cuda_products, says_what_it_does_not_take)
 	cr_assert(finish(&f, NPL_OP_GEMM));
 	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
 	cr_assert(strstr(why, "beta"), "%s", why);
-	f.attrs.beta = 1;
+	f.attrs.gemm.beta = 1;
 	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
 	cr_assert(strstr(why, "one element per column"), "%s", why);
 	cu_close(device);

@@ -68,7 +68,7 @@ static void add_lengths(struct recurrent *c, const struct sizes *s, uint64_t *rn
  * grow by the product from step to step. */
 static void add_inputs(struct recurrent *c, enum npl_op op, const struct sizes *s, uint64_t *rng)
 {
-	const struct npl_recurrent *how = &c->attrs.recurrent;
+	const struct npl_recurrent_attrs *how = &c->attrs.recurrent;
 	const int64_t directions = how->direction == NPL_BIDIRECTIONAL ? 2 : 1, columns = gates_of(op) * s->hidden;
 	c->layer.op = op;
 	c->layer.name = npl_op_defs[op].name;
@@ -84,7 +84,7 @@ static void add_inputs(struct recurrent *c, enum npl_op op, const struct sizes *
 
 static void add_optional(struct recurrent *c, enum npl_op op, const struct sizes *s, uint64_t *rng)
 {
-	const struct npl_recurrent *how = &c->attrs.recurrent;
+	const struct npl_recurrent_attrs *how = &c->attrs.recurrent;
 	const int64_t directions = how->direction == NPL_BIDIRECTIONAL ? 2 : 1, columns = gates_of(op) * s->hidden;
 	const struct npl_shape state = how->batch_first ? npl_shape_of(3, s->batch, directions, s->hidden)
 							: npl_shape_of(3, directions, s->batch, s->hidden);
@@ -111,7 +111,7 @@ static struct npl_cell_activation random_function(uint64_t *rng)
 	return a;
 }
 
-static void choose_form(struct npl_recurrent *how, enum npl_op op, uint64_t *rng)
+static void choose_form(struct npl_recurrent_attrs *how, enum npl_op op, uint64_t *rng)
 {
 	static const struct npl_cell_activation sigmoid = {NPL_CELL_SIGMOID, 0, 0}, tangent = {NPL_CELL_TANH, 0, 0};
 	const bool plain = test_range(rng, 0, 1);
@@ -333,7 +333,7 @@ Test(cuda_recurrent, a_step_takes_few_launches)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint64_t rng = 0x5eed0d00 + i;
 		struct recurrent c = {0};
-		c.attrs.recurrent = (struct npl_recurrent){
+		c.attrs.recurrent = (struct npl_recurrent_attrs){
 			.direction = NPL_BIDIRECTIONAL,
 			.linear_before_reset = cases[i].reset_last,
 			.activation = {{{NPL_CELL_SIGMOID, 0, 0}, {NPL_CELL_TANH, 0, 0}, {NPL_CELL_TANH, 0, 0}},

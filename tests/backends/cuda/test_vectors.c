@@ -34,7 +34,7 @@ static struct npl_shape vector_shape(uint64_t *seed)
 static void check_reduce(struct gpu *gpu, enum npl_op op, enum npl_dtype stored, uint64_t seed)
 {
 	uint64_t state = seed;
-	struct npl_attrs attrs = {.opset = 12, .keep_dims = seed % 2, .n_list = -1};
+	struct npl_attrs attrs = {.opset = 12, .reduce = {.keep_dims = seed % 2, .n_axes = -1}};
 	struct npl_tensor x = random_values(&state, NPL_F32, vector_shape(&state), 1);
 	double size = 0;
 	for (int64_t i = 0; i < npl_tensor_count(&x); i++) {
@@ -48,10 +48,10 @@ static void check_reduce(struct gpu *gpu, enum npl_op op, enum npl_dtype stored,
 	if (seed % 7 == 0 && (op == NPL_OP_REDUCEMAX || op == NPL_OP_REDUCEMIN || op == NPL_OP_REDUCELOGSUMEXP))
 		((float *)x.data)[0] = seed % 2 ? NAN : INFINITY;
 	if (test_range(&state, 0, 4)) {
-		attrs.n_list = 0;
+		attrs.reduce.n_axes = 0;
 		for (int d = 0; d < x.shape.rank; d++)
 			if (test_range(&state, 0, 1))
-				attrs.list[attrs.n_list++] = d;
+				attrs.reduce.axes[attrs.reduce.n_axes++] = d;
 	}
 	struct kernel_case c = case_of(op, &attrs, &x, seed);
 	c.stored = stored;
@@ -87,7 +87,7 @@ Test(cuda_vectors, reduction_by_axes_that_are_an_input)
 	struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(3, 3, 4, 5), 1),
 			  list = vector(NPL_I64, 2, axes);
 	for (int none = 0; none < 2; none++) {
-		struct npl_attrs attrs = {.opset = 13, .keep_dims = true, .empty_is_none = none};
+		struct npl_attrs attrs = {.opset = 13, .reduce = {.keep_dims = true, .empty_is_none = none}};
 		struct kernel_case c = case_of(NPL_OP_REDUCESUM, &attrs, &x, 5);
 		c.n_in = 2 - none;
 		c.in[1] = &list;
@@ -105,7 +105,7 @@ Test(cuda_vectors, softmax)
 		uint64_t state = seed;
 		struct npl_tensor x = random_values(&state, NPL_F32, vector_shape(&state), 10);
 		struct npl_attrs attrs = {.opset = seed % 3 ? 13 : 11,
-					  .axis = test_range(&state, -x.shape.rank, x.shape.rank - 1)};
+					  .along.axis = test_range(&state, -x.shape.rank, x.shape.rank - 1)};
 		if (seed % 5 == 0)
 			((float *)x.data)[0] = seed % 2 ? -INFINITY : 1e30f;
 		struct kernel_case c = case_of(seed % 2 ? NPL_OP_SOFTMAX : NPL_OP_LOGSOFTMAX, &attrs, &x, seed);
@@ -140,9 +140,9 @@ Test(cuda_vectors, greatest_and_least)
 				((int64_t *)x.data)[i] = v;
 		}
 		struct npl_attrs attrs = {.opset = 13,
-					  .axis = test_range(&state, -x.shape.rank, x.shape.rank - 1),
-					  .keep_dims = test_range(&state, 0, 1),
-					  .select_last = test_range(&state, 0, 1)};
+					  .arg = {.axis = test_range(&state, -x.shape.rank, x.shape.rank - 1),
+						  .keep_dims = test_range(&state, 0, 1),
+						  .select_last = test_range(&state, 0, 1)}};
 		struct kernel_case c = case_of(seed % 2 ? NPL_OP_ARGMAX : NPL_OP_ARGMIN, &attrs, &x, seed);
 		check_kernel(gpu, &c);
 		npl_tensor_free(&x);
@@ -162,14 +162,15 @@ Test(cuda_vectors, normalisations)
 		if (op == NPL_OP_LAYERNORMALIZATION && seed % 3 == 0)
 			shape = npl_shape_of(2, 4, test_range(&state, 200, 700));
 		struct npl_attrs attrs = {.opset = 17,
-					  .axis = test_range(&state, 0, shape.rank - 1),
-					  .epsilon = 1e-3f,
-					  .p = test_range(&state, 1, 2)};
+					  .norm = {.axis = test_range(&state, 0, shape.rank - 1),
+						   .epsilon = 1e-3f,
+						   .p = test_range(&state, 1, 2)}};
 		for (int d = 0; d < shape.rank; d++)
 			if (d == 0 || test_range(&state, 0, 1))
-				attrs.list[attrs.n_list++] = d;
-		tail.rank = shape.rank - (int)attrs.axis;
-		memcpy(tail.dim, shape.dim + attrs.axis, sizeof shape.dim - (size_t)attrs.axis * sizeof *shape.dim);
+				attrs.norm.axes[attrs.norm.n_axes++] = d;
+		tail.rank = shape.rank - (int)attrs.norm.axis;
+		memcpy(tail.dim, shape.dim + attrs.norm.axis,
+		       sizeof shape.dim - (size_t)attrs.norm.axis * sizeof *shape.dim);
 		if (op == NPL_OP_INSTANCENORMALIZATION)
 			tail = npl_shape_of(1, shape.dim[1]);
 		struct npl_tensor x = random_values(&state, NPL_F32, shape, 2),
@@ -204,12 +205,13 @@ Test(cuda_vectors, resize)
 	for (uint64_t seed = 1; seed <= 150; seed++) {
 		uint64_t state = seed;
 		const int mode = (int)(seed % 3);
-		struct npl_attrs attrs = {.opset = 13, .mode = mode};
-		attrs.resize = (struct npl_resize){.transform = (int)test_range(&state, 0, 5),
-						   .nearest = (int)test_range(&state, 0, 3),
-						   .cubic_a = -0.75f,
-						   .outside = 0.5f,
-						   .exclude_outside = test_range(&state, 0, 1)};
+		struct npl_attrs attrs = {.opset = 13};
+		attrs.resize = (struct npl_resize_attrs){.mode = mode,
+							 .transform = (int)test_range(&state, 0, 5),
+							 .nearest = (int)test_range(&state, 0, 3),
+							 .cubic_a = -0.75f,
+							 .outside = 0.5f,
+							 .exclude_outside = test_range(&state, 0, 1)};
 		struct npl_shape shape = random_shape(&state, 1, 4, 7);
 		enum npl_dtype dtype = mode == 0 && seed % 2 ? NPL_U8 : NPL_F32;
 		float roi[8], scales[4];

@@ -30,13 +30,13 @@ static void check_pool(struct gpu *gpu, enum npl_op op, enum npl_dtype stored, u
 {
 	uint64_t state = seed;
 	struct npl_shape shape;
-	struct npl_attrs attrs = {.opset = 12, .p = test_range(&state, 1, 4)};
-	attrs.window = random_window(&state, (int)test_range(&state, 1, 3), &shape);
-	attrs.column_major = test_range(&state, 0, 1);
+	struct npl_attrs attrs = {.opset = 12, .pool.p = test_range(&state, 1, 4)};
+	attrs.pool.window = random_window(&state, (int)test_range(&state, 1, 3), &shape);
+	attrs.pool.column_major = test_range(&state, 0, 1);
 	if (seed % 3 == 0)
 		shape.dim[1] *= 8; /* whole packs of channels */
 	if (op != NPL_OP_AVERAGEPOOL)
-		attrs.window.count_include_pad = false;
+		attrs.pool.window.count_include_pad = false;
 	struct npl_tensor x = random_values(&state, NPL_F32, shape, 1);
 	if (op == NPL_OP_MAXPOOL && seed % 4 == 0)
 		((float *)x.data)[test_range(&state, 0, npl_tensor_count(&x) - 1)] = NAN;
@@ -85,7 +85,8 @@ Test(cuda_windows, normalisation_by_channels)
 		int64_t channels = shape.rank < 2 ? 1 : shape.dim[1];
 		for (int d = 2; d < shape.rank && per_element; d++)
 			channels *= shape.dim[d];
-		struct npl_attrs attrs = {.opset = per_element ? 7 : 13, .epsilon = 1e-5f, .per_element = per_element};
+		struct npl_attrs attrs = {.opset = per_element ? 7 : 13,
+					  .norm = {.epsilon = 1e-5f, .per_element = per_element}};
 		struct npl_tensor in[5], *at[5];
 		for (int k = 0; k < 5; k++) {
 			in[k] = random_values(&state, NPL_F32, k ? npl_shape_of(1, channels) : shape, 1);
@@ -116,7 +117,8 @@ Test(cuda_windows, response_normalisation)
 	for (uint64_t seed = 1; seed <= 16; seed++) {
 		uint64_t state = seed;
 		struct npl_attrs attrs = {
-			.opset = 13, .alpha = 0.3f, .beta = 0.75f, .bias = 1.5f, .size = test_range(&state, 1, 9)};
+			.opset = 13,
+			.lrn = {.alpha = 0.3f, .beta = 0.75f, .bias = 1.5f, .size = test_range(&state, 1, 9)}};
 		struct npl_tensor x = random_values(&state, NPL_F32, random_shape(&state, 2, 4, 9), 3);
 		struct kernel_case c = {.op = NPL_OP_LRN,
 					.attrs = &attrs,
@@ -141,18 +143,20 @@ Test(cuda_windows, transposed_convolution)
 		int64_t channels = test_range(&state, 1, 3), filters = test_range(&state, 1, 3);
 		struct npl_shape shape;
 		struct npl_attrs attrs = {
-			.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
-		attrs.window.ceil_mode = attrs.window.count_include_pad = false;
-		shape.dim[1] = channels * attrs.groups;
+			.opset = 13,
+			.conv = {.groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)}};
+		attrs.conv.window.ceil_mode = attrs.conv.window.count_include_pad = false;
+		shape.dim[1] = channels * attrs.conv.groups;
 		struct npl_shape w_shape = npl_shape_of(2 + rank, shape.dim[1], filters);
 		for (int i = 0; i < rank; i++) {
 			int d = npl_window_index(rank, i);
-			w_shape.dim[2 + i] = attrs.window.kernel[d];
-			attrs.output_size.padding[d] = attrs.window.stride[d] > 1 ? test_range(&state, 0, 1) : 0;
+			w_shape.dim[2 + i] = attrs.conv.window.kernel[d];
+			attrs.conv.output_padding[d] = attrs.conv.window.stride[d] > 1 ? test_range(&state, 0, 1) : 0;
 		}
 		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1),
 				  w = random_values(&state, NPL_F32, w_shape, 1),
-				  bias = random_values(&state, NPL_F32, npl_shape_of(1, filters * attrs.groups), 1);
+				  bias = random_values(&state, NPL_F32, npl_shape_of(1, filters * attrs.conv.groups),
+						       1);
 		struct kernel_case c = {.op = NPL_OP_CONVTRANSPOSE,
 					.attrs = &attrs,
 					.n_in = 2 + (int)test_range(&state, 0, 1),
@@ -215,13 +219,14 @@ Test(cuda_windows, patches_times_weights)
 		int rank = (int)test_range(&state, 1, 3);
 		struct npl_shape shape;
 		struct npl_attrs attrs = {
-			.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
-		attrs.window.ceil_mode = attrs.window.count_include_pad = false;
+			.opset = 13,
+			.conv = {.groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)}};
+		attrs.conv.window.ceil_mode = attrs.conv.window.count_include_pad = false;
 		int64_t per_group = test_range(&state, 1, 3), channels = test_range(&state, 1, 3), taps = 1;
-		shape.dim[1] = channels * attrs.groups;
-		struct npl_shape w_shape = npl_shape_of(2 + rank, per_group * attrs.groups, channels);
+		shape.dim[1] = channels * attrs.conv.groups;
+		struct npl_shape w_shape = npl_shape_of(2 + rank, per_group * attrs.conv.groups, channels);
 		for (int i = 0; i < rank; i++)
-			taps *= w_shape.dim[2 + i] = attrs.window.kernel[npl_window_index(rank, i)];
+			taps *= w_shape.dim[2 + i] = attrs.conv.window.kernel[npl_window_index(rank, i)];
 		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1),
 				  w = random_values(&state, NPL_F32, w_shape, 1);
 		struct npl_tensor y = test_run(NPL_OP_CONV, &attrs, (const struct npl_tensor *[]){&x, &w}, 2);
@@ -229,12 +234,12 @@ Test(cuda_windows, patches_times_weights)
 		for (int i = 0; i < rank; i++)
 			pixels *= y.shape.dim[2 + i];
 		const struct cu_value from = {address_of(x.data), NPL_F32, x.shape, false};
-		for (int64_t g = 0; g < attrs.groups; g++)
+		for (int64_t g = 0; g < attrs.conv.groups; g++)
 			for (int64_t first = 0; first < pixels * shape.dim[0]; first += 7) {
 				int64_t left = pixels * shape.dim[0] - first, rows = left < 7 ? left : 7;
 				struct device_memory z = device_alloc((size_t)(rows * row) * 4, 0);
 				const struct cu_patches patches = {
-					&attrs.window, &y.shape, g, attrs.groups, first, rows, row, 0, 0};
+					&attrs.conv.window, &y.shape, g, attrs.conv.groups, first, rows, row, 0, 0};
 				cr_assert_eq(
 					cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z.data), NULL, &err),
 					0, "%s", err.msg);

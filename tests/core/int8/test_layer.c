@@ -26,9 +26,9 @@ static int32_t value_at(const struct npl_tensor *t, int64_t i)
 /* The definition, for one result before bias. */
 static int64_t conv_sum(const struct test_layer *t, int64_t image, int64_t filter, int64_t oh, int64_t ow)
 {
-	const struct npl_window *w = &t->attrs.window;
+	const struct npl_window *w = &t->attrs.conv.window;
 	struct npl_image in = npl_image_of(&t->x.shape);
-	int64_t per_group = t->w.shape.dim[1], group = filter / (t->w.shape.dim[0] / t->attrs.groups), sum = 0;
+	int64_t per_group = t->w.shape.dim[1], group = filter / (t->w.shape.dim[0] / t->attrs.conv.groups), sum = 0;
 	for (int64_t c = 0; c < per_group; c++)
 		for (int64_t kh = 0; kh < w->kernel[0]; kh++)
 			for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
@@ -336,9 +336,9 @@ Test(int8_layer, a_layer_that_is_not_ok_says_why)
 	REFUSED(t.layer.op = NPL_OP_RELU, "not a Conv or Gemm");
 	REFUSED(t.x.dtype = NPL_F32, "8-bit");
 	REFUSED(t.y.dtype = NPL_I16, "8-bit");
-	REFUSED(t.attrs.groups = 3, "Conv of one or two");
-	REFUSED(t.attrs.window.stride[1] = 0, "Conv of one or two");
-	REFUSED(t.attrs.window.pad_begin[0] = -1, "Conv of one or two");
+	REFUSED(t.attrs.conv.groups = 3, "Conv of one or two");
+	REFUSED(t.attrs.conv.window.stride[1] = 0, "Conv of one or two");
+	REFUSED(t.attrs.conv.window.pad_begin[0] = -1, "Conv of one or two");
 	REFUSED(t.y.shape.dim[2] = 4, "Conv of one or two");
 	REFUSED(t.x.quant.zero_point = 256, "zero point");
 	REFUSED(t.w.quant.zero_point = 128, "zero point");

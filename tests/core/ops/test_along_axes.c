@@ -118,16 +118,16 @@ Test(ops_along_axes, reduce)
 		bool float_only = op == NPL_OP_REDUCEL2 || op == NPL_OP_REDUCELOGSUM || op == NPL_OP_REDUCELOGSUMEXP;
 		struct npl_tensor x = test_random_tensor(&seed, numbers[test_rng(&seed) % (float_only ? 2 : 10)],
 							 random_shape(&seed, 1));
-		struct npl_attrs attrs = {.opset = 11, .keep_dims = test_rng(&seed) & 1};
+		struct npl_attrs attrs = {.opset = 11, .reduce.keep_dims = test_rng(&seed) & 1};
 		struct npl_shape kept = x.shape, want = {.rank = 0};
 		unsigned gone = (unsigned)test_rng(&seed) & ((1u << x.shape.rank) - 1);
 		for (int d = x.shape.rank - 1; d >= 0; d--)
 			if (gone & 1u << d)
-				attrs.list[attrs.n_list++] = test_rng(&seed) & 1 ? d : d - x.shape.rank;
+				attrs.reduce.axes[attrs.reduce.n_axes++] = test_rng(&seed) & 1 ? d : d - x.shape.rank;
 		for (int d = 0; d < x.shape.rank; d++) {
 			bool stays = gone && !(gone & 1u << d);
 			kept.dim[d] = stays ? x.shape.dim[d] : 1;
-			if (stays || attrs.keep_dims)
+			if (stays || attrs.reduce.keep_dims)
 				want.dim[want.rank++] = kept.dim[d];
 		}
 		struct npl_tensor out = test_run(op, &attrs, (const struct npl_tensor *[]){&x}, 1);
@@ -146,7 +146,7 @@ Test(ops_along_axes, reduce_edges)
 	struct npl_tensor axes = {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = (int64_t[]){-2}};
 	const struct npl_tensor *in[] = {&x, &axes};
 	for (int which = 0; which < 3; which++) {
-		struct npl_attrs attrs = {.opset = 13, .keep_dims = false, .empty_is_none = which == 2};
+		struct npl_attrs attrs = {.opset = 13, .reduce = {.keep_dims = false, .empty_is_none = which == 2}};
 		axes.shape.dim[0] = which == 0;
 		struct npl_tensor out = test_run(NPL_OP_REDUCESUM, &attrs, in, 2);
 		const float want[3][4] = {{4, 6}, {10}, {1, 2, 3, 4}};
@@ -157,7 +157,7 @@ Test(ops_along_axes, reduce_edges)
 	const float neutral[] = {0, NAN, -INFINITY, INFINITY, 1, 0, 0, 0, -INFINITY, -INFINITY};
 	x.shape = npl_shape_of(2, 2, 0);
 	for (int k = 0; k < 10; k++) {
-		struct npl_attrs attrs = {.opset = 11, .n_list = 1, .list = {1}};
+		struct npl_attrs attrs = {.opset = 11, .reduce = {.n_axes = 1, .axes = {1}}};
 		struct npl_tensor out = test_run((enum npl_op)(NPL_OP_REDUCESUM + k), &attrs, in, 1);
 		cr_assert_eq(npl_tensor_count(&out), 2);
 		test_equal_floats(out.data, (float[]){neutral[k], neutral[k]}, 2,
@@ -188,14 +188,14 @@ Test(ops_along_axes, arg_and_topk)
 		int64_t n = x.shape.dim[axis], k = test_range(&seed, 0, n);
 		bool least = test_rng(&seed) & 1, last = test_rng(&seed) & 1;
 		struct npl_tensor count = {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = &k}, out[2] = {{0}};
-		struct npl_attrs attrs = {
-			.opset = 13, .axis = axis, .largest = !least, .select_last = last, .keep_dims = true};
+		struct npl_attrs topk = {.opset = 13, .topk = {.axis = axis, .largest = !least}},
+				 search = {.opset = 13, .arg = {.axis = axis, .select_last = last, .keep_dims = true}};
 		const struct npl_tensor *in[] = {&x, &count};
 		struct npl_err err = {0};
-		struct npl_tensor arg = test_run(least ? NPL_OP_ARGMIN : NPL_OP_ARGMAX, &attrs, in, 1);
-		cr_assert_eq(npl_op_shape(NPL_OP_TOPK, &attrs, in, 2, out, 2, &err), 0, "%s", err.msg);
+		struct npl_tensor arg = test_run(least ? NPL_OP_ARGMIN : NPL_OP_ARGMAX, &search, in, 1);
+		cr_assert_eq(npl_op_shape(NPL_OP_TOPK, &topk, in, 2, out, 2, &err), 0, "%s", err.msg);
 		cr_assert(!npl_tensor_alloc(&out[0], &err) && !npl_tensor_alloc(&out[1], &err));
-		cr_assert_eq(npl_op_run(NPL_OP_TOPK, &attrs, in, 2, out, 2, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_op_run(NPL_OP_TOPK, &topk, in, 2, out, 2, &err), 0, "%s", err.msg);
 		for (int64_t i = 0; i < npl_tensor_count(&x); i++) {
 			int64_t place[NPL_MAX_RANK], rank = 0, ties_before = 0, ties = 0;
 			test_unravel(&x.shape, i, place);
@@ -239,8 +239,8 @@ Test(ops_along_axes, cumsum)
 		struct npl_tensor x = test_random_tensor(&seed, numbers[round % 10], random_shape(&seed, 0));
 		int64_t axis = test_range(&seed, 0, x.shape.rank - 1), given = round & 1 ? axis : axis - x.shape.rank;
 		struct npl_tensor a = {.dtype = NPL_I64, .data = &given};
-		struct npl_attrs attrs = {
-			.opset = 14, .exclusive = test_rng(&seed) & 1, .reverse = test_rng(&seed) & 1};
+		struct npl_attrs attrs = {.opset = 14,
+					  .cumsum = {.exclusive = test_rng(&seed) & 1, .reverse = test_rng(&seed) & 1}};
 		struct npl_tensor out = test_run(NPL_OP_CUMSUM, &attrs, (const struct npl_tensor *[]){&x, &a}, 2);
 		for (int64_t i = 0; i < npl_tensor_count(&x); i++) {
 			int64_t place[NPL_MAX_RANK];
@@ -251,7 +251,9 @@ Test(ops_along_axes, cumsum)
 			for (int64_t j = 0; j < x.shape.dim[axis]; j++) {
 				place[axis] = j;
 				int64_t at = test_ravel(&x.shape, &x.shape, place);
-				bool counts = j == here ? !attrs.exclusive : attrs.reverse ? j > here : j < here;
+				bool counts = j == here              ? !attrs.cumsum.exclusive
+					      : attrs.cumsum.reverse ? j > here
+								     : j < here;
 				sum += counts ? test_real(&x, at) : 0;
 				whole += counts ? (uint64_t)test_whole(&x, at) : 0;
 			}
@@ -273,12 +275,13 @@ Test(ops_along_axes, softmax_kind)
 	for (int round = 0; round < 100; round++) {
 		uint64_t seed = SEED + 12000 + (uint64_t)round;
 		struct npl_tensor x = test_random_tensor(&seed, round & 1 ? NPL_F32 : NPL_F64, random_shape(&seed, 1));
-		struct npl_attrs attrs = {.opset = round & 2 ? 13 : 12, .axis = x.shape.rank - 1};
+		struct npl_attrs attrs = {.opset = round & 2 ? 13 : 12, .along.axis = x.shape.rank - 1},
+				 search = {.opset = attrs.opset, .arg.axis = x.shape.rank - 1};
 		const struct npl_tensor *in[] = {&x};
 		struct npl_tensor soft = test_run(NPL_OP_SOFTMAX, &attrs, in, 1),
 				  logs = test_run(NPL_OP_LOGSOFTMAX, &attrs, in, 1),
 				  hard = test_run(NPL_OP_HARDMAX, &attrs, in, 1);
-		struct npl_tensor best = test_run(NPL_OP_ARGMAX, &attrs, in, 1);
+		struct npl_tensor best = test_run(NPL_OP_ARGMAX, &search, in, 1);
 		int64_t n = x.shape.dim[x.shape.rank - 1];
 		for (int64_t i = 0; i < npl_tensor_count(&x); i++) {
 			cr_assert_float_eq(test_real(&logs, i), log(test_real(&soft, i)), round & 1 ? 1e-6 : 1e-14);

@@ -40,17 +40,18 @@ Test(ops_cast, powers_of_integers)
 		struct npl_tensor number = {.dtype = NPL_F64}, a, b;
 		struct npl_attrs cast = {.opset = 13};
 		number.data = (double[]){cases[i].x};
-		cast.to = cases[i].base;
+		cast.cast.to = cases[i].base;
 		a = test_run(NPL_OP_CAST, &cast, (const struct npl_tensor *[]){&number}, 1);
 		number.data = (double[]){cases[i].y};
-		cast.to = cases[i].exponent;
+		cast.cast.to = cases[i].exponent;
 		b = test_run(NPL_OP_CAST, &cast, (const struct npl_tensor *[]){&number}, 1);
 		struct npl_tensor out = result_of(NPL_OP_POW, &a, &b);
 		cr_assert_eq(out.dtype, cases[i].base);
 		cr_assert_eq(bits_of(&out, 0), cases[i].want, "case %zu: %g ^ %g is %llx", i, cases[i].x, cases[i].y,
 			     (unsigned long long)bits_of(&out, 0));
 		if (cases[i].base != cases[i].exponent)
-			refused(NPL_OP_POW, (struct npl_attrs){.opset = 7, .axis = -1}, &a, &b, "came with opset 12");
+			refused(NPL_OP_POW, (struct npl_attrs){.opset = 7, .binary.axis = -1}, &a, &b,
+				"came with opset 12");
 		test_release(&a);
 		test_release(&b);
 		test_release(&out);
@@ -141,7 +142,7 @@ Test(ops_cast, casts)
 					    0xffffffffff000001},
 			       32);
 		for (int to = 0; to < NPL_DTYPES; to++) {
-			struct npl_attrs attrs = {.opset = 13, .to = (enum npl_dtype)to};
+			struct npl_attrs attrs = {.opset = 13, .cast.to = (enum npl_dtype)to};
 			struct npl_tensor like = {.dtype = (enum npl_dtype)to},
 					  out = test_run(NPL_OP_CAST, &attrs, (const struct npl_tensor *[]){&x}, 1),
 					  same = result_of(NPL_OP_CASTLIKE, &x, &like);
@@ -168,14 +169,14 @@ Test(ops_cast, casts)
 /* Wherever an operator makes an integer of a real number, Cast's rule holds: the nearest end of the range, not some other bits. */
 Test(ops_cast, other_operators_keep_the_rule)
 {
-	struct npl_attrs attrs = {.opset = 13, .n_list = 1, .list = {0}};
+	struct npl_attrs attrs = {.opset = 13, .reduce = {.n_axes = 1, .axes = {0}}};
 	struct npl_tensor x = {.dtype = NPL_I32, .shape = npl_shape_of(1, 3)};
 	x.data = (int32_t[]){INT32_MAX, INT32_MAX, 7};
 	struct npl_tensor out = test_run(NPL_OP_REDUCEL2, &attrs, (const struct npl_tensor *[]){&x}, 1);
 	cr_assert_eq(((int32_t *)out.data)[0], INT32_MAX, "the root is 3.04e9, the result %d",
 		     ((int32_t *)out.data)[0]);
 	test_release(&out);
-	attrs = (struct npl_attrs){.opset = 13, .axis = -1};
+	attrs = (struct npl_attrs){.opset = 13, .one_hot.axis = -1};
 	struct npl_tensor index = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4)};
 	struct npl_tensor depth = {.dtype = NPL_F32}, values = {.dtype = NPL_I8, .shape = npl_shape_of(1, 2)};
 	index.data = (float[]){1e30f, -1e30f, 1.9f, -1};

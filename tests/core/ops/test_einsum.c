@@ -101,7 +101,7 @@ static void check_equation(const struct equation *e, uint64_t seed)
 		n++;
 		c += *c == ',';
 	}
-	struct npl_attrs attrs = {.opset = 12, .op = NPL_OP_EINSUM, .equation = e->text};
+	struct npl_attrs attrs = {.op = NPL_OP_EINSUM, .opset = 12, .einsum.equation = e->text};
 	struct npl_tensor out = test_run(NPL_OP_EINSUM, &attrs, at, n);
 	macs = n - 1;
 	for (int k = 0; k < 52; k++)
@@ -157,7 +157,7 @@ Test(ops_einsum, refused)
 			  b = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 4)}, out = {0};
 	const struct npl_tensor *in[] = {&a, &b};
 	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-		struct npl_attrs attrs = {.opset = 12, .equation = bad[k].equation};
+		struct npl_attrs attrs = {.opset = 12, .einsum.equation = bad[k].equation};
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_shape(NPL_OP_EINSUM, &attrs, in, 2, &out, 1, &err), NPL_EINPUT, "%s",
 			     bad[k].equation);
@@ -175,9 +175,9 @@ Test(ops_einsum, matmul_types)
 		struct npl_tensor a = test_random_tensor(&seed, types[round % 5],
 							 npl_shape_of(4, 2, round & 1 ? 3 : 1, m, k));
 		struct npl_tensor b = test_random_tensor(&seed, types[round % 5], npl_shape_of(3, 3, k, n));
-		struct npl_attrs attrs = {.opset = 13, .equation = "...ij,...jk->...ik"};
+		struct npl_attrs attrs = {.opset = 13, .einsum.equation = "...ij,...jk->...ik"}, none = {.opset = 13};
 		const struct npl_tensor *in[] = {&a, &b};
-		struct npl_tensor product = test_run(NPL_OP_MATMUL, &attrs, in, 2),
+		struct npl_tensor product = test_run(NPL_OP_MATMUL, &none, in, 2),
 				  sum = test_run(NPL_OP_EINSUM, &attrs, in, 2);
 		cr_assert(npl_shape_equal(&product.shape, &sum.shape) && product.dtype == types[round % 5]);
 		cr_assert_arr_eq(product.data, sum.data, npl_tensor_bytes(&sum), "round %d", round);

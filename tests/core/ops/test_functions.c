@@ -96,9 +96,9 @@ Test(ops_functions, clip_with_limits_as_inputs)
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_attrs(NPL_OP_CLIP, &none, &attrs, &err), 0);
 		struct npl_tensor out = test_run(NPL_OP_CLIP, &attrs, in, 3);
-		cr_assert(attrs.limits_known);
-		cr_assert_eq(attrs.low, has[0] ? (float)number_at(&limit[0], 0) : -INFINITY);
-		cr_assert_eq(attrs.high, has[1] ? (float)number_at(&limit[1], 0) : INFINITY);
+		cr_assert(attrs.clip.known);
+		cr_assert_eq(attrs.clip.min, has[0] ? (float)number_at(&limit[0], 0) : -INFINITY);
+		cr_assert_eq(attrs.clip.max, has[1] ? (float)number_at(&limit[1], 0) : INFINITY);
 		for (int64_t e = 0; e < npl_tensor_count(&x); e++) {
 			double want = number_at(&x, e);
 			if (has[0] && want < number_at(&limit[0], 0))
@@ -131,12 +131,12 @@ Test(ops_functions, clip_forms)
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_attrs(NPL_OP_CLIP, &list, &attrs, &err), 0, "%s", err.msg);
 		struct npl_tensor out = test_run(NPL_OP_CLIP, &attrs, in, form ? 3 : 1);
-		cr_assert(attrs.limits_known && attrs.low == 0 && attrs.high == 6);
+		cr_assert(attrs.clip.known && attrs.clip.min == 0 && attrs.clip.max == 6);
 		test_equal_floats(out.data, want, 9, form ? "inputs" : "attributes", 0);
 		test_release(&out);
 		min.data = NULL;
 		cr_assert_eq(npl_op_shape(NPL_OP_CLIP, &attrs, in, form ? 3 : 1, &out, 1, &err), 0);
-		cr_assert_eq(attrs.limits_known, !form);
+		cr_assert_eq(attrs.clip.known, !form);
 		min.data = &low;
 	}
 }

@@ -68,10 +68,10 @@ static void check_conv(uint64_t *seed, int64_t groups, int64_t channels, int64_t
 {
 	uint64_t start = *seed;
 	bool with_bias = test_range(seed, 0, 1);
-	struct npl_attrs attrs = {.groups = groups,
-				  .private_kernels = private_kernels,
-				  .window = random_window(seed, test_range(seed, 0, 3), largest_kernel)};
-	struct npl_window *w = &attrs.window;
+	struct npl_attrs attrs = {.conv = {.groups = groups,
+					   .private_kernels = private_kernels,
+					   .window = random_window(seed, test_range(seed, 0, 3), largest_kernel)}};
+	struct npl_window *w = &attrs.conv.window;
 	struct npl_tensor x = test_random_tensor(seed, NPL_F32, random_image(seed, w, groups * channels));
 	struct npl_image size = npl_image_of(&x.shape);
 	int64_t rows = groups * filters;
@@ -175,17 +175,19 @@ Test(ops_kernel, gemm_equals_its_definition)
 	for (int i = 0; i < 120; i++) {
 		int64_t rows = test_range(&seed, 1, 9), cols = test_range(&seed, 1, 200),
 			depth = test_range(&seed, 1, 400);
-		struct npl_attrs attrs = {.alpha = factors[test_range(&seed, 0, 3)],
-					  .beta = factors[test_range(&seed, 0, 3)],
-					  .trans_a = test_range(&seed, 0, 1),
-					  .trans_b = test_range(&seed, 0, 1)};
+		struct npl_attrs attrs = {.gemm = {.alpha = factors[test_range(&seed, 0, 3)],
+						   .beta = factors[test_range(&seed, 0, 3)],
+						   .trans_a = test_range(&seed, 0, 1),
+						   .trans_b = test_range(&seed, 0, 1)}};
 		bool with_c = test_range(&seed, 0, 3);
-		struct npl_tensor a = test_random_tensor(
-			&seed, NPL_F32, attrs.trans_a ? npl_shape_of(2, depth, rows) : npl_shape_of(2, rows, depth));
-		struct npl_tensor b = test_random_tensor(
-			&seed, NPL_F32, attrs.trans_b ? npl_shape_of(2, cols, depth) : npl_shape_of(2, depth, cols));
+		struct npl_tensor a = test_random_tensor(&seed, NPL_F32,
+							 attrs.gemm.trans_a ? npl_shape_of(2, depth, rows)
+									    : npl_shape_of(2, rows, depth));
+		struct npl_tensor b = test_random_tensor(&seed, NPL_F32,
+							 attrs.gemm.trans_b ? npl_shape_of(2, cols, depth)
+									    : npl_shape_of(2, depth, cols));
 		struct npl_tensor c = test_random_tensor(&seed, NPL_F32, random_c_shape(&seed, rows, cols));
-		for (int64_t e = 0; e < npl_tensor_count(&c) && attrs.beta == 0.0f; e++)
+		for (int64_t e = 0; e < npl_tensor_count(&c) && attrs.gemm.beta == 0.0f; e++)
 			((float *)c.data)[e] = (float)NAN; /* must not be read */
 		const struct npl_tensor *in[] = {&a, &b, with_c ? &c : NULL};
 		struct npl_tensor out = test_run(NPL_OP_GEMM, &attrs, in, 3);
@@ -194,11 +196,11 @@ Test(ops_kernel, gemm_equals_its_definition)
 			int64_t index[NPL_MAX_RANK] = {e / cols, e % cols};
 			float want = 0.0f;
 			for (int64_t k = 0; k < depth; k++)
-				want += pa[attrs.trans_a ? k * rows + index[0] : index[0] * depth + k] *
-					pb[attrs.trans_b ? index[1] * depth + k : k * cols + index[1]];
-			want *= attrs.alpha;
-			if (with_c && attrs.beta != 0.0f)
-				want += attrs.beta * pc[test_ravel(&c.shape, &out.shape, index)];
+				want += pa[attrs.gemm.trans_a ? k * rows + index[0] : index[0] * depth + k] *
+					pb[attrs.gemm.trans_b ? index[1] * depth + k : k * cols + index[1]];
+			want *= attrs.gemm.alpha;
+			if (with_c && attrs.gemm.beta != 0.0f)
+				want += attrs.gemm.beta * pc[test_ravel(&c.shape, &out.shape, index)];
 			test_equal_floats(got + e, &want, 1, "Gemm", SEED + 2);
 		}
 		cr_assert_eq(npl_op_defs[NPL_OP_GEMM].macs(&attrs, in, 3, &out), (uint64_t)(rows * cols * depth));
@@ -318,8 +320,8 @@ static double lowest(enum npl_dtype dtype)
 static void check_pool(uint64_t *seed, enum npl_op op, enum npl_dtype dtype)
 {
 	uint64_t start = *seed;
-	struct npl_attrs attrs = {.window = random_window(seed, test_range(seed, 0, 3), 4)};
-	struct npl_window *w = &attrs.window;
+	struct npl_attrs attrs = {.pool.window = random_window(seed, test_range(seed, 0, 3), 4)};
+	struct npl_window *w = &attrs.pool.window;
 	w->ceil_mode = test_range(seed, 0, 1);
 	w->count_include_pad = test_range(seed, 0, 1);
 	struct npl_tensor x = test_random_tensor(seed, dtype, random_image(seed, w, test_range(seed, 1, 3)));
@@ -366,7 +368,7 @@ Test(ops_kernel, pooling_of_whole_planes_and_nan)
 	struct npl_tensor out = test_run(NPL_OP_GLOBALAVERAGEPOOL, &attrs, in, 1);
 	test_equal_floats(out.data, (const float[]){2.75f, (float)NAN}, 2, "GlobalAveragePool", 0);
 	test_release(&out);
-	attrs = (struct npl_attrs){.window = {.kernel = {1, 2}, .stride = {1, 1}, .dilation = {1, 1}}};
+	attrs = (struct npl_attrs){.pool = {.window = {.kernel = {1, 2}, .stride = {1, 1}, .dilation = {1, 1}}}};
 	out = test_run(NPL_OP_MAXPOOL, &attrs, in, 1);
 	test_equal_floats(out.data, (const float[]){2, 3, 5, (float)NAN, (float)NAN, 8}, 6, "MaxPool", 0);
 	test_release(&out);

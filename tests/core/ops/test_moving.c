@@ -56,7 +56,7 @@ Test(ops_moving, gather)
 		struct npl_tensor x = random_any(&seed, random_shape(&seed, 1, 4));
 		int axis = (int)test_range(&seed, 0, x.shape.rank - 1);
 		struct npl_tensor indices = random_indices(&seed, random_shape(&seed, 0, 3), x.shape.dim[axis]);
-		struct npl_attrs attrs = {.opset = 13, .axis = test_rng(&seed) & 1 ? axis : axis - x.shape.rank};
+		struct npl_attrs attrs = {.opset = 13, .gather.axis = test_rng(&seed) & 1 ? axis : axis - x.shape.rank};
 		const struct npl_tensor *in[] = {&x, &indices};
 		struct npl_tensor out = test_run(NPL_OP_GATHER, &attrs, in, 2);
 		cr_assert_eq(out.shape.rank, x.shape.rank + indices.shape.rank - 1);
@@ -88,9 +88,10 @@ Test(ops_moving, elements)
 			shape.dim[d] = test_range(&seed, 1, d == axis ? 7 : shape.dim[d]);
 		struct npl_tensor indices = random_indices(&seed, shape, x.shape.dim[axis]);
 		struct npl_tensor updates = test_random_tensor(&seed, x.dtype, shape);
-		struct npl_attrs attrs = {.opset = 13, .axis = axis};
+		struct npl_attrs gather = {.opset = 13, .gather.axis = axis},
+				 scatter = {.opset = 13, .scatter.axis = axis};
 		const struct npl_tensor *in[] = {&x, &indices, &updates};
-		struct npl_tensor out = test_run(NPL_OP_GATHERELEMENTS, &attrs, in, 2);
+		struct npl_tensor out = test_run(NPL_OP_GATHERELEMENTS, &gather, in, 2);
 		struct npl_tensor want = test_tensor(x.dtype, x.shape);
 		memcpy(want.data, x.data, npl_tensor_bytes(&x));
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
@@ -102,7 +103,7 @@ Test(ops_moving, elements)
 		}
 		test_release(&out);
 		if (!npl_dtype_is_half(x.dtype)) { /* those go through float32, where rubbish NaNs may change */
-			out = test_run(test_rng(&seed) & 1 ? NPL_OP_SCATTER : NPL_OP_SCATTERELEMENTS, &attrs, in, 3);
+			out = test_run(test_rng(&seed) & 1 ? NPL_OP_SCATTER : NPL_OP_SCATTERELEMENTS, &scatter, in, 3);
 			cr_assert_arr_eq(out.data, want.data, npl_tensor_bytes(&want), "seed %d", (int)round);
 			test_release(&out);
 		}
@@ -128,9 +129,11 @@ Test(ops_moving, tuples)
 		for (int d = batch; d < batch + tuple; d++)
 			least = x.shape.dim[d] < least ? x.shape.dim[d] : least;
 		struct npl_tensor indices = random_indices(&seed, shape, least);
-		struct npl_attrs attrs = {.opset = 16, .number = batch, .mode = (int)test_range(&seed, 0, 2)};
+		const int reduction = (int)test_range(&seed, 0, 2);
+		struct npl_attrs gather = {.opset = 16, .gather.batch_dims = batch},
+				 scatter = {.opset = 16, .scatter.reduction = reduction};
 		const struct npl_tensor *in[] = {&x, &indices, NULL};
-		struct npl_tensor out = test_run(NPL_OP_GATHERND, &attrs, in, 2), want = test_tensor(x.dtype, x.shape);
+		struct npl_tensor out = test_run(NPL_OP_GATHERND, &gather, in, 2), want = test_tensor(x.dtype, x.shape);
 		struct npl_tensor updates = test_random_tensor(&seed, x.dtype, out.shape);
 		memcpy(want.data, x.data, npl_tensor_bytes(&x));
 		in[2] = &updates;
@@ -147,11 +150,11 @@ Test(ops_moving, tuples)
 			check_same(&out, i, &x, from, "GatherND", SEED + round);
 			int16_t *y = (int16_t *)want.data + test_ravel(&x.shape, &x.shape, from);
 			int u = ((int16_t *)updates.data)[i];
-			*y = (int16_t)(attrs.mode == 0 ? u : attrs.mode == 1 ? *y + u : *y * u);
+			*y = (int16_t)(reduction == 0 ? u : reduction == 1 ? *y + u : *y * u);
 		}
 		test_release(&out);
 		if (!batch) {
-			out = test_run(NPL_OP_SCATTERND, &attrs, in, 3);
+			out = test_run(NPL_OP_SCATTERND, &scatter, in, 3);
 			cr_assert_arr_eq(out.data, want.data, npl_tensor_bytes(&want), "seed %d", (int)round);
 			test_release(&out);
 		}
@@ -201,7 +204,7 @@ Test(ops_moving, pad)
 		}
 		struct npl_tensor list = list_of(pads, 2 * rank),
 				  value = test_random_tensor(&seed, x.dtype, (struct npl_shape){0});
-		struct npl_attrs attrs = {.opset = 13, .mode = (int)test_range(&seed, 0, 2)};
+		struct npl_attrs attrs = {.opset = 13, .pad.mode = (int)test_range(&seed, 0, 2)};
 		const struct npl_tensor *in[] = {&x, &list, &value};
 		struct npl_tensor out = test_run(NPL_OP_PAD, &attrs, in, 3);
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
@@ -211,7 +214,7 @@ Test(ops_moving, pad)
 			for (int d = 0; d < rank; d++) {
 				int64_t first = pads[d] < 0 ? -pads[d] : 0;
 				int64_t n = x.shape.dim[d] - first + (pads[rank + d] < 0 ? pads[rank + d] : 0);
-				place[d] = walk_back(attrs.mode, place[d] - (pads[d] > 0 ? pads[d] : 0), n);
+				place[d] = walk_back(attrs.pad.mode, place[d] - (pads[d] > 0 ? pads[d] : 0), n);
 				outside |= place[d] < 0;
 				place[d] += first;
 			}
@@ -283,7 +286,7 @@ Test(ops_moving, depth_and_space)
 		int64_t h = test_range(&seed, 0, 3), w = test_range(&seed, 1, 3);
 		struct npl_tensor x = random_any(&seed, npl_shape_of(4, n, c * b * b, h, w));
 		for (int crd = 0; crd < 2; crd++) {
-			struct npl_attrs attrs = {.opset = 13, .number = b, .mode = crd};
+			struct npl_attrs attrs = {.opset = 13, .depth_space = {.block = b, .mode = crd}};
 			struct npl_tensor out = test_run(NPL_OP_DEPTHTOSPACE, &attrs, (const struct npl_tensor *[]){&x},
 							 1);
 			for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
@@ -315,13 +318,14 @@ Test(ops_moving, triangles)
 	for (size_t c = 0; c < 2 * sizeof ks / sizeof *ks; c++) {
 		int64_t k = ks[c / 2];
 		struct npl_tensor shift = {.dtype = NPL_I64, .data = &k};
-		struct npl_attrs attrs = {.opset = 14, .upper = c & 1, .number = k, .constant.dtype = NPL_F64};
+		struct npl_attrs attrs = {.opset = 14, .trilu.upper = c & 1},
+				 diagonal = {.opset = 14, .eye_like = {.dtype = NPL_F64, .k = k}};
 		struct npl_tensor out = test_run(NPL_OP_TRILU, &attrs, (const struct npl_tensor *[]){&x, &shift}, 2);
 		struct npl_tensor matrix = {.dtype = NPL_U8, .shape = npl_shape_of(2, 4, 5)};
-		struct npl_tensor eye = test_run(NPL_OP_EYELIKE, &attrs, (const struct npl_tensor *[]){&matrix}, 1);
+		struct npl_tensor eye = test_run(NPL_OP_EYELIKE, &diagonal, (const struct npl_tensor *[]){&matrix}, 1);
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
 			int64_t right = i % 5 - i / 5 % 4;
-			bool kept = attrs.upper ? right >= k : right <= k;
+			bool kept = attrs.trilu.upper ? right >= k : right <= k;
 			cr_assert_eq(((uint8_t *)out.data)[i], kept ? ((uint8_t *)x.data)[i] : 0, "k %lld",
 				     (long long)k);
 			if (i < 20)
@@ -342,7 +346,7 @@ Test(ops_moving, one_hot)
 			  v = {.dtype = NPL_I32, .shape = npl_shape_of(1, 2), .data = values};
 	for (int opset = 9; opset <= 11; opset += 2)
 		for (int64_t axis = -3; axis <= 2; axis++) {
-			struct npl_attrs attrs = {.opset = opset, .axis = axis};
+			struct npl_attrs attrs = {.opset = opset, .one_hot.axis = axis};
 			struct npl_tensor out = test_run(NPL_OP_ONEHOT, &attrs,
 							 (const struct npl_tensor *[]){&x, &d, &v}, 3);
 			for (int64_t i = 0; i < 24; i++) {
@@ -367,7 +371,7 @@ Test(ops_moving, compress_and_nonzero)
 	unsigned char holds[] = {0, 1, 1, 0, 1};
 	struct npl_tensor condition = {.dtype = NPL_BOOL, .shape = npl_shape_of(1, 3), .data = holds};
 	const float *v = x.data;
-	struct npl_attrs attrs = {.opset = 11, .axis = -2};
+	struct npl_attrs attrs = {.opset = 11, .along.axis = -2}, none = {.opset = 11};
 	struct npl_tensor out = test_run(NPL_OP_COMPRESS, &attrs, (const struct npl_tensor *[]){&x, &condition}, 2);
 	cr_assert(out.shape.dim[0] == 2 && out.shape.dim[1] == 4);
 	cr_assert_arr_eq(out.data, v + 4, 8 * sizeof *v);
@@ -380,7 +384,7 @@ Test(ops_moving, compress_and_nonzero)
 	test_release(&out);
 	int64_t mask[] = {0, 5, 0, -1, 0, 7};
 	struct npl_tensor m = {.dtype = NPL_I64, .shape = npl_shape_of(2, 2, 3), .data = mask};
-	out = test_run(NPL_OP_NONZERO, &attrs, (const struct npl_tensor *[]){&m}, 1);
+	out = test_run(NPL_OP_NONZERO, &none, (const struct npl_tensor *[]){&m}, 1);
 	cr_assert_arr_eq(out.data, ((int64_t[]){0, 1, 1, 1, 0, 2}), 48);
 	test_release(&out);
 	npl_tensor_free(&x);
@@ -397,7 +401,7 @@ Test(ops_moving, reverse_sequence)
 		for (int64_t b = 0; b < n; b++)
 			lengths[b] = test_range(&seed, 0, x.shape.dim[time]);
 		struct npl_tensor list = list_of(lengths, n);
-		struct npl_attrs attrs = {.opset = 10, .axis = time, .number = 1 - time};
+		struct npl_attrs attrs = {.opset = 10, .reverse_sequence = {.time_axis = time, .batch_axis = 1 - time}};
 		struct npl_tensor out = test_run(NPL_OP_REVERSESEQUENCE, &attrs,
 						 (const struct npl_tensor *[]){&x, &list}, 2);
 		struct npl_tensor back = test_run(NPL_OP_REVERSESEQUENCE, &attrs,
@@ -430,7 +434,11 @@ Test(ops_moving, indices_outside)
 						     .data = (int64_t[]){tuples ? 1 : bad, bad}};
 			struct npl_tensor updates = {.dtype = NPL_F32, .shape = npl_shape_of(2, 1, 1), .data = data};
 			updates.shape.rank = tuples ? 1 : 2;
-			struct npl_attrs attrs = {.opset = 16, .axis = tuples ? 0 : 1};
+			struct npl_attrs attrs = {.opset = 16};
+			if (op == NPL_OP_GATHER || op == NPL_OP_GATHERELEMENTS)
+				attrs.gather.axis = 1;
+			if (op == NPL_OP_SCATTER || op == NPL_OP_SCATTERELEMENTS)
+				attrs.scatter.axis = 1;
 			const struct npl_tensor *in[] = {&x, &indices, &updates};
 			struct npl_tensor out = {.data = NULL};
 			struct npl_err err = {0};

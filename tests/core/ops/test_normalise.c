@@ -133,7 +133,7 @@ Test(ops_normalise, layer_of_16_bit_floats)
 				*bits = t ? npl_bf16_of_float(value) : npl_f16_of_double((double)value);
 				((float *)same[k]->data)[i] = t ? npl_bf16_to_float(*bits) : npl_f16_to_float(*bits);
 			}
-		struct npl_attrs attrs = {.opset = 17, .axis = -1, .epsilon = 1e-5f}, again = attrs;
+		struct npl_attrs attrs = {.opset = 17, .norm = {.axis = -1, .epsilon = 1e-5f}}, again = attrs;
 		struct npl_tensor out[3] = {{0}}, want[3] = {{0}};
 		const struct npl_tensor *in[] = {&x, &scale}, *in_wide[] = {&wide, &factor};
 		struct npl_err err = {0};
@@ -173,7 +173,7 @@ Test(ops_normalise, instance)
 		struct npl_shape channels = npl_shape_of(1, x.shape.dim[1]);
 		struct npl_tensor scale = test_random_tensor(&seed, dtype, channels);
 		struct npl_tensor bias = test_random_tensor(&seed, dtype, channels);
-		struct npl_attrs attrs = {.epsilon = 0.02f};
+		struct npl_attrs attrs = {.norm.epsilon = 0.02f};
 		struct npl_tensor out = test_run(NPL_OP_INSTANCENORMALIZATION, &attrs,
 						 (const struct npl_tensor *[]){&x, &scale, &bias}, 3);
 		for (int64_t e = 0; e < npl_tensor_count(&x); e++) {

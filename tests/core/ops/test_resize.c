@@ -248,7 +248,8 @@ Test(ops_resize, refused)
 		{{&none, NULL, NULL, SIZE(&size)}, 0, 0, "does not resize to 3"},
 	};
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-		struct npl_attrs attrs = {.opset = 13, .mode = cases[k].mode, .resize.transform = cases[k].transform};
+		struct npl_attrs attrs = {.opset = 13,
+					  .resize = {.mode = cases[k].mode, .transform = cases[k].transform}};
 		struct npl_tensor out = {.data = NULL};
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_shape(NPL_OP_RESIZE, &attrs, cases[k].in, 4, &out, 1, &err), NPL_EINPUT, "%s",

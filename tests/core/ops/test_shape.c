@@ -157,9 +157,9 @@ Test(ops_shape, conv_with_private_kernels)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct npl_op_def *def = &npl_op_defs[NPL_OP_CONV];
-		struct npl_attrs attrs = {.groups = cases[i].groups,
-					  .private_kernels = true,
-					  .window = {.stride = {1, 1}, .dilation = {1, 1}}};
+		struct npl_attrs attrs = {.conv = {.groups = cases[i].groups,
+						   .private_kernels = true,
+						   .window = {.stride = {1, 1}, .dilation = {1, 1}}}};
 		const struct npl_tensor x = {.dtype = NPL_F32, .shape = cases[i].x},
 					w = {.dtype = NPL_F32, .shape = cases[i].w},
 					bias = {.dtype = NPL_F32, .shape = cases[i].bias};
@@ -214,7 +214,7 @@ Test(ops_shape, pool)
 	/* clang-format on */
 	CHECK_ALL(rules);
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = S4(1, 1, 4, 4)}, out[2] = {{0}};
-	struct npl_attrs attrs = {.window = {.kernel = {2, 2}, .stride = {1, 1}, .dilation = {1, 1}}};
+	struct npl_attrs attrs = {.pool = {.window = {.kernel = {2, 2}, .stride = {1, 1}, .dilation = {1, 1}}}};
 	struct npl_err err = {0};
 	cr_assert_eq(npl_op_shape(NPL_OP_MAXPOOL, &attrs, (const struct npl_tensor *[]){&x}, 1, out, 2, &err), 0, "%s",
 		     err.msg);
@@ -237,7 +237,7 @@ Test(ops_shape, windows_are_completed)
 				  .dilation = {1, 1, 1},
 				  .pad_begin = {1, 0},
 				  .pad_end = {2, 1}};
-	cr_assert_eq(memcmp(&attrs.window, &want, sizeof want), 0, "SAME_UPPER");
+	cr_assert_eq(memcmp(&attrs.conv.window, &want, sizeof want), 0, "SAME_UPPER");
 	check(&(struct rule){NPL_OP_CONV,
 			     11,
 			     2,
@@ -251,7 +251,7 @@ Test(ops_shape, windows_are_completed)
 				   .dilation = {1, 1, 1},
 				   .pad_begin = {2, 1},
 				   .pad_end = {1, 0}};
-	cr_assert_eq(memcmp(&attrs.window, &want, sizeof want), 0, "SAME_LOWER");
+	cr_assert_eq(memcmp(&attrs.conv.window, &want, sizeof want), 0, "SAME_LOWER");
 	check(&(struct rule){NPL_OP_CONV,
 			     11,
 			     2,
@@ -265,10 +265,10 @@ Test(ops_shape, windows_are_completed)
 				   .dilation = {1, 2, 1},
 				   .pad_begin = {0, 1},
 				   .pad_end = {0, 2}};
-	cr_assert_eq(memcmp(&attrs.window, &want, sizeof want), 0, "one dimension");
+	cr_assert_eq(memcmp(&attrs.conv.window, &want, sizeof want), 0, "one dimension");
 	check(&(struct rule){NPL_OP_GLOBALAVERAGEPOOL, 11, 1, {S4(1, 4, 7, 5)}, .out = S4(1, 4, 1, 1)}, &attrs);
 	want = (struct npl_window){.rank = 2, .kernel = {7, 5, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
-	cr_assert_eq(memcmp(&attrs.window, &want, sizeof want), 0, "the whole plane");
+	cr_assert_eq(memcmp(&attrs.pool.window, &want, sizeof want), 0, "the whole plane");
 	check(&(struct rule){NPL_OP_MAXPOOL,
 			     11,
 			     1,
@@ -283,7 +283,7 @@ Test(ops_shape, windows_are_completed)
 				   .dilation = {1, 1, 1},
 				   .pad_begin = {1, 1, 2},
 				   .pad_end = {1, 0, 1}};
-	cr_assert_eq(memcmp(&attrs.window, &want, sizeof want), 0, "three dimensions");
+	cr_assert_eq(memcmp(&attrs.pool.window, &want, sizeof want), 0, "three dimensions");
 }
 
 Test(ops_shape, products)
@@ -356,14 +356,14 @@ Test(ops_shape, elementwise_and_normalisation)
 	CHECK_ALL(rules);
 	struct npl_attrs attrs;
 	check(&(struct rule){NPL_OP_SOFTMAX, 13, 1, {S3(2, 3, 4)}, .out = S3(2, 3, 4)}, &attrs);
-	cr_assert_eq(attrs.axis, 2);
+	cr_assert_eq(attrs.along.axis, 2);
 	check(&(struct rule){NPL_OP_SOFTMAX, 11, 1, {S3(2, 3, 4)}, .out = S3(2, 3, 4)}, &attrs);
-	cr_assert_eq(attrs.axis, 1);
+	cr_assert_eq(attrs.along.axis, 1);
 	check(
 		&(struct rule){
 			NPL_OP_ADD, 6, 2, {S3(2, 3, 4), S1(4)}, .out = S3(2, 3, 4), .attr = {ATTR_INT("broadcast", 1)}},
 		&attrs);
-	cr_assert_eq(attrs.axis, 2);
+	cr_assert_eq(attrs.binary.axis, 2);
 }
 
 Test(ops_shape, layout)
@@ -414,7 +414,8 @@ Test(ops_shape, layout)
 	CHECK_ALL(rules);
 	struct npl_attrs attrs;
 	check(&rules[10], &attrs);
-	cr_assert(attrs.n_list == 3 && attrs.list[0] == 2 && attrs.list[1] == 1 && attrs.list[2] == 0,
+	cr_assert(attrs.transpose.rank == 3 && attrs.transpose.perm[0] == 2 && attrs.transpose.perm[1] == 1 &&
+			  attrs.transpose.perm[2] == 0,
 		  "the default perm");
 }
 
@@ -511,8 +512,10 @@ Test(ops_shape, values_that_must_be_constant)
 	struct npl_err err = {0};
 	cr_assert_eq(npl_op_shape(NPL_OP_RESHAPE, &attrs, in, 2, out, 1, &err), NPL_EINPUT);
 	cr_assert_str_eq(err.msg, "the shape must be constant, not computed by the network");
+	attrs = (struct npl_attrs){.opset = 13};
 	cr_assert_eq(npl_op_shape(NPL_OP_UNSQUEEZE, &attrs, in, 2, out, 1, &err), NPL_EINPUT);
 	cr_assert_str_eq(err.msg, "the axes must be constant, not computed by the network");
+	attrs = (struct npl_attrs){.opset = 13};
 	cr_assert_eq(npl_op_shape(NPL_OP_CONSTANTOFSHAPE, &attrs, in + 1, 1, out, 1, &err), NPL_EINPUT);
 
 	unsigned char yes = 1, no = 0;
@@ -539,7 +542,7 @@ Test(ops_shape, types_are_checked)
 		const struct npl_op_def *def = &npl_op_defs[op];
 		bool binary = op == NPL_OP_ADD || op == NPL_OP_MUL || op == NPL_OP_SUM || op == NPL_OP_CONCAT ||
 			      op == NPL_OP_GEMM || op == NPL_OP_MATMUL;
-		struct npl_attrs attrs = {.opset = 13, .groups = 1, .axis = 0, .size = 1};
+		struct npl_attrs attrs = {.opset = 13};
 		struct npl_err err = {0};
 		if (binary) {
 			cr_assert_eq(npl_op_shape((enum npl_op)op, &attrs, mixed, 2, out, 1, &err), NPL_EINPUT, "%s",

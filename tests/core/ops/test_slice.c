@@ -208,7 +208,7 @@ Test(ops_slice, splits)
 		struct npl_attr attr[] = {{.name = "axis", .type = NPL_ATTR_INT, .i = axis - shape.rank},
 					  {.name = "split", .type = NPL_ATTR_INTS, .ints = size, .n = n}};
 		struct npl_attr_list list = {attr, old && !equal ? 2 : 1};
-		struct npl_attrs attrs = {.opset = old ? 11 : 13}, joining = {.opset = 13, .axis = axis};
+		struct npl_attrs attrs = {.opset = old ? 11 : 13}, joining = {.opset = 13, .along.axis = axis};
 		const struct npl_op_def *def = &npl_op_defs[NPL_OP_SPLIT];
 		const struct npl_tensor *in[] = {&x, &sizes}, *parts[NPL_MAX_OUTPUTS];
 		struct npl_err err = {0};

@@ -106,7 +106,7 @@ Test(ops_values, add_before_opset_7_places_b_at_its_axis)
 		struct npl_tensor a = test_random_tensor(&seed, NPL_F32, npl_shape_of(4, 2, 3, 3, 3));
 		struct npl_tensor b = test_random_tensor(&seed, NPL_F32,
 							 axis == 0 ? npl_shape_of(2, 2, 3) : npl_shape_of(2, 3, 3));
-		struct npl_attrs attrs = {.opset = 6, .legacy_broadcast = true, .axis = axis};
+		struct npl_attrs attrs = {.opset = 6, .binary = {.legacy_broadcast = true, .axis = axis}};
 		struct npl_tensor out = test_run(NPL_OP_ADD, &attrs, (const struct npl_tensor *[]){&a, &b}, 2);
 		for (int64_t e = 0; e < 54; e++) {
 			int64_t index[NPL_MAX_RANK], from = axis < 0 ? 2 : axis;
@@ -140,7 +140,7 @@ Test(ops_values, relu)
 
 static void check_softmax(const struct npl_tensor *x, int opset, int64_t axis, bool matrix)
 {
-	struct npl_attrs attrs = {.opset = opset, .axis = axis};
+	struct npl_attrs attrs = {.opset = opset, .along.axis = axis};
 	struct npl_tensor out = test_run(NPL_OP_SOFTMAX, &attrs, (const struct npl_tensor *[]){x}, 1);
 	int64_t n = 1, inner = 1;
 	for (int d = (int)axis; d < x->shape.rank; d++)
@@ -171,7 +171,7 @@ Test(ops_values, softmax_sums_in_order)
 			      inner = test_range(&rng, 1, 3) > 1 ? 1 : test_range(&rng, 2, 19);
 		struct npl_tensor x = test_random_tensor(&rng, round & 1 ? NPL_F32 : NPL_F64,
 							 npl_shape_of(3, outer, n, inner));
-		struct npl_attrs attrs = {.axis = 1, .opset = 13};
+		struct npl_attrs attrs = {.opset = 13, .along.axis = 1};
 		if (round % 3 == 0)
 			for (int64_t k = 0; k < 3; k++) {
 				const int64_t at = test_range(&rng, 0, npl_tensor_count(&x) - 1);
@@ -247,8 +247,10 @@ Test(ops_values, lrn)
 		struct npl_shape shape = npl_shape_of(4, test_range(&seed, 1, 2), test_range(&seed, 1, 9),
 						      test_range(&seed, 1, 20), test_range(&seed, 1, 20));
 		shape.rank = (int)test_range(&seed, 2, 4);
-		struct npl_attrs attrs = {
-			.size = test_range(&seed, 1, 6), .alpha = 0.3f, .beta = i % 2 ? 0.75f : 1.25f, .bias = 2.0f};
+		struct npl_attrs attrs = {.lrn = {.size = test_range(&seed, 1, 6),
+						  .alpha = 0.3f,
+						  .beta = i % 2 ? 0.75f : 1.25f,
+						  .bias = 2.0f}};
 		struct npl_tensor x = test_random_tensor(&seed, NPL_F32, shape);
 		struct npl_tensor out = test_run(NPL_OP_LRN, &attrs, (const struct npl_tensor *[]){&x}, 1);
 		int64_t plane = 1, channels = shape.dim[1];
@@ -258,12 +260,13 @@ Test(ops_values, lrn)
 		for (int64_t e = 0; e < npl_tensor_count(&x); e++) {
 			int64_t c = e / plane % channels, image = e - c * plane;
 			long double sum = 0;
-			for (int64_t k = c - (attrs.size - 1) / 2; k < c - (attrs.size - 1) / 2 + attrs.size; k++)
+			for (int64_t k = c - (attrs.lrn.size - 1) / 2;
+			     k < c - (attrs.lrn.size - 1) / 2 + attrs.lrn.size; k++)
 				if (k >= 0 && k < channels)
 					sum += (long double)from[image + k * plane] *
 					       (long double)from[image + k * plane];
-			long double base = 2.0L + (long double)0.3f / (long double)attrs.size * sum;
-			near(got[e], (long double)from[e] / powl(base, (long double)attrs.beta), "LRN", e);
+			long double base = 2.0L + (long double)0.3f / (long double)attrs.lrn.size * sum;
+			near(got[e], (long double)from[e] / powl(base, (long double)attrs.lrn.beta), "LRN", e);
 		}
 		test_release(&out);
 		npl_tensor_free(&x);
@@ -285,7 +288,7 @@ Test(ops_values, batch_normalisation)
 			t[k] = test_random_tensor(&seed, NPL_F32, npl_shape_of(1, channels));
 		for (int64_t c = 0; c < channels; c++)
 			((float *)t[4].data)[c] = fabsf(((float *)t[4].data)[c]);
-		struct npl_attrs attrs = {.epsilon = 1e-3f};
+		struct npl_attrs attrs = {.norm.epsilon = 1e-3f};
 		struct npl_tensor out = test_run(NPL_OP_BATCHNORMALIZATION, &attrs,
 						 (const struct npl_tensor *[]){&t[0], &t[1], &t[2], &t[3], &t[4]}, 5);
 		for (int64_t e = 0; e < npl_tensor_count(&out); e++) {
@@ -311,31 +314,31 @@ Test(ops_values, transpose_and_concat)
 	for (int i = 0; i < 200; i++) {
 		struct npl_shape shape = random_shape(&seed, 0, 5);
 		struct npl_tensor x = test_random_tensor(&seed, types[i % 5], shape);
-		struct npl_attrs attrs = {.n_list = shape.rank};
+		struct npl_attrs attrs = {.transpose.rank = shape.rank};
 		for (int d = 0; d < shape.rank; d++) { /* a shuffle, from the inside out */
 			int other = (int)test_range(&seed, 0, d);
-			attrs.list[d] = attrs.list[other];
-			attrs.list[other] = d;
+			attrs.transpose.perm[d] = attrs.transpose.perm[other];
+			attrs.transpose.perm[other] = d;
 		}
 		struct npl_tensor out = test_run(NPL_OP_TRANSPOSE, &attrs, (const struct npl_tensor *[]){&x}, 1);
 		for (int64_t e = 0; e < npl_tensor_count(&out); e++) {
 			int64_t index[NPL_MAX_RANK], from[NPL_MAX_RANK];
 			test_unravel(&out.shape, e, index);
 			for (int d = 0; d < shape.rank; d++)
-				from[attrs.list[d]] = index[d];
+				from[attrs.transpose.perm[d]] = index[d];
 			cr_assert_eq(bits_at(&out, e), bits_at(&x, test_ravel(&shape, &shape, from)), "case %d", i);
 		}
 		test_release(&out);
 		if (shape.rank > 0) {
-			struct npl_attrs join = {.axis = test_range(&seed, 0, shape.rank - 1)};
+			struct npl_attrs join = {.along.axis = test_range(&seed, 0, shape.rank - 1)};
 			struct npl_shape wider = shape;
-			wider.dim[join.axis] = test_range(&seed, 0, 3);
+			wider.dim[join.along.axis] = test_range(&seed, 0, 3);
 			struct npl_tensor more = test_random_tensor(&seed, x.dtype, wider);
 			out = test_run(NPL_OP_CONCAT, &join, (const struct npl_tensor *[]){&more, &x, &more}, 3);
 			for (int64_t e = 0; e < npl_tensor_count(&out); e++) {
-				int64_t index[NPL_MAX_RANK], *at = &index[join.axis];
+				int64_t index[NPL_MAX_RANK], *at = &index[join.along.axis];
 				test_unravel(&out.shape, e, index);
-				int64_t w = wider.dim[join.axis], s = shape.dim[join.axis];
+				int64_t w = wider.dim[join.along.axis], s = shape.dim[join.along.axis];
 				const struct npl_tensor *source = *at >= w && *at < w + s ? &x : &more;
 				*at -= *at < w ? 0 : *at < w + s ? w : w + s;
 				cr_assert_eq(bits_at(&out, e),
@@ -358,7 +361,9 @@ Test(ops_values, views_copy_bytes)
 	const struct npl_tensor *reshape[] = {&x, &shape}, *unsqueeze[] = {&x, &axes};
 	static const enum npl_op ops[] = {NPL_OP_RESHAPE, NPL_OP_UNSQUEEZE, NPL_OP_FLATTEN, NPL_OP_DROPOUT};
 	for (int i = 0; i < 4; i++) {
-		struct npl_attrs attrs = {.opset = 13, .axis = 1};
+		struct npl_attrs attrs = {.opset = 13};
+		if (ops[i] == NPL_OP_FLATTEN)
+			attrs.along.axis = 1;
 		out[0] = test_run(ops[i], &attrs, i == 1 ? unsqueeze : reshape, i < 2 ? 2 : 1);
 		cr_assert(out[0].dtype == NPL_I16 && !memcmp(out[0].data, x.data, npl_tensor_bytes(&x)), "%s",
 			  npl_op_defs[ops[i]].name);

@@ -536,8 +536,6 @@ Test(ops_windows, unpooled_where_it_was)
 Test(ops_windows, devices_and_three_dimensions)
 {
 	static const char *const names[] = {"reference", "cpu", "tpu_v1", "diannao"};
-	struct npl_attrs attrs = {
-		.op = NPL_OP_CONV, .groups = 1, .window = {.stride = {1, 1, 1}, .dilation = {1, 1, 1}}};
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(5, 1, 2, 4, 5, 6)}, y = {0}, w = x;
 	w.shape = npl_shape_of(5, 3, 2, 2, 2, 2);
 	const struct npl_tensor *in[] = {&x, &w};
@@ -552,11 +550,14 @@ Test(ops_windows, devices_and_three_dimensions)
 			if (npl_device_open(names[i], &options, &device, &err))
 				continue; /* no such library here */
 			for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-				attrs.window.rank = 0;
-				memset(attrs.window.kernel, 0, sizeof attrs.window.kernel);
-				if (ops[k] == NPL_OP_MAXPOOL)
-					for (int d = 0; d < 3; d++)
-						attrs.window.kernel[d] = 2;
+				const struct npl_window window = {.stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+				struct npl_attrs attrs = {.op = ops[k]};
+				if (ops[k] == NPL_OP_CONV)
+					attrs.conv = (struct npl_conv_attrs){.window = window, .groups = 1};
+				else
+					attrs.pool.window = window;
+				for (int d = 0; d < 3 && ops[k] == NPL_OP_MAXPOOL; d++)
+					attrs.pool.window.kernel[d] = 2;
 				cr_assert_eq(
 					npl_op_shape(ops[k], &attrs, in, ops[k] == NPL_OP_CONV ? 2 : 1, &y, 1, &err), 0,
 					"%s", err.msg);

@@ -100,7 +100,7 @@ Test(energy_measured, layer_is_repeated_for_the_meter)
 	char set[CLI_PATH + 20];
 	snprintf(set, sizeof set, "cpu.powercap=%s", root);
 	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
-	spec.attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	spec.attrs = (struct npl_attrs){.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	struct npl_compare_options how = {
 		.device_names = (const char *[]){"cpu"}, .n_devices = 1, .set = (const char *[]){set}, .n_sets = 1};
 	struct npl_comparison c;

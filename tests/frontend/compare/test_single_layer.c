@@ -21,7 +21,7 @@ static struct npl_comparison run_gemm(int64_t m, int64_t n, int64_t k, bool timi
 		.op = NPL_OP_GEMM,
 		.x = npl_shape_of(2, m, k),
 		.outputs = n,
-		.attrs = {.groups = 1, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13},
+		.attrs = {.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}},
 		.seed = 1,
 	};
 	struct npl_compare_options how = {
@@ -136,10 +136,13 @@ static struct npl_layer_spec private_spec(int64_t channels, int64_t height, int6
 		.op = NPL_OP_CONV,
 		.x = npl_shape_of(4, 1, channels, height, width),
 		.outputs = filters,
-		.attrs = {.groups = groups,
-			  .private_kernels = true,
-			  .opset = 13,
-			  .window = {.rank = 2, .kernel = {kernel, kernel}, .stride = {1, 1}, .dilation = {1, 1}}},
+		.attrs = {.opset = 13,
+			  .conv = {.groups = groups,
+				   .private_kernels = true,
+				   .window = {.rank = 2,
+					      .kernel = {kernel, kernel},
+					      .stride = {1, 1},
+					      .dilation = {1, 1}}}},
 		.seed = 3,
 	};
 }
@@ -199,9 +202,9 @@ static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_sha
 			  size_t n)
 {
 	const struct npl_attrs attrs = {
-		.groups = 1,
-		.private_kernels = true,
-		.window = {.rank = 2, .kernel = {kernel, kernel}, .stride = {1, 1}, .dilation = {1, 1}}};
+		.conv = {.groups = 1,
+			 .private_kernels = true,
+			 .window = {.rank = 2, .kernel = {kernel, kernel}, .stride = {1, 1}, .dilation = {1, 1}}}};
 	struct npl_tensor in = {.dtype = NPL_I16, .shape = x}, weights = {.dtype = NPL_I16, .shape = w},
 			  out = {.dtype = NPL_I16, .shape = y};
 	const struct npl_layer layer = {.name = "layer",

@@ -221,9 +221,10 @@ Test(onnx_functions, attributes)
 		put_call(&g, 1, "Inner", "", "none", "w", "y", NULL);
 		struct npl_graph *graph = expect_nodes(model_of(&g, 21, 2, f), 3,
 						       (const char *const[]){names[0], names[1], "none/soft"});
-		cr_assert_eq(graph->node[0].attrs.axis, 0);
-		cr_assert_eq(graph->node[1].attrs.axis, 1); /* of two axes, the default and the last are both it */
-		cr_assert_eq(graph->node[2].attrs.axis, 1);
+		cr_assert_eq(graph->node[0].attrs.along.axis, 0);
+		cr_assert_eq(graph->node[1].attrs.along.axis,
+			     1); /* of two axes, the default and the last are both it */
+		cr_assert_eq(graph->node[2].attrs.along.axis, 1);
 		npl_graph_free(graph);
 	}
 }

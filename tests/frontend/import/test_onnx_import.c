@@ -230,7 +230,7 @@ Test(onnx_import, lists_of_strings)
 		onnx_put_output(&g, "y");
 		struct onnx_writer model = onnx_model(&g, 14);
 		cr_assert_eq(load_bytes(&model, NULL, &graph, &err), 0, "%s", err.msg);
-		const struct npl_recurrent *r = &graph->node[0].attrs.recurrent;
+		const struct npl_recurrent_attrs *r = &graph->node[0].attrs.recurrent;
 		cr_assert_eq(r->activation[0][0].function, NPL_CELL_AFFINE);
 		cr_assert_eq(r->activation[1][0].function, NPL_CELL_RELU);
 		npl_graph_free(graph);

@@ -204,7 +204,7 @@ static void check_conversion(struct npl_device *device, enum npl_dtype dtype, st
 {
 	struct npl_err err;
 	uint64_t rng = seed, clipped = 0;
-	struct npl_attrs none = {.axis = 1};
+	struct npl_attrs none = {.quantise.axis = 1};
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = shape}, want, back, q, y;
 	const struct npl_quant quant = {.scale = (float)test_range(&rng, 1, 90) / 9000,
 					.zero_point = (int32_t)test_range(&rng, 0, 255) - (dtype == NPL_I8 ? 128 : 0)};

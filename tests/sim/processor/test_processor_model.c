@@ -216,14 +216,14 @@ static double simple(const char *name, const struct npl_attrs *attrs, int n_in, 
 /* A value of a Relu is one operation, one of a function of exponentials many, and pools read every input of their windows. */
 Test(processor_model, work_of_operators)
 {
-	struct npl_attrs plain = {.axis = -1, .size = 5, .beta = 0.5f, .window = {.kernel = {3, 2}}}, wide = plain;
-	wide.size = 9;
+	const struct npl_attrs plain = {0}, pool = {.pool.window.kernel = {3, 2}},
+			       narrow = {.lrn = {.size = 5, .beta = 0.5f}}, wide = {.lrn = {.size = 9, .beta = 0.5f}};
 	cr_assert(simple("Relu", &plain, 1, 100, 100) == 100 && simple("Add", &plain, 2, 200, 100) == 100);
 	cr_assert(simple("Concat", &plain, 5, 100, 100) == 100);
 	cr_assert(simple("Sum", &plain, 4, 400, 100) == 300 && simple("Sum", &plain, 1, 100, 100) == 100);
-	cr_assert(work_of("MaxPool", &plain, 1, 600, 100).operations[NPL_REDUCE] == 600);
-	cr_assert(work_of("GlobalAveragePool", &plain, 1, 600, 10).operations[NPL_REDUCE] == 600);
-	cr_assert(simple("LRN", &wide, 1, 100, 100) - simple("LRN", &plain, 1, 100, 100) == 400);
+	cr_assert(work_of("MaxPool", &pool, 1, 600, 100).operations[NPL_REDUCE] == 600);
+	cr_assert(work_of("GlobalAveragePool", &pool, 1, 600, 10).operations[NPL_REDUCE] == 600);
+	cr_assert(simple("LRN", &wide, 1, 100, 100) - simple("LRN", &narrow, 1, 100, 100) == 400);
 	static const char *const dear[] = {"Sigmoid", "Tanh", "Softmax", "LRN", "Erf", "Gelu"};
 	for (size_t i = 0; i < sizeof dear / sizeof *dear; i++)
 		cr_assert(work_of(dear[i], &plain, 1, 100, 100).operations[NPL_FUNCTION] >= 1200, "%s", dear[i]);
@@ -270,8 +270,8 @@ Test(processor_model, transposes)
 		     {{4, 5, 6}, {0, 1, 2}, false}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const int64_t *d = cases[i].dim;
-		struct npl_attrs attrs = {.n_list = 3};
-		memcpy(attrs.list, cases[i].perm, sizeof cases[i].perm);
+		struct npl_attrs attrs = {.transpose.rank = 3};
+		memcpy(attrs.transpose.perm, cases[i].perm, sizeof cases[i].perm);
 		const struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(3, d[0], d[1], d[2])},
 					*in[] = {&x};
 		const struct npl_processor_counts work = npl_processor_count(NPL_OP_TRANSPOSE, &attrs, in, 1, &x, 1, 0);

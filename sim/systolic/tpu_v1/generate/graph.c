@@ -115,8 +115,8 @@ static int matrix(struct tpu_gen *gen, int layer, int *out)
 		return NPL_ENOMEM;
 	*out = node->out;
 	if (l->op == NPL_OP_CONV) {
-		node->groups = l->attrs->groups;
-		node->window = l->attrs->window;
+		node->groups = l->attrs->conv.groups;
+		node->window = l->attrs->conv.window;
 		return gen->value[x].flat ? refuse(gen, layer, "a flattened tensor is no image") : 0;
 	}
 	for (int d = 0; d < NPL_SPATIAL; d++) {
@@ -251,7 +251,7 @@ static int expand(struct tpu_gen *gen, int layer, int *out)
 		rc = unary(gen, layer, TPU_GEN_POOL, &node);
 		if (!rc) {
 			tpu_gen_pooling(l, &node->pooling);
-			node->window = l->attrs->window;
+			node->window = l->attrs->pool.window;
 		}
 		break;
 	case NPL_OP_CONCAT:

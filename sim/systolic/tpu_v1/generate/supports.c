@@ -48,17 +48,17 @@ struct npl_image tpu_gen_image(const struct npl_shape *shape)
 
 bool tpu_gen_clip(const struct npl_layer *layer, enum tpu_function *function, float *limit)
 {
-	const struct npl_attrs *a = layer->attrs;
-	if (!a->limits_known || a->low < 0 || a->low > 0 || !(a->high > 0))
+	const struct npl_clip_attrs *clip = &layer->attrs->clip;
+	if (!clip->known || clip->min < 0 || clip->min > 0 || !(clip->max > 0))
 		return false;
-	*function = isinf(a->high) ? TPU_RELU : TPU_RELU6;
-	*limit = a->high;
+	*function = isinf(clip->max) ? TPU_RELU : TPU_RELU6;
+	*limit = clip->max;
 	return true;
 }
 
 bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling)
 {
-	const struct npl_window *w = &layer->attrs->window;
+	const struct npl_window *w = &layer->attrs->pool.window;
 	bool average = layer->op == NPL_OP_AVERAGEPOOL || layer->op == NPL_OP_GLOBALAVERAGEPOOL;
 	*pooling = !average ? TPU_POOL_MAX : w->count_include_pad ? TPU_POOL_AVERAGE_PADDED : TPU_POOL_AVERAGE;
 	return average || layer->op == NPL_OP_MAXPOOL;
@@ -94,7 +94,7 @@ static bool size_ok(int64_t size)
 
 static bool window_ok(const struct npl_layer *layer, char *why, size_t n)
 {
-	const struct npl_window *w = &layer->attrs->window;
+	const struct npl_window *w = npl_op_window(layer->op, layer->attrs);
 	int rank = layer->in[0]->shape.rank;
 	if ((rank != 3 && rank != 4) || layer->out->shape.rank != rank)
 		return npl_refuse(why, n, "a window slides over one dimension or two here");
@@ -121,10 +121,10 @@ static bool shapes_multiply(const struct npl_layer *layer)
 	if (layer->op == NPL_OP_GEMM)
 		return x->rank == 2 && w->rank == 2 && y->rank == 2 && x->dim[1] == w->dim[1] &&
 		       y->dim[0] == x->dim[0] && y->dim[1] == w->dim[0];
-	int64_t groups = layer->attrs->groups;
+	int64_t groups = layer->attrs->conv.groups;
 	struct npl_image kernel = npl_image_of(w);
 	for (int d = 0; d < NPL_SPATIAL; d++)
-		if (kernel.size[d] != layer->attrs->window.kernel[d])
+		if (kernel.size[d] != layer->attrs->conv.window.kernel[d])
 			return false;
 	return w->rank == x->rank && groups >= 1 && w->dim[0] % groups == 0 && x->dim[1] == w->dim[1] * groups &&
 	       y->dim[1] == w->dim[0];
@@ -157,7 +157,7 @@ static bool matrix_ok(const struct npl_layer *layer, char *why, size_t n)
 
 static bool pool_ok(const struct npl_layer *layer, char *why, size_t n)
 {
-	const struct npl_window *w = &layer->attrs->window;
+	const struct npl_window *w = &layer->attrs->pool.window;
 	if (!activations(layer, why, n) || !window_ok(layer, why, n))
 		return false;
 	struct npl_image in = npl_image_of(&layer->in[0]->shape), out = npl_image_of(&layer->out->shape);
@@ -193,7 +193,7 @@ static bool concat_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_shape *y = &layer->out->shape;
 	int64_t channels = 0;
-	bool ok = layer->attrs->axis == 1 && y->rank >= 2;
+	bool ok = layer->attrs->along.axis == 1 && y->rank >= 2;
 	for (int i = 0; i < layer->n_in && ok; i++) {
 		const struct npl_shape *x = &layer->in[i]->shape;
 		ok = x->rank == y->rank;
@@ -209,7 +209,7 @@ static bool concat_ok(const struct npl_layer *layer, char *why, size_t n)
 static bool slice_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
-	const struct npl_slice *s = &layer->attrs->slice;
+	const struct npl_slice_attrs *s = &layer->attrs->slice;
 	bool ok = x->rank >= 2 && x->rank == y->rank && npl_tensor_same_quant(layer->in[0], layer->out) &&
 		  s->step[1] == 1 && s->first[1] >= 0 && s->first[1] + y->dim[1] <= x->dim[1];
 	for (int d = 0; d < x->rank && ok; d++)

@@ -131,7 +131,7 @@ bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct d
 	else
 		dn_random_small_lrn(&c, &rng);
 	if (c.layer.op == NPL_OP_CONV && test_range(&rng, 0, 4) == 0) {
-		c.attrs.private_kernels = true;
+		c.attrs.conv.private_kernels = true;
 		c.w.shape.dim[0] *= c.y.shape.dim[2] * c.y.shape.dim[3];
 	}
 	random_result(&c, &config, &rng);

@@ -59,7 +59,11 @@ static inline void dn_case_layer(struct dn_case *c, enum npl_op op)
 static inline void dn_case_window(struct dn_case *c, enum npl_op op, int64_t images, int64_t channels, int64_t height,
 				  int64_t width, int64_t maps, int64_t groups, struct npl_window window)
 {
-	*c = (struct dn_case){.attrs = {.groups = groups, .window = window}};
+	*c = (struct dn_case){.attrs = {.op = op}};
+	if (npl_op_defs[op].family == NPL_FAMILY_CONV)
+		c->attrs.conv = (struct npl_conv_attrs){.groups = groups, .window = window};
+	if (npl_op_defs[op].family == NPL_FAMILY_POOL)
+		c->attrs.pool.window = window;
 	int64_t out_y = npl_window_output(&window, 0, height), out_x = npl_window_output(&window, 1, width);
 	c->x = dn_tensor(NPL_I16, 0, npl_shape_of(4, images, channels, height, width));
 	c->y = dn_tensor(NPL_I16, 0, npl_shape_of(4, images, maps ? maps : channels, out_y, out_x));
@@ -152,10 +156,10 @@ static inline void dn_random_lrn(struct dn_case *c, uint64_t *rng, struct npl_sh
 	/* Each draw is a statement of its own: the order of operands is the compiler's. */
 	const int64_t size = test_range(rng, 1, test_range(rng, 0, 3) ? 12 : 150);
 	const float factor = (float)test_range(rng, 1, 1000);
-	*c = (struct dn_case){.attrs = {.size = size,
-					.alpha = ldexpf(factor, -(int)test_range(rng, 12, 20)),
-					.beta = 0.75f,
-					.bias = 1}};
+	*c = (struct dn_case){.attrs.lrn = {.size = size,
+					    .alpha = ldexpf(factor, -(int)test_range(rng, 12, 20)),
+					    .beta = 0.75f,
+					    .bias = 1}};
 	c->x = dn_tensor(NPL_I16, 0, shape);
 	c->y = dn_tensor(NPL_I16, -3, shape);
 	dn_case_layer(c, NPL_OP_LRN);

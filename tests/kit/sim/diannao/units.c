@@ -73,7 +73,7 @@ static void long_case(struct dn_case *c, uint64_t *rng)
 		dn_case_layer(c, op);
 	}
 	if (op == NPL_OP_CONV && test_range(rng, 0, 3) == 0) {
-		c->attrs.private_kernels = true;
+		c->attrs.conv.private_kernels = true;
 		c->w.shape.dim[0] *= c->y.shape.dim[2] * c->y.shape.dim[3];
 	}
 }

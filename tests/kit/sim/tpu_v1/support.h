@@ -85,7 +85,7 @@ static inline void test_layer_wire(struct test_layer *t, enum npl_op op, uint64_
 /* A Gemm with raw 32-bit results and symmetric operands; zeroed tensors. */
 static inline void test_gemm(struct test_layer *t, int64_t rows, int64_t k, int64_t n)
 {
-	*t = (struct test_layer){.attrs = {.alpha = 1, .beta = 1, .trans_b = true}};
+	*t = (struct test_layer){.attrs.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	test_tensor(&t->x, NPL_U8, npl_shape_of(2, rows, k), 0.5f, 0);
 	test_tensor(&t->w, NPL_I8, npl_shape_of(2, n, k), 0.25f, 0);
 	test_tensor(&t->y, NPL_I32, npl_shape_of(2, rows, n), 0, 0);
@@ -121,8 +121,8 @@ static inline struct npl_shape test_image_shape(bool flat, int64_t n, int64_t c,
 static inline bool test_convolution(struct test_layer *t, const struct test_conv *c)
 {
 	int64_t out[2], size[2] = {c->height, c->width};
-	*t = (struct test_layer){.attrs = {.groups = c->groups, .window = {.rank = c->flat ? 1 : 2}}};
-	struct npl_window *w = &t->attrs.window;
+	*t = (struct test_layer){.attrs.conv = {.groups = c->groups, .window = {.rank = c->flat ? 1 : 2}}};
+	struct npl_window *w = &t->attrs.conv.window;
 	for (int d = 0; d < 2; d++) {
 		w->kernel[d] = c->kernel[d];
 		w->stride[d] = c->stride[d];

@@ -8,7 +8,7 @@
 /* The nest of figures 5, 7 and 8, literally. */
 static bool inside(const struct dn_case *c, int d, int64_t o, int64_t k)
 {
-	const struct npl_window *w = &c->attrs.window;
+	const struct npl_window *w = npl_op_window(c->layer.op, &c->attrs);
 	int64_t at = o * w->stride[d] + k * w->dilation[d] - w->pad_begin[d];
 	return at >= 0 && at < c->x.shape.dim[2 + d];
 }
@@ -18,8 +18,9 @@ static uint64_t walk(const struct dn_case *c, int64_t tn)
 	bool gemm = c->layer.op == NPL_OP_GEMM, pool = !c->w.shape.rank,
 	     global = c->layer.op == NPL_OP_GLOBALAVERAGEPOOL;
 	const int64_t *x = c->x.shape.dim, *y = c->y.shape.dim, *w = c->w.shape.dim;
-	int64_t groups = c->layer.op == NPL_OP_CONV ? c->attrs.groups : 1;
-	int64_t ky = gemm ? 1 : c->attrs.window.kernel[0], kx = gemm ? 1 : c->attrs.window.kernel[1];
+	int64_t groups = c->layer.op == NPL_OP_CONV ? c->attrs.conv.groups : 1;
+	const struct npl_window *slides = npl_op_window(c->layer.op, &c->attrs);
+	int64_t ky = gemm ? 1 : slides->kernel[0], kx = gemm ? 1 : slides->kernel[1];
 	int64_t ni = pool || gemm ? x[1] : w[1], no = pool ? 1 : w[0] / groups, height = gemm ? 1 : y[2],
 		width = gemm ? 1 : y[3];
 	uint64_t steps = 0;
@@ -72,7 +73,7 @@ Test(diannao_cycles, the_papers_layers)
 	for (size_t i = 0; i < sizeof conv / sizeof *conv; i++) {
 		dn_case_window(&c, NPL_OP_CONV, 1, conv[i].ni, conv[i].ny, conv[i].nx, conv[i].no, 1,
 			       dn_window(conv[i].k, 1));
-		c.attrs.private_kernels = conv[i].private_kernels;
+		c.attrs.conv.private_kernels = conv[i].private_kernels;
 		if (conv[i].private_kernels)
 			c.w.shape.dim[0] *= c.y.shape.dim[2] * c.y.shape.dim[3];
 		timing(&config, &c, &result);
@@ -193,7 +194,7 @@ Test(diannao_cycles, what_it_refuses)
 	dn_case_gemm(&c, (int64_t)1 << 30, 1, (int64_t)1 << 20);
 	refused(&c, "2^40");
 	dn_case_window(&c, NPL_OP_CONV, 1, 4, 8, 8, 6, 1, dn_window(3, 1));
-	c.attrs.groups = 4;
+	c.attrs.conv.groups = 4;
 	refused(&c, "groups");
 	dn_case_window(&c, NPL_OP_CONV, 1, 4, 8, 8, 6, 1, dn_window(3, 1));
 	c.x.shape.dim[1] = c.w.shape.dim[1] = 0; /* sums of nothing */

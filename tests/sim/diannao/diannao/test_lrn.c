@@ -8,7 +8,7 @@
 /* Maps of `plane` squares, calibrated so that they use 14 bits. */
 static void make_case(struct dn_case *c, uint64_t *rng, struct npl_shape shape, int exponent)
 {
-	*c = (struct dn_case){.attrs = {.size = 5, .alpha = 1e-4f, .beta = 0.75f, .bias = 1}};
+	*c = (struct dn_case){.attrs.lrn = {.size = 5, .alpha = 1e-4f, .beta = 0.75f, .bias = 1}};
 	c->x = dn_tensor(NPL_I16, exponent, shape);
 	c->y = dn_tensor(NPL_I16, -3, shape);
 	dn_case_layer(c, NPL_OP_LRN);
@@ -30,11 +30,12 @@ static double sum_of(const struct dn_case *c, int64_t image, int64_t m, int64_t 
 	int64_t maps = c->x.shape.dim[1], plane = plane_of(&c->x.shape);
 	double sum = 0;
 	for (int64_t k = 0; k < maps; k++)
-		if (k >= m - (c->attrs.size - 1) / 2 && k <= m + c->attrs.size / 2) {
+		if (k >= m - (c->attrs.lrn.size - 1) / 2 && k <= m + c->attrs.lrn.size / 2) {
 			sum += ((int16_t *)c->x.data)[(image * maps + k) * plane + p];
 			++*pairs;
 		}
-	return (double)c->attrs.bias + (double)c->attrs.alpha / (double)c->attrs.size * sum * (double)c->x.quant.scale;
+	return (double)c->attrs.lrn.bias +
+	       (double)c->attrs.lrn.alpha / (double)c->attrs.lrn.size * sum * (double)c->x.quant.scale;
 }
 
 /* The largest error of y; *pairs: of all. */
@@ -46,7 +47,7 @@ static double error_of(const struct dn_case *c, uint64_t *pairs)
 	for (int64_t image = 0; image < c->x.shape.dim[0]; image++)
 		for (int64_t m = 0; m < maps; m++)
 			for (int64_t p = 0; p < plane; p++) {
-				double f = pow(sum_of(c, image, m, p, pairs), -(double)c->attrs.beta);
+				double f = pow(sum_of(c, image, m, p, pairs), -(double)c->attrs.lrn.beta);
 				int16_t y = ((int16_t *)c->y.data)[(image * maps + m) * plane + p];
 				error = fmax(error, fabs(y * (double)c->y.quant.scale - f));
 			}
@@ -61,9 +62,8 @@ static void calibrate(struct dn_case *c)
 	for (int64_t image = 0; image < c->x.shape.dim[0]; image++)
 		for (int64_t m = 0; m < c->x.shape.dim[1]; m++)
 			for (int64_t p = 0; p < plane_of(&c->x.shape); p++)
-				least = fmin(least, pow(sum_of(c, image, m, p, &pairs), -(double)c->attrs.beta));
-	c->attrs.low = (float)least;
-	c->attrs.limits_known = true;
+				least = fmin(least, pow(sum_of(c, image, m, p, &pairs), -(double)c->attrs.lrn.beta));
+	c->attrs.lrn.least_factor = (float)least;
 }
 
 static void run_on(const struct dn_config *config, const char *engine, struct dn_case *c, struct npl_result *result)
@@ -100,10 +100,10 @@ static void random_case(struct dn_case *c, uint64_t *rng, const struct dn_config
 			npl_shape_of(2, images, maps), npl_shape_of(3, images, maps, test_range(rng, 1, 9)),
 			npl_shape_of(4, images, maps, test_range(rng, 1, 5), test_range(rng, 1, 5))};
 		make_case(c, rng, shapes[test_range(rng, 0, 2)], (int)test_range(rng, -12, 12));
-		c->attrs.size = test_range(rng, 1, 12);
-		c->attrs.alpha = ldexpf((float)test_range(rng, 1, 1000), -(int)test_range(rng, 5, 25));
-		c->attrs.beta = (float)test_range(rng, 0, 100) / 100;
-		c->attrs.bias = (float)test_range(rng, 500, 3000) / 1000;
+		c->attrs.lrn.size = test_range(rng, 1, 12);
+		c->attrs.lrn.alpha = ldexpf((float)test_range(rng, 1, 1000), -(int)test_range(rng, 5, 25));
+		c->attrs.lrn.beta = (float)test_range(rng, 0, 100) / 100;
+		c->attrs.lrn.bias = (float)test_range(rng, 500, 3000) / 1000;
 		if (npl_driver_diannao.supports(state, &c->layer, why, sizeof why))
 			break;
 		dn_case_free(c);
@@ -162,8 +162,8 @@ Test(diannao_lrn, maps_and_windows_of_all_sizes)
 				struct npl_result fast, rtl;
 				config.tn = 1 << tn_log;
 				make_case(&c, &rng, npl_shape_of(4, 2, maps, 3, 2), 4);
-				c.attrs.size = sizes[i];
-				c.attrs.alpha = 1e-3f;
+				c.attrs.lrn.size = sizes[i];
+				c.attrs.lrn.alpha = 1e-3f;
 				run_on(&config, "fast", &c, &fast);
 				double error = error_of(&c, &pairs);
 				cr_assert(error < 0.0145, "Tn %d, %d maps, size %d: %g", 1 << tn_log, (int)maps,
@@ -223,7 +223,7 @@ Test(diannao_lrn, error_of_alexnets)
 		run_on(&config, "fast", &c, &result);
 		const double unknown = error_of(&c, &pairs);
 		calibrate(&c);
-		const double t = pow((double)c.attrs.low, -1 / 0.75);
+		const double t = pow((double)c.attrs.lrn.least_factor, -1 / 0.75);
 		cr_assert(t <= cases[i].t_most && t > 0.9 * cases[i].t_most, "case %zu: t up to %g", i, t);
 		run_on(&config, "fast", &c, &result);
 		const double known = error_of(&c, &pairs);
@@ -242,8 +242,7 @@ Test(diannao_lrn, sums_that_calibration_did_not_see)
 		struct dn_case c;
 		struct npl_result fast, rtl;
 		make_case(&c, &rng, npl_shape_of(4, 1, 33, 5, 5), exponent);
-		c.attrs.low = powf(1.0f + ldexpf(1, exponent - 16), -0.75f);
-		c.attrs.limits_known = true;
+		c.attrs.lrn.least_factor = powf(1.0f + ldexpf(1, exponent - 16), -0.75f);
 		run_on(&config, "fast", &c, &fast);
 		for (int64_t m = 0; m < 33; m++)
 			for (int64_t p = 0; p < 25; p++) {
@@ -299,7 +298,7 @@ Test(diannao_lrn, refusals)
 		config.sum_bits = cases[i].sum_bits;
 		void *state = dn_opened(&config);
 		make_case(&c, NULL, npl_shape_of(4, 1, 20, 3, 3), cases[i].exponent);
-		c.attrs = (struct npl_attrs){
+		c.attrs.lrn = (struct npl_lrn_attrs){
 			.alpha = cases[i].alpha, .beta = cases[i].beta, .bias = cases[i].bias, .size = cases[i].size};
 		bool taken = npl_driver_diannao.supports(state, &c.layer, why, sizeof why);
 		cr_expect_eq(taken, !cases[i].reason, "case %zu: %s", i, why);

@@ -89,8 +89,8 @@ static int64_t leave(const struct dn_case *c, wide value, struct truth *t)
 	if (c->layer.fused == NPL_ACT_RELU6)
 		high = 6;
 	if (c->layer.op == NPL_OP_CLIP) {
-		low = (double)c->attrs.low;
-		high = (double)c->attrs.high;
+		low = (double)c->attrs.clip.min;
+		high = (double)c->attrs.clip.max;
 	}
 	low /= (double)c->y.quant.scale;
 	high /= (double)c->y.quant.scale;
@@ -114,7 +114,7 @@ static wide sum_at(const struct dn_config *config, const struct dn_case *c, int6
 		   int64_t ox, struct truth *t)
 {
 	const int16_t *x = c->x.data, *w = c->w.data;
-	const struct npl_window *win = &c->attrs.window;
+	const struct npl_window *win = &c->attrs.conv.window;
 	bool rounded = config->product == NPL_Q16_ROUNDED;
 	wide sum = c->bias.data ? ((const int32_t *)c->bias.data)[m] : 0;
 	sum = rounded ? scale_down(sum, 10) : sum;
@@ -125,7 +125,7 @@ static wide sum_at(const struct dn_config *config, const struct dn_case *c, int6
 		return wrapped(sum, config->sum_bits, t);
 	}
 	int64_t channels = c->x.shape.dim[1], height = c->x.shape.dim[2], width = c->x.shape.dim[3];
-	int64_t ni = c->w.shape.dim[1], first = m / (c->w.shape.dim[0] / c->attrs.groups) * ni;
+	int64_t ni = c->w.shape.dim[1], first = m / (c->w.shape.dim[0] / c->attrs.conv.groups) * ni;
 	for (int64_t i = 0; i < ni; i++)
 		for (int64_t ky = 0; ky < win->kernel[0]; ky++)
 			for (int64_t kx = 0; kx < win->kernel[1]; kx++) {
@@ -143,7 +143,8 @@ static wide sum_at(const struct dn_config *config, const struct dn_case *c, int6
 static wide pooled_at(const struct dn_config *config, const struct dn_case *c, int64_t plane, int64_t oy, int64_t ox,
 		      struct truth *t)
 {
-	const struct npl_window *win = &c->attrs.window;
+	static const struct npl_window one = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+	const struct npl_window *slides = npl_op_window(c->layer.op, &c->attrs), *win = slides ? slides : &one;
 	int64_t height = c->x.shape.dim[2], width = c->x.shape.dim[3], inside = 0, padded = 0, most = -32768;
 	wide sum = 0;
 	int shift = middle(c) - exponent(&c->x);
@@ -285,9 +286,10 @@ Test(diannao_values, functions_alone)
 		dn_case_window(&c, op, 1, 16, 64, 64, 0, 1, dn_window(1, 1));
 		c.x.quant.scale = ldexpf(1, (int)test_range(&rng, -16, -4));
 		c.y.quant.scale = ldexpf(1, (int)test_range(&rng, -16, -8));
-		c.attrs.limits_known = true;
-		c.attrs.low = (float)(from[test_range(&rng, 1, 7)] * 1024) * c.y.quant.scale;
-		c.attrs.high = (float)(from[test_range(&rng, 7, 15)] * 1024) * c.y.quant.scale;
+		const float min = (float)(from[test_range(&rng, 1, 7)] * 1024) * c.y.quant.scale;
+		const float max = (float)(from[test_range(&rng, 7, 15)] * 1024) * c.y.quant.scale;
+		if (op == NPL_OP_CLIP)
+			c.attrs.clip = (struct npl_clip_attrs){.known = true, .min = min, .max = max};
 		dn_case_data(&c, &rng, 15, 15);
 		for (int32_t i = 0; i < 65536; i++)
 			((int16_t *)c.x.data)[i] = (int16_t)(i - 32768);

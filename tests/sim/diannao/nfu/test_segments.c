@@ -277,9 +277,9 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		dn_case_window(&c, cases[i].op, 1, 3, 4, 4, 0, 1, dn_window(1, 1));
 		c.layer.fused = cases[i].fused;
-		c.attrs.low = (float)cases[i].low;
-		c.attrs.high = (float)cases[i].high;
-		c.attrs.limits_known = !isnan(cases[i].low);
+		if (cases[i].op == NPL_OP_CLIP)
+			c.attrs.clip = (struct npl_clip_attrs){
+				.known = !isnan(cases[i].low), .min = (float)cases[i].low, .max = (float)cases[i].high};
 		*why = '\0';
 		cr_expect_eq(npl_driver_diannao.supports(state, &c.layer, why, sizeof why), !cases[i].reason,
 			     "case %zu: %s", i, why);

@@ -196,15 +196,15 @@ Test(systolic_device, windows_that_make_no_sense_are_refused)
 	struct test_conv c = {1, 4, 6, 6, 4, 2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false};
 	struct test_layer t;
 	cr_assert(test_convolution(&t, &c));
-	t.attrs.window.stride[1] = 0;
+	t.attrs.conv.window.stride[1] = 0;
 	expect_no(&config, &t.layer, "strides");
-	t.attrs.window.stride[1] = 1;
-	t.attrs.window.kernel[0] = 2; /* not the weight's */
+	t.attrs.conv.window.stride[1] = 1;
+	t.attrs.conv.window.kernel[0] = 2; /* not the weight's */
 	expect_no(&config, &t.layer, "w");
-	t.attrs.window.kernel[0] = 3;
-	t.attrs.groups = 3;
+	t.attrs.conv.window.kernel[0] = 3;
+	t.attrs.conv.groups = 3;
 	expect_no(&config, &t.layer, "weights to match");
-	t.attrs.groups = 2;
+	t.attrs.conv.groups = 2;
 	test_run(&config, &t.layer);
 	test_layer_free(&t);
 }

@@ -42,8 +42,8 @@ static struct pool random_pool(uint64_t *rng)
 static void make_pool(struct test_layer *t, const struct pool *p, enum npl_op op, enum npl_dtype dtype, int32_t zero)
 {
 	*t = (struct test_layer){
-		.attrs = {.window = {.rank = p->flat ? 1 : 2, .count_include_pad = p->count_include_pad}}};
-	struct npl_window *w = &t->attrs.window;
+		.attrs.pool.window = {.rank = p->flat ? 1 : 2, .count_include_pad = p->count_include_pad}};
+	struct npl_window *w = &t->attrs.pool.window;
 	for (int d = 0; d < 2; d++) {
 		w->kernel[d] = p->kernel[d];
 		w->stride[d] = p->stride[d];

@@ -35,7 +35,7 @@ static bool make(struct made *m, uint64_t seed)
 	else
 		dn_random_small_lrn(&m->c, &rng);
 	if (m->c.layer.op == NPL_OP_CONV && test_range(&rng, 0, 3) == 0) { /* a kernel for each position */
-		m->c.attrs.private_kernels = true;
+		m->c.attrs.conv.private_kernels = true;
 		m->c.w.shape.dim[0] *= m->c.y.shape.dim[2] * m->c.y.shape.dim[3];
 	}
 	if (!dn_work_of(&m->config, &m->c.layer, &m->work, why, sizeof why))
@@ -111,7 +111,7 @@ static void take(struct walk *w, const struct dn_instruction *at, int64_t nbin_h
 static uint64_t joined(const struct made *m, const struct walk *w)
 {
 	const int64_t in_rows = w->map->in_rows, groups = w->map->groups, maps = m->work.no, tn = m->config.tn;
-	const int64_t size = m->c.attrs.size;
+	const int64_t size = m->c.attrs.lrn.size;
 	if (m->c.layer.op != NPL_OP_LRN || m->tiles.nest != DN_ACROSS)
 		return (uint64_t)(in_rows * groups);
 	bool *joins = calloc((size_t)(in_rows * groups), sizeof *joins);

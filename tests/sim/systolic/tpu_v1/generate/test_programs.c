@@ -29,7 +29,9 @@ static struct npl_layer *add_layer(struct net *n, enum npl_op op, struct npl_ten
 {
 	struct npl_layer *l = &n->layer[n->n_layers];
 	*l = (struct npl_layer){.name = "test", .op = op, .attrs = &n->attrs[n->n_layers], .n_in = 1, .in = {x}};
-	n->attrs[n->n_layers] = (struct npl_attrs){.groups = 1, .axis = 1};
+	n->attrs[n->n_layers] = (struct npl_attrs){.op = op};
+	if (op == NPL_OP_CONCAT)
+		n->attrs[n->n_layers].along.axis = 1;
 	n->list[n->n_layers++] = l;
 	return l;
 }
@@ -63,7 +65,7 @@ static struct npl_tensor *conv(struct net *n, struct npl_tensor *x, int64_t filt
 			       int64_t groups)
 {
 	struct npl_layer *l = add_layer(n, NPL_OP_CONV, x);
-	struct npl_attrs *a = &n->attrs[n->n_layers - 1];
+	struct npl_conv_attrs *a = &n->attrs[n->n_layers - 1].conv;
 	a->window = square(kernel, stride, kernel / 2);
 	a->groups = groups;
 	int64_t channels = x->shape.dim[1] / groups;
@@ -76,8 +78,8 @@ static struct npl_tensor *conv(struct net *n, struct npl_tensor *x, int64_t filt
 static struct npl_tensor *pool(struct net *n, struct npl_tensor *x, int64_t kernel, int64_t stride, int64_t pad)
 {
 	struct npl_layer *l = add_layer(n, NPL_OP_MAXPOOL, x);
-	n->attrs[n->n_layers - 1].window = square(kernel, stride, pad);
-	l->out = tensor(n, NPL_U8, slid(x, &n->attrs[n->n_layers - 1].window, x->shape.dim[1]));
+	const struct npl_window window = n->attrs[n->n_layers - 1].pool.window = square(kernel, stride, pad);
+	l->out = tensor(n, NPL_U8, slid(x, &window, x->shape.dim[1]));
 	return l->out;
 }
 
