@@ -49,7 +49,7 @@ static void cut(char *text, int columns, int behind)
 	}
 }
 
-size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *stage, char *text, size_t bytes)
+size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progress, char *text, size_t bytes)
 {
 	char line[LINE_BYTES], clock[32];
 	if (seconds < w->due)
@@ -60,7 +60,7 @@ size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *stage
 		while (w->due <= seconds)
 			w->due *= 2;
 	clock_text(seconds, clock, sizeof clock);
-	snprintf(line, sizeof line, "npulab: %s", stage ? stage : "at work");
+	snprintf(line, sizeof line, "npulab: %s", progress ? progress : "at work");
 	if (w->on_terminal)
 		cut(line, w->columns, (int)strlen(clock) + 2);
 	const int n = snprintf(text, bytes, "%s%s, %s%s", w->on_terminal ? CLEAR_LINE : "", line, clock,
@@ -92,7 +92,7 @@ static struct timespec at_seconds(double seconds)
 
 static void *tell_until_over(void *nothing)
 {
-	char stage[NPL_PROGRESS_TEXT], text[LINE_BYTES + 64];
+	char progress[NPL_PROGRESS_TEXT], text[LINE_BYTES + 64];
 	(void)nothing;
 	pthread_mutex_lock(&line.lock);
 	while (!line.over) {
@@ -101,8 +101,8 @@ static void *tell_until_over(void *nothing)
 		const double seconds = npl_clock_seconds() - line.started;
 		if (line.over || seconds < line.waiting.due)
 			continue;
-		const bool known = npl_progress_text(stage, sizeof stage);
-		put(text, cli_waiting_line(&line.waiting, seconds, known ? stage : NULL, text, sizeof text));
+		const bool known = npl_progress_text(progress, sizeof progress);
+		put(text, cli_waiting_line(&line.waiting, seconds, known ? progress : NULL, text, sizeof text));
 	}
 	pthread_mutex_unlock(&line.lock);
 	return NULL;

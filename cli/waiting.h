@@ -25,8 +25,8 @@ struct cli_waiting {
 	bool shown;  /* a line stands on the terminal */
 };
 struct cli_waiting cli_waiting_open(bool on_terminal, int columns);
-/* What is to be written `seconds` after the start about `stage` (NULL: none is known) into text, and when to look again; returns its
+/* What is to be written `seconds` after the start about `progress` (NULL: none is known) into text, and when to look again; returns its
  * bytes, 0: nothing. */
-size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *stage, char *text, size_t bytes);
+size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progress, char *text, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The progress of progress.h: texts under a lock, which is taken only where somebody observes. */
+ * Notes of progress (progress.h): texts under a lock, which is taken only while they are asked for. */
 #include "npulab/progress.h"
 
 #include <inttypes.h>
@@ -20,9 +20,9 @@ struct counted {
 
 static struct {
 	pthread_mutex_t lock;
-	char part[NAME_BYTES]; /* empty: no stage is known */
+	char part[NAME_BYTES]; /* empty: nothing is noted */
 	struct counted of_part, step;
-} stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} noted = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_bool is_observed;
 
@@ -36,10 +36,10 @@ static struct counted count_of(const char *unit, int64_t index, int64_t count, c
 
 void npl_progress_observe(bool observed)
 {
-	pthread_mutex_lock(&stage.lock);
-	stage.part[0] = '\0';
-	stage.of_part = stage.step = (struct counted){0};
-	pthread_mutex_unlock(&stage.lock);
+	pthread_mutex_lock(&noted.lock);
+	noted.part[0] = '\0';
+	noted.of_part = noted.step = (struct counted){0};
+	pthread_mutex_unlock(&noted.lock);
 	atomic_store(&is_observed, observed);
 }
 
@@ -47,20 +47,20 @@ void npl_progress_part(const char *part, const char *unit, int64_t index, int64_
 {
 	if (!atomic_load_explicit(&is_observed, memory_order_relaxed))
 		return;
-	pthread_mutex_lock(&stage.lock);
-	snprintf(stage.part, sizeof stage.part, "%s", part);
-	stage.of_part = count_of(unit, index, count, NULL);
-	stage.step = (struct counted){0};
-	pthread_mutex_unlock(&stage.lock);
+	pthread_mutex_lock(&noted.lock);
+	snprintf(noted.part, sizeof noted.part, "%s", part);
+	noted.of_part = count_of(unit, index, count, NULL);
+	noted.step = (struct counted){0};
+	pthread_mutex_unlock(&noted.lock);
 }
 
 void npl_progress_step(const char *unit, int64_t index, int64_t count, const char *name)
 {
 	if (!atomic_load_explicit(&is_observed, memory_order_relaxed))
 		return;
-	pthread_mutex_lock(&stage.lock);
-	stage.step = count_of(unit, index, count, name);
-	pthread_mutex_unlock(&stage.lock);
+	pthread_mutex_lock(&noted.lock);
+	noted.step = count_of(unit, index, count, name);
+	pthread_mutex_unlock(&noted.lock);
 }
 
 /* Appends to a text of `bytes` in which `used` stand; returns how many stand there then. */
@@ -82,12 +82,12 @@ static size_t append(char *text, size_t bytes, size_t used, const char *between,
 
 bool npl_progress_text(char *text, size_t bytes)
 {
-	pthread_mutex_lock(&stage.lock);
-	const bool known = stage.part[0] != '\0';
-	size_t used = (size_t)snprintf(text, bytes, "%s", stage.part), before = used;
-	used = append(text, bytes, used, ": ", &stage.of_part);
-	append(text, bytes, used, used == before ? ": " : ", ", &stage.step);
-	pthread_mutex_unlock(&stage.lock);
+	pthread_mutex_lock(&noted.lock);
+	const bool known = noted.part[0] != '\0';
+	size_t used = (size_t)snprintf(text, bytes, "%s", noted.part), before = used;
+	used = append(text, bytes, used, ": ", &noted.of_part);
+	append(text, bytes, used, used == before ? ": " : ", ", &noted.step);
+	pthread_mutex_unlock(&noted.lock);
 	npl_make_printable(text);
 	return known;
 }

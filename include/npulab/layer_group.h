@@ -44,7 +44,7 @@ struct npl_layer_group {
 	int n_nodes; /* node is borrowed until the layer group is closed */
 };
 
-/* Notes as the stage (npulab/progress.h) that the device has come to this layer. */
+/* Notes (npulab/progress.h) that the device has come to this layer. */
 void npl_layer_group_progress(const struct npl_layer_group *group, int layer);
 
 /* What became of it. Arrays are the layer group's. A pass is what the device does at once, such as a convolution with the activation behind
