@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (pack_8.c, pack_16.c) and
+ * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (pack.h) and
  * given to a kernel (kernels.h), in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks
  * that stay in the second-level cache, k in blocks, m in blocks, then panels.
  *
@@ -12,15 +12,12 @@
 
 #include "core/base/arith.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
 #include "onednn.h"
 
-#define ASKED        (1u << 31)
-#define AMX          (1u << 30)
 #define LIBRARY_ROWS 48 /* of a, and products, from which on oneDNN is faster */
 #define LIBRARY_MACS 2097152
 #define M_BLOCK      96     /* vectors of a packed at once: at most 96 * 1 KiB when not counting */
@@ -35,54 +32,6 @@ int32_t npl_int8_min(enum npl_dtype dtype)
 int32_t npl_int8_max(enum npl_dtype dtype)
 {
 	return dtype == NPL_I8 ? 127 : 255;
-}
-
-/* The kernels of the list that this processor can run, as a set of bits, and AMX. Asked once: in a virtual machine each
- * CPUID may take 20 microseconds. Threads that ask at the same time find the same. */
-static unsigned processor(void)
-{
-	static atomic_uint known;
-	unsigned bits = atomic_load_explicit(&known, memory_order_relaxed);
-	if (bits & ASKED)
-		return bits;
-	bits = ASKED | (npl_int8_has_amx() ? AMX : 0);
-	for (int i = 0; npl_int8_kernel_list[i].name; i++)
-		bits |= (unsigned)npl_int8_kernel_list[i].usable() << i;
-	atomic_store_explicit(&known, bits, memory_order_relaxed);
-	return bits;
-}
-
-int npl_int8_kernels(void)
-{
-	return __builtin_popcount(processor() & ~(ASKED | AMX));
-}
-
-static atomic_int preferred; /* what kernel 0 is; 0: the first of the list */
-
-void npl_int8_prefer(int kernel)
-{
-	atomic_store(&preferred, kernel);
-}
-
-static const struct npl_int8_kernel *find_kernel(int number)
-{
-	unsigned bits = processor();
-	number = number > 0 ? number : atomic_load_explicit(&preferred, memory_order_relaxed);
-	for (int i = 0; npl_int8_kernel_list[i].name; i++)
-		if ((bits & 1u << i) && --number <= 0)
-			return &npl_int8_kernel_list[i];
-	return NULL;
-}
-
-const struct npl_int8_kernel *npl_int8_fastest(void)
-{
-	return find_kernel(0);
-}
-
-const char *npl_int8_kernel_name(int kernel)
-{
-	const struct npl_int8_kernel *found = find_kernel(kernel);
-	return found ? found->name : NULL;
 }
 
 const char *npl_int8_library(const char **why)
@@ -121,12 +70,8 @@ static int64_t groups_of(const struct job *w, int64_t length)
 
 static void pack_a(const struct job *w, int64_t i0, int64_t count, int64_t k0, int64_t length)
 {
-	const struct npl_int8_matrix *a = &w->p->a;
-	if (w->kernel->value_bytes == 2) {
-		npl_int8_pack_16(a, i0, count, w->kernel->rows, k0, length, (int16_t *)(void *)w->a_pack);
-		return;
-	}
-	npl_int8_pack_8(a, NPL_I8, i0, count, w->kernel->rows, k0, length, w->a_pack, w->zb ? w->row_start : NULL);
+	const struct npl_int8_block block = {&w->p->a, NPL_I8, i0, count, k0, length, w->kernel->rows};
+	npl_int8_pack(w->kernel, &block, w->a_pack, w->zb ? w->row_start : NULL);
 	uint32_t both = (uint32_t)length * (uint32_t)w->za * (uint32_t)w->zb;
 	for (int64_t i = 0; w->zb && i < count; i++)
 		w->row_start[i] = (int32_t)(both - (uint32_t)w->zb * (uint32_t)w->row_start[i]);
@@ -134,13 +79,8 @@ static void pack_a(const struct job *w, int64_t i0, int64_t count, int64_t k0, i
 
 static void pack_b(const struct job *w, int64_t j0, int64_t count, int64_t k0, int64_t length)
 {
-	const struct npl_int8_matrix *b = &w->p->b;
-	if (w->kernel->value_bytes == 2) {
-		npl_int8_pack_16(b, j0, count, w->kernel->columns, k0, length, (int16_t *)(void *)w->b_pack);
-		return;
-	}
-	npl_int8_pack_8(b, NPL_U8, j0, count, w->kernel->columns, k0, length, w->b_pack,
-			w->za ? w->column_start : NULL);
+	const struct npl_int8_block block = {&w->p->b, NPL_U8, j0, count, k0, length, w->kernel->columns};
+	npl_int8_pack(w->kernel, &block, w->b_pack, w->za ? w->column_start : NULL);
 	for (int64_t j = 0; w->za && j < count; j++)
 		w->column_start[j] = (int32_t) - ((uint32_t)w->za * (uint32_t)w->column_start[j]);
 }
@@ -261,9 +201,9 @@ static struct blocks blocks_of(const struct npl_int8_kernel *kernel, int64_t m, 
 int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block)
 {
 	int64_t most = npl_int8_few_rows_bytes(k);
-	for (int i = 0; k && npl_int8_kernel_list[i].name; i++)
+	for (int i = 0; k && npl_int8_kernel_list[i]; i++)
 		for (int counting = 0; counting < (k_block ? 2 : 1); counting++) {
-			struct blocks b = blocks_of(&npl_int8_kernel_list[i], m, n, k, counting ? k_block : 0);
+			struct blocks b = blocks_of(npl_int8_kernel_list[i], m, n, k, counting ? k_block : 0);
 			int64_t bytes = b.a_bytes + b.b_bytes + b.start_bytes;
 			most = bytes > most ? bytes : most;
 		}
@@ -323,14 +263,14 @@ static const struct npl_onednn *library_for(const struct npl_int8_product *p)
 	bool large = p->m >= LIBRARY_ROWS && (double)p->m * (double)p->n * (double)p->k >= LIBRARY_MACS;
 	if (p->kernel > 0 || (p->kernel == 0 && !large) || !npl_int8_onednn_takes(p))
 		return NULL;
-	if (p->kernel == NPL_INT8_LIBRARY || npl_int8_onednn_is_loaded() || (processor() & AMX))
+	if (p->kernel == NPL_INT8_LIBRARY || npl_int8_onednn_is_loaded() || npl_int8_has_amx())
 		return npl_int8_onednn(NULL);
 	return NULL;
 }
 
 int npl_int8_gemm(const struct npl_int8_product *p, uint64_t *overflows, struct npl_err *err)
 {
-	const struct npl_int8_kernel *kernel = find_kernel(p->kernel);
+	const struct npl_int8_kernel *kernel = npl_int8_kernel(p->kernel);
 	if (check_product(p, err))
 		return err ? err->code : NPL_EINTERNAL;
 	if (!kernel)

@@ -3,8 +3,7 @@
  * Bytes of four channels side by side (interleave.h), 16 positions at a time with SSE2. */
 #include "interleave.h"
 
-#include <stdbool.h>
-#include <string.h>
+#include <emmintrin.h>
 
 int64_t npl_int8_reorder_pitch(int64_t groups)
 {
@@ -18,37 +17,43 @@ static void one_by_one(const struct npl_int8_rows *rows, int64_t first, int64_t 
 			out[4 * i + c] = c < rows->there ? rows->row[c][i] ^ rows->flip : 0;
 }
 
-#if defined(__x86_64__)
-#include <emmintrin.h>
+static inline __m128i load(const uint8_t *from, __m128i flip)
+{
+	return _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)from), flip);
+}
 
 /* Positions at to at + 15. */
-static inline void sixteen(const struct npl_int8_rows *rows, int64_t at, __m128i flip, uint8_t *out)
+static inline void sixteen(const struct npl_int8_rows *rows, int there, int64_t at, __m128i flip, uint8_t *out)
 {
-	__m128i r[4];
-	for (int c = 0; c < 4; c++) {
-		r[c] = _mm_setzero_si128();
-		if (c < rows->there)
-			r[c] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(rows->row[c] + at)), flip);
-	}
+	__m128i r[4], *to = (__m128i *)(void *)(out + 4 * at);
+	for (int c = 0; c < 4; c++)
+		r[c] = c < there ? load(rows->row[c] + at, flip) : _mm_setzero_si128();
 	__m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
 	__m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
-	__m128i *to = (__m128i *)(void *)(out + 4 * at);
 	_mm_storeu_si128(to, _mm_unpacklo_epi16(low01, low23));
 	_mm_storeu_si128(to + 1, _mm_unpackhi_epi16(low01, low23));
 	_mm_storeu_si128(to + 2, _mm_unpacklo_epi16(high01, high23));
 	_mm_storeu_si128(to + 3, _mm_unpackhi_epi16(high01, high23));
 }
 
-void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out)
+static inline void interleave(const struct npl_int8_rows *rows, int there, int64_t n, uint8_t *out)
 {
 	__m128i flip = _mm_set1_epi8((char)rows->flip);
 	int64_t i = 0;
 	for (; i + 16 <= n; i += 16)
-		sixteen(rows, i, flip, out);
+		sixteen(rows, there, i, flip, out);
 	if (i < n && n >= 16)
-		sixteen(rows, n - 16, flip, out); /* some of them again */
+		sixteen(rows, there, n - 16, flip, out); /* some of them again */
 	else
 		one_by_one(rows, i, n, out);
+}
+
+void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out)
+{
+	if (rows->there == 4)
+		interleave(rows, 4, n, out);
+	else
+		interleave(rows, rows->there, n, out);
 }
 
 /* Four rows of at most 16 taps that follow one another, as many times as wanted; vectors of 16 are read and written, of
@@ -58,7 +63,7 @@ static inline void reorder_short(const uint8_t *from, int64_t quads, int64_t tap
 	for (; quads > 0; quads--, from += 4 * taps, out += 4 * taps) {
 		__m128i r[4];
 		for (int c = 0; c < 4; c++)
-			r[c] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(from + c * taps)), flip);
+			r[c] = load(from + c * taps, flip);
 		__m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), low23 = _mm_unpacklo_epi8(r[2], r[3]);
 		__m128i *to = (__m128i *)(void *)out;
 		_mm_storeu_si128(to, _mm_unpacklo_epi16(low01, low23));
@@ -87,19 +92,6 @@ static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at,
 		reorder_short(weights->data + at, quads, taps, flip, out);
 	return quads;
 }
-#else
-void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out)
-{
-	one_by_one(rows, 0, n, out);
-}
-
-static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at, uint8_t *out)
-{
-	(void)weights, (void)at, (void)out;
-	return 0;
-}
-#endif
-
 void npl_int8_reorder(const struct npl_int8_weights *weights, int64_t filter, uint8_t *out)
 {
 	int64_t taps = weights->taps, at = filter * weights->channels * taps;

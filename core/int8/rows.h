@@ -42,15 +42,12 @@ struct npl_int8_rows_product {
 	bool add;
 	int32_t *c;
 	int64_t c_stride;
-	int kernel; /* 0: the fastest; for tests 1 to npl_int8_rows_kernels() */
+	int kernel; /* 0: the fastest; for tests 1 to npl_int8_kernels() */
 };
 void npl_int8_rows(const struct npl_int8_rows_product *product);
 
 /* sum[i] = sum of the k bytes of a[i]. */
 void npl_int8_row_sums(const uint8_t *const *a, int64_t m, int64_t k, bool is_signed, int32_t *sum);
-
-int npl_int8_rows_kernels(void);                   /* how many this processor can run */
-const char *npl_int8_rows_kernel_name(int kernel); /* "avx512-vnni", ...; 0 names the fastest */
 
 #ifdef __cplusplus
 }

@@ -77,7 +77,7 @@ bool npl_int8_windows_ok(const struct npl_int8_job *job)
 	bool zero = w->quant.zero_point == (w->dtype == NPL_U8 ? 128 : 0); /* as signed bytes */
 	/* the product of an image as it lies packs the weights anew each time, but the image only in part */
 	bool direct = npl_int8_is_direct(job) && !job->prepared;
-	return npl_int8_fastest()->value_bytes == 1 && zero && !job->order.k_block && !direct && unit_fits(job);
+	return npl_int8_kernel(0)->value_bytes == 1 && zero && !job->order.k_block && !direct && unit_fits(job);
 }
 
 static int make_phases(const struct npl_window *window, int d, int64_t outputs, struct phases *p, struct npl_err *err)
@@ -168,7 +168,7 @@ static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 	struct windows *own = job->own = calloc(1, sizeof *own);
 	if (!own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	own->kernel = npl_int8_fastest();
+	own->kernel = npl_int8_kernel(0);
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		if (make_phases(window, d, job->out_image.size[d], &own->phase[d], err))
 			return NPL_ENOMEM;
@@ -243,7 +243,8 @@ static void bring_weights(const struct npl_int8_job *job, int64_t task, uint8_t 
 	}
 	for (int64_t i = 0; i < count && job->taps > 1; i++)
 		npl_int8_reorder(&from, group * job->filters + first + i, aside + i * pitch);
-	npl_int8_pack_8(&ordered, NPL_I8, 0, count, rows, 0, k, own->weights + task * rows * own->k_groups * 4, start);
+	const struct npl_int8_block block = {&ordered, NPL_I8, 0, count, 0, k, rows};
+	npl_int8_pack(own->kernel, &block, own->weights + task * rows * own->k_groups * 4, start);
 	for (int64_t i = 0; i < rows; i++)
 		start[i] = i < count ? (int32_t) - ((uint32_t)zero * (uint32_t)start[i]) : 0;
 }

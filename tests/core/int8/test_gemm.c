@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/int8/int8.h"
+#include "core/int8/kernels.h"
 #include "tests/kit/support.h"
 
 static int32_t value_of(const struct npl_int8_matrix *x, int64_t i, int64_t k)
@@ -296,6 +296,7 @@ Test(int8_requantise, follows_the_onnx_rule)
 	const uint64_t seed = 0x5eed0004;
 	uint64_t rng = seed;
 	for (int round = 0; round < 200; round++) {
+		npl_int8_prefer(round / 4 % (npl_int8_kernels() + 1));
 		enum npl_dtype dtype = round % 2 ? NPL_I8 : NPL_U8;
 		int32_t low = npl_int8_min(dtype), high = npl_int8_max(dtype),
 			zero = (int32_t)test_range(&rng, low, high);
@@ -325,6 +326,72 @@ Test(int8_requantise, follows_the_onnx_rule)
 		cr_assert_eq(clipped, expected_clipped, "seed %llx round %d", (unsigned long long)seed, round);
 		cr_assert_eq(out[count], 0x77, "wrote beyond the end");
 	}
+	npl_int8_prefer(0);
+}
+
+/* Bias, Relu and scale of rows in plain steps, the rounding by stated_rule. */
+static struct npl_int8_counts finish_plainly(const struct npl_int8_finish *f, const int32_t *acc, int64_t rows,
+					     int64_t count, uint8_t *out)
+{
+	struct npl_int8_counts counts = {0};
+	for (int64_t i = 0; i < rows * count; i++) {
+		const int64_t at = f->step ? i % count : 0, sum = (int64_t)acc[i] + (f->bias ? f->bias[at] : 0);
+		int32_t wrapped = (int32_t)(uint32_t)(uint64_t)sum;
+		bool clipped;
+		counts.overflows += wrapped != sum;
+		wrapped = f->relu && wrapped < 0 ? 0 : wrapped;
+		out[i] = (uint8_t)stated_rule(wrapped, f->scale[at], f->zero_point, npl_int8_min(f->dtype),
+					      f->limited ? f->most : npl_int8_max(f->dtype), &clipped);
+		counts.saturations += clipped && !f->limited;
+	}
+	return counts;
+}
+
+Test(int8_finish, every_kernel_equals_plain_steps)
+{
+	enum { MOST = 4 * 70 };
+	uint64_t rng = 0x5eed0006, overflows = 0, saturations = 0;
+	for (int round = 0; round < 400; round++) {
+		const int64_t rows = test_range(&rng, 1, 4), count = test_range(&rng, 1, 70);
+		int32_t acc[MOST], used[MOST], bias[70];
+		float scale[70];
+		uint8_t expected[MOST], out[MOST + 1];
+		struct npl_int8_finish f = {.bias = test_range(&rng, 0, 2) ? bias : NULL,
+					    .scale = scale,
+					    .step = (int)test_range(&rng, 0, 1),
+					    .relu = test_range(&rng, 0, 1),
+					    .dtype = round % 2 ? NPL_I8 : NPL_U8};
+		f.zero_point = (int32_t)test_range(&rng, npl_int8_min(f.dtype), npl_int8_max(f.dtype));
+		f.limited = f.relu && test_range(&rng, 0, 1);
+		f.most = (int32_t)test_range(&rng, f.zero_point, npl_int8_max(f.dtype));
+		for (int64_t i = 0; i < count; i++) {
+			bias[i] = (int32_t)(test_rng(&rng) >> 32) >> test_range(&rng, 0, round % 3 ? 31 : 2);
+			scale[i] = ldexpf((float)test_range(&rng, 1, 1000), -(int)test_range(&rng, 0, 30));
+		}
+		for (int64_t i = 0; i < rows * count; i++)
+			acc[i] = (int32_t)(test_rng(&rng) >> 32) >> test_range(&rng, 0, round % 3 ? 31 : 2);
+		const struct npl_int8_counts want = finish_plainly(&f, acc, rows, count, expected);
+		for (int kernel = 1; kernel <= npl_int8_kernels(); kernel++) {
+			struct npl_int8_counts counts = {0};
+			memcpy(used, acc, sizeof acc);
+			memset(out, 0x77, sizeof out);
+			npl_int8_prefer(kernel);
+			npl_int8_finish_rows(&f, used, rows, count, out, &counts);
+			cr_assert(!memcmp(out, expected, (size_t)(rows * count)), "round %d, %s", round,
+				  npl_int8_kernel_name(kernel));
+			cr_assert_eq(out[rows * count], 0x77, "round %d, %s: wrote beyond the end", round,
+				     npl_int8_kernel_name(kernel));
+			cr_assert(counts.overflows == want.overflows && counts.saturations == want.saturations,
+				  "round %d, %s: %llu wrapped, %llu saturated, expected %llu and %llu", round,
+				  npl_int8_kernel_name(kernel), (unsigned long long)counts.overflows,
+				  (unsigned long long)counts.saturations, (unsigned long long)want.overflows,
+				  (unsigned long long)want.saturations);
+		}
+		overflows += want.overflows;
+		saturations += want.saturations;
+	}
+	npl_int8_prefer(0);
+	cr_assert(overflows > 100 && saturations > 100);
 }
 
 Test(int8_requantise, ties_go_to_even_and_both_paths_agree)

@@ -133,7 +133,7 @@ static void check(struct test_layer *t, struct npl_int8_memory *memory, uint64_t
 		int32_t expected = finished(t, sum, channel), got = result_at(&t->y, out.data, i);
 		cr_assert_eq(got, expected,
 			     "seed %llx %s, kernel %s, %d workers: result %lld is %d, expected %d (sum %lld)",
-			     (unsigned long long)seed, what, npl_int8_fastest()->name, workers, (long long)i, got,
+			     (unsigned long long)seed, what, npl_int8_kernel(0)->name, workers, (long long)i, got,
 			     expected, (long long)sum);
 	}
 	for (size_t i = 0; i < GUARD; i++)

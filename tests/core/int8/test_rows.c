@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/int8/kernels.h"
 #include "core/int8/rows.h"
 #include "tests/kit/support.h"
 
@@ -57,8 +58,8 @@ static void check_product(const struct npl_int8_rows_product *p, const struct pr
 						  number(from->weight[k * NPL_INT8_PANEL + j], !p->a_signed));
 			cr_assert_eq((uint32_t)p->c[i * p->c_stride + j], sum,
 				     "seed %llu, kernel %d (%s): sum %lld, %lld is %d, expected %d",
-				     (unsigned long long)seed, p->kernel, npl_int8_rows_kernel_name(p->kernel),
-				     (long long)i, (long long)j, p->c[i * p->c_stride + j], (int32_t)sum);
+				     (unsigned long long)seed, p->kernel, npl_int8_kernel_name(p->kernel), (long long)i,
+				     (long long)j, p->c[i * p->c_stride + j], (int32_t)sum);
 		}
 }
 
@@ -89,7 +90,7 @@ static void one_product(uint64_t seed)
 	p.panel = f.panel;
 	p.row_start = test_range(&rng, 0, 1) ? f.row_start : NULL;
 	p.column_start = test_range(&rng, 0, 1) ? f.column_start : NULL;
-	for (p.kernel = 0; p.kernel <= npl_int8_rows_kernels(); p.kernel++) {
+	for (p.kernel = 0; p.kernel <= npl_int8_kernels(); p.kernel++) {
 		for (int64_t i = 0; i < p.m; i++)
 			for (int64_t j = 0; j < p.c_stride; j++) {
 				bool guarded = j >= round_up(p.columns, 16);
@@ -123,6 +124,7 @@ Test(int8_rows, packing)
 		for (int64_t columns = 1; columns <= NPL_INT8_PANEL; columns += 9)
 			for (int flip = 0; flip < 256; flip += 0x80) {
 				draw(w, sizeof w, &rng);
+				npl_int8_prefer((int)test_range(&rng, 0, npl_int8_kernels()));
 				npl_int8_pack_panel(w, k, columns, 100, (uint8_t)flip, out);
 				for (int64_t i = 0; i < npl_int8_panel_bytes(k); i++) {
 					int64_t row = i / (4 * NPL_INT8_PANEL) * 4 + i % 4, j = i / 4 % NPL_INT8_PANEL;
@@ -131,6 +133,7 @@ Test(int8_rows, packing)
 						     (long long)columns, (long long)i);
 				}
 			}
+	npl_int8_prefer(0);
 	free(out);
 }
 
