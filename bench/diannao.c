@@ -134,8 +134,8 @@ static void cycles_a_second(const char *what, const char *engine, bool timing_on
 	double seconds = bench_seconds(run_layer, &c);
 	double busy = 0;
 	const struct npl_device_info *info = npl_device_get_info(c.device);
-	for (size_t i = 0; i < info->n_stats; i++)
-		if (!strcmp(info->stat[i].name, "nfu_active"))
+	for (size_t i = 0; i < info->n_counters; i++)
+		if (!strcmp(info->counter_def[i].name, "nfu_active"))
 			busy = (double)c.result.counter[i] / (double)c.result.cycles;
 	snprintf(line, sizeof line, "%s, NFU busy %.0f %%", what, 100 * busy);
 	/* bench_print scales by 1e-9 */

@@ -9,7 +9,9 @@
 #include "core/int8/int8.h"
 #include "npulab/random.h"
 #include "npulab/thread.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
+#include "sim/systolic/tpu_v1/fast/run.h"
+#include "sim/systolic/tpu_v1/isa/check.h"
 
 enum { N = 2048, TILE = 256, TILES = N / TILE, RUNS = 15 };
 
@@ -119,7 +121,8 @@ static void run_program(void *context)
 {
 	struct gemm *g = context;
 	struct tpu_outcome outcome;
-	if (tpu_run_fast(&g->config, &g->program, &g->memory, NULL, &outcome, &err))
+	if (tpu_run_fast(&(struct tpu_execution){.config = &g->config, .program = &g->program, .memory = g->memory},
+			 &outcome, &err))
 		stop();
 	g->cycles = outcome.cycles;
 }

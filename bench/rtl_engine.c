@@ -9,7 +9,9 @@
 
 #include "bench.h"
 #include "npulab/random.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
+#include "sim/systolic/tpu_v1/isa/check.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 
 static struct npl_err err;
 
@@ -67,7 +69,8 @@ static void add(struct machine *m, int opcode, unsigned flags, uint32_t ub, int6
 static void run(void *context)
 {
 	struct machine *m = context;
-	check(tpu_run_rtl(&m->config, &m->program, &m->memory, NULL, &m->outcome, &err));
+	check(tpu_run_rtl(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = m->memory},
+			  &m->outcome, &err));
 }
 
 static void bench(struct machine *m, const char *what)
@@ -77,7 +80,7 @@ static void bench(struct machine *m, const char *what)
 	double seconds = bench_seconds(run, m), cycles = (double)m->outcome.cycles;
 	char line[80];
 	snprintf(line, sizeof line, "%s, array busy %.0f %%", what,
-		 100 * (double)m->outcome.counter.array_active / cycles);
+		 100 * (double)m->outcome.counters.array_active / cycles);
 	/* bench_print scales by 1e-9 */
 	bench_print(line, cycles * 1e6, "kcycle/s", seconds);
 	sim_program_free(&m->program);

@@ -33,7 +33,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	if (!rc)
 		rc = cli_compare_options(&common, &inputs.arena, &how, err);
 	if (!rc) {
-		how.programs = dump_path ? &dump.taker : NULL;
+		how.programs = dump_path ? &dump.sink : NULL;
 		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL, &how,
 				 &comparison, err);
 	}

@@ -43,15 +43,15 @@ static char *file_name(const char *path, int64_t number, const char *ending)
 static const char *const memories[] = {".host.npy", ".weights.npy", ".buffer.npy"};
 enum { MEMORIES = 3 };
 
-static const struct npl_program_image *image_of(const struct npl_program_dump *program, int memory)
+static const struct npl_memory_image *image_of(const struct npl_program_dump *program, int memory)
 {
-	const struct npl_program_image *const image[MEMORIES] = {&program->host, &program->weights, &program->buffer};
+	const struct npl_memory_image *const image[MEMORIES] = {&program->host, &program->weights, &program->buffer};
 	return image[memory];
 }
 
 int cli_dump_open(struct cli_dump *dump, const char *path, const char *devices, struct npl_err *err)
 {
-	*dump = (struct cli_dump){.path = path, .taker = {take, dump}};
+	*dump = (struct cli_dump){.path = path, .sink = {take, dump}};
 	if (!path)
 		return 0;
 	const size_t length = strlen(path);
@@ -172,7 +172,7 @@ static int write_text(const struct cli_dump *dump, int64_t number, const char *d
 
 static int write_memory(const struct cli_dump *dump, int64_t number, int m, struct npl_err *err)
 {
-	const struct npl_program_image *image = image_of(&dump->program[number], m);
+	const struct npl_memory_image *image = image_of(&dump->program[number], m);
 	char *path = file_name(dump->path, number, memories[m]);
 	struct npl_tensor bytes = {
 		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)image->bytes), .data = image->data};

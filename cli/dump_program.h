@@ -12,7 +12,7 @@ struct cli_dump {
 	const char *path; /* NULL: not asked for */
 	struct npl_program_dump *program;
 	int64_t n, room;
-	struct npl_program_taker taker; /* for npl_compare_options */
+	struct npl_program_sink sink; /* for npl_compare_options */
 };
 
 #define CLI_DUMP_OPTION(target)                                                                                        \

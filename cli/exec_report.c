@@ -49,7 +49,7 @@ static double seconds_of(const struct exec_outcome *o)
 /* Without values there are no counts of them. */
 static bool is_known(const struct npl_execution *e, size_t i)
 {
-	return !e->timing_only || e->stat[i].partition != NPL_STAT_OF_VALUES;
+	return !e->timing_only || e->counter_def[i].partition != NPL_COUNTER_OF_VALUES;
 }
 
 static void put_output(struct npl_json *json, const struct npl_execution *e)
@@ -67,12 +67,12 @@ static void put_output(struct npl_json *json, const struct npl_execution *e)
 	npl_json_close(json, '}');
 }
 
-static uint64_t spent(const struct npl_spending *spending, int n, const struct npl_instruction_time *time,
-		      enum npl_spending_kind kind)
+static uint64_t cycles_of(const struct npl_cycle_class *class, int n, const struct npl_instruction_time *time,
+			  enum npl_cycle_class_kind kind)
 {
 	uint64_t sum = 0;
 	for (int s = 0; s < n; s++)
-		sum += spending[s].kind == kind ? time->cycles[s] : 0;
+		sum += class[s].kind == kind ? time->cycles[s] : 0;
 	return sum;
 }
 
@@ -80,7 +80,7 @@ static void put_instruction(struct npl_json *json, const struct npl_program *pro
 			    const struct npl_instruction_time *time)
 {
 	int n;
-	const struct npl_spending *spending = npl_program_spendings(program, &n);
+	const struct npl_cycle_class *class = npl_program_cycle_classes(program, &n);
 	struct npl_instruction instruction;
 	npl_program_instruction(program, i, &instruction);
 	npl_json_open(json, NULL, '{');
@@ -92,11 +92,11 @@ static void put_instruction(struct npl_json *json, const struct npl_program *pro
 	npl_json_string(json, "unit", instruction.unit);
 	npl_json_u64(json, "begin", time->begin);
 	npl_json_u64(json, "end", time->end);
-	npl_json_u64(json, "worked", spent(spending, n, time, NPL_SPENT_WORKING));
-	npl_json_u64(json, "waited", spent(spending, n, time, NPL_SPENT_WAITING));
+	npl_json_u64(json, "worked", cycles_of(class, n, time, NPL_CLASS_WORKING));
+	npl_json_u64(json, "waited", cycles_of(class, n, time, NPL_CLASS_WAITING));
 	npl_json_open(json, "cycles", '{');
 	for (int s = 0; s < n; s++)
-		npl_json_u64(json, spending[s].name, time->cycles[s]);
+		npl_json_u64(json, class[s].name, time->cycles[s]);
 	npl_json_close(json, '}');
 	npl_json_close(json, '}');
 }
@@ -124,11 +124,11 @@ void exec_put_json(FILE *out, const void *what)
 	npl_json_u64(&json, "cycles", e->cycles);
 	npl_json_double(&json, "seconds", seconds_of(o));
 	npl_json_open(&json, "counters", '{');
-	for (size_t i = 0; i < e->n_stats; i++)
+	for (size_t i = 0; i < e->n_counters; i++)
 		if (is_known(e, i))
-			npl_json_u64(&json, e->stat[i].name, e->counter[i]);
+			npl_json_u64(&json, e->counter_def[i].name, e->counter[i]);
 		else
-			npl_json_null(&json, e->stat[i].name);
+			npl_json_null(&json, e->counter_def[i].name);
 	npl_json_close(&json, '}');
 	if (e->timing_only) {
 		npl_json_null(&json, "overflows");
@@ -164,11 +164,11 @@ static void print_counters(const struct exec_outcome *o)
 	npl_si_text(seconds_of(o), "s", time, sizeof time);
 	printf("%s, engine %s: %" PRIu64 " cycles, ~%s\n\n", npl_device_name(o->device), e->engine, e->cycles, time);
 	npl_table_open(&table, "lrll", header);
-	for (size_t i = 0; i < e->n_stats; i++) {
-		const struct npl_stat *stat = &e->stat[i];
-		snprintf(help, sizeof help, stat->part_of ? "of %s: %s" : "%s%s", stat->part_of ? stat->part_of : "",
-			 stat->help);
-		add_row(&table, stat->name, e->counter[i], is_known(e, i), stat->unit, help);
+	for (size_t i = 0; i < e->n_counters; i++) {
+		const struct npl_counter_def *def = &e->counter_def[i];
+		snprintf(help, sizeof help, def->part_of ? "of %s: %s" : "%s%s", def->part_of ? def->part_of : "",
+			 def->help);
+		add_row(&table, def->name, e->counter[i], is_known(e, i), def->unit, help);
 	}
 	add_row(&table, "overflows", e->overflows, !e->timing_only, "sums",
 		"whose value their accumulator or register could not hold: they wrapped, and are wrong");
@@ -178,28 +178,28 @@ static void print_counters(const struct exec_outcome *o)
 }
 
 /* "weight_stall 5, weight_shift 16": the waits that there were. */
-static void waits_text(const struct npl_spending *spending, int n, const struct npl_instruction_time *time, char *text,
+static void waits_text(const struct npl_cycle_class *class, int n, const struct npl_instruction_time *time, char *text,
 		       size_t size)
 {
 	size_t used = 0;
 	*text = '\0';
 	for (int s = 0; s < n; s++)
-		if (spending[s].kind == NPL_SPENT_WAITING && time->cycles[s] && used < size)
+		if (class[s].kind == NPL_CLASS_WAITING && time->cycles[s] && used < size)
 			used += (size_t)snprintf(text + used, size - used, "%s%s %" PRIu64, used ? ", " : "",
-						 spending[s].name, time->cycles[s]);
+						 class[s].name, time->cycles[s]);
 }
 
 static void print_instructions(const struct exec_outcome *o)
 {
 	static const char *const header[] = {"LINE", "INSTRUCTION", "UNIT", "BEGIN", "END", "WORKED", "WAITED", "FOR"};
 	int n;
-	const struct npl_spending *spending = npl_program_spendings(o->program, &n);
+	const struct npl_cycle_class *class = npl_program_cycle_classes(o->program, &n);
 	struct npl_table table;
 	npl_table_open(&table, "rwlrrrrl", header);
 	for (int64_t i = 0; i < npl_program_count(o->program); i++) {
 		const struct npl_instruction_time *time = &o->execution->time[i];
-		const uint64_t numbers[] = {time->begin, time->end, spent(spending, n, time, NPL_SPENT_WORKING),
-					    spent(spending, n, time, NPL_SPENT_WAITING)};
+		const uint64_t numbers[] = {time->begin, time->end, cycles_of(class, n, time, NPL_CLASS_WORKING),
+					    cycles_of(class, n, time, NPL_CLASS_WAITING)};
 		struct npl_instruction instruction;
 		char line[24], number[4][24], waits[400];
 		npl_program_instruction(o->program, i, &instruction);
@@ -208,7 +208,7 @@ static void print_instructions(const struct exec_outcome *o)
 			 instruction.line ? (int64_t)instruction.line : i);
 		for (int k = 0; k < 4; k++)
 			snprintf(number[k], sizeof number[k], "%" PRIu64, numbers[k]);
-		waits_text(spending, n, time, waits, sizeof waits);
+		waits_text(class, n, time, waits, sizeof waits);
 		npl_table_row(&table, (const char *const[]){line, instruction.name, instruction.unit, number[0],
 							    number[1], number[2], number[3], waits});
 	}

@@ -227,7 +227,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		return rc;
 	}
 	spec.no_accuracy = o->common.no_accuracy;
-	how.programs = o->dump ? &dump.taker : NULL;
+	how.programs = o->dump ? &dump.sink : NULL;
 	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
 	cli_waiting_end();
 	if (!rc) {

@@ -56,7 +56,7 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 		how.place = placement.device;
 		how.placed_by = placement.rule;
 		how.outputs = outputs;
-		how.programs = where->dump ? &dump.taker : NULL;
+		how.programs = where->dump ? &dump.sink : NULL;
 		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL, &how,
 				 &comparison, err);
 	}

@@ -14,11 +14,11 @@
 #define BAD(...) npl_fail(err, NPL_EINTERNAL, "the books of " __VA_ARGS__)
 
 /* Whether parts that sum to this are all of it: of a time each is rounded. */
-static bool is_whole(const struct npl_stat *part, int n, uint64_t sum, const struct npl_result *result)
+static bool is_whole(const struct npl_counter_def *part, int n, uint64_t sum, const struct npl_result *result)
 {
-	if (strcmp(part->unit, NPL_STAT_TIME) != 0)
+	if (strcmp(part->unit, NPL_COUNTER_TIME) != 0)
 		return sum == result->cycles;
-	if (result->seconds >= NPL_STAT_TIME_SECONDS)
+	if (result->seconds >= NPL_COUNTER_TIME_SECONDS)
 		return sum == 0;
 	return fabs((double)sum - result->seconds * 1e12) <= n + 1e-12 * (double)sum;
 }
@@ -28,18 +28,18 @@ static int check_causes(const char *device, const struct npl_device_info *info, 
 			const struct npl_result *result, struct npl_err *err)
 {
 	struct npl_cause cause[NPL_MAX_CAUSES];
-	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	const int n = npl_causes_of(info->counter_def, info->n_counters, result, cause);
 	uint64_t sum = 0;
 	for (int i = 0; i < n; i++) {
-		const uint64_t counted = result->counter[cause[i].stat - info->stat];
+		const uint64_t counted = result->counter[cause[i].counter_def - info->counter_def];
 		if (cause[i].amount > counted)
 			return BAD("%s on layer %s: the parts of %s are more than its %" PRIu64 " %s", device,
-				   layer->name, cause[i].stat->name, counted, cause[i].stat->unit);
+				   layer->name, cause[i].counter_def->name, counted, cause[i].counter_def->unit);
 		sum += cause[i].amount;
 	}
-	if (n && !is_whole(cause[0].stat, n, sum, result))
+	if (n && !is_whole(cause[0].counter_def, n, sum, result))
 		return BAD("%s on layer %s: the causes of its %s sum to %" PRIu64 ", not %" PRIu64 " cycles or %g s",
-			   device, layer->name, cause[0].stat->unit, sum, result->cycles, result->seconds);
+			   device, layer->name, cause[0].counter_def->unit, sum, result->cycles, result->seconds);
 	return 0;
 }
 
@@ -48,15 +48,15 @@ static int check_partitions(const char *device, const struct npl_device_info *in
 			    const struct npl_result *result, struct npl_err *err)
 {
 	int last = 0;
-	for (size_t i = 0; i < info->n_stats; i++)
-		last = info->stat[i].partition > last ? info->stat[i].partition : last;
+	for (size_t i = 0; i < info->n_counters; i++)
+		last = info->counter_def[i].partition > last ? info->counter_def[i].partition : last;
 	for (int partition = 1; partition <= last; partition++) {
-		const struct npl_stat *part = NULL;
+		const struct npl_counter_def *part = NULL;
 		uint64_t sum = 0;
 		int n = 0;
-		for (size_t i = 0; i < info->n_stats; i++)
-			if (info->stat[i].partition == partition) {
-				part = &info->stat[i];
+		for (size_t i = 0; i < info->n_counters; i++)
+			if (info->counter_def[i].partition == partition) {
+				part = &info->counter_def[i];
 				sum += result->counter[i];
 				n++;
 			}

@@ -10,37 +10,37 @@
 	0.75 /* of the time: DRAM that refreshes and opens rows gives no more than nine tenths of its peak */
 #define LINK_BUSY 0.5
 
-static bool is_cause(const struct npl_stat *stat)
+static bool is_cause(const struct npl_counter_def *def)
 {
-	return stat->partition == 1 || stat->part_of;
+	return def->partition == 1 || def->part_of;
 }
 
 /* The cycles of the counter that no part of it has; *parts: how many it has. */
-static uint64_t left_of(const struct npl_stat *stat, size_t n_stats, size_t at, const struct npl_result *result,
-			int *parts)
+static uint64_t left_of(const struct npl_counter_def *def, size_t n_counters, size_t at,
+			const struct npl_result *result, int *parts)
 {
 	uint64_t left = result->counter[at];
 	*parts = 0;
-	for (size_t i = 0; i < n_stats; i++)
-		if (stat[i].part_of && !strcmp(stat[i].part_of, stat[at].name)) {
+	for (size_t i = 0; i < n_counters; i++)
+		if (def[i].part_of && !strcmp(def[i].part_of, def[at].name)) {
 			left -= result->counter[i];
 			++*parts;
 		}
 	return left;
 }
 
-int npl_causes_of(const struct npl_stat *stat, size_t n_stats, const struct npl_result *result,
+int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const struct npl_result *result,
 		  struct npl_cause cause[NPL_MAX_CAUSES])
 {
 	int n = 0;
 	for (int rest = 0; rest < 2; rest++)
-		for (size_t i = 0; i < n_stats; i++) {
+		for (size_t i = 0; i < n_counters; i++) {
 			int parts;
-			if (!is_cause(&stat[i]))
+			if (!is_cause(&def[i]))
 				continue;
-			const uint64_t left = left_of(stat, n_stats, i, result, &parts);
+			const uint64_t left = left_of(def, n_counters, i, result, &parts);
 			if ((parts > 0) == (rest > 0))
-				cause[n++] = (struct npl_cause){&stat[i], parts ? "other" : stat[i].name, left};
+				cause[n++] = (struct npl_cause){&def[i], parts ? "other" : def[i].name, left};
 		}
 	return n;
 }
@@ -49,9 +49,9 @@ int npl_causes_of(const struct npl_stat *stat, size_t n_stats, const struct npl_
 static double used_share(const struct npl_device_info *info, const struct npl_result *result)
 {
 	double used = 0, idle = 0;
-	for (size_t i = 0; i < info->n_stats; i++) {
-		used += info->stat[i].kind == NPL_STAT_USED ? (double)result->counter[i] : 0;
-		idle += info->stat[i].kind == NPL_STAT_IDLE ? (double)result->counter[i] : 0;
+	for (size_t i = 0; i < info->n_counters; i++) {
+		used += info->counter_def[i].kind == NPL_COUNTER_USED ? (double)result->counter[i] : 0;
+		idle += info->counter_def[i].kind == NPL_COUNTER_IDLE ? (double)result->counter[i] : 0;
 	}
 	return used > 0 ? used / (used + idle) : 0;
 }
@@ -62,11 +62,11 @@ static double share_of(double work, double rate, double seconds)
 }
 
 /* What all causes take that hold a layer up in the same way. */
-static uint64_t amount_alike(const struct npl_cause *cause, int n, const struct npl_stat *stat)
+static uint64_t amount_alike(const struct npl_cause *cause, int n, const struct npl_counter_def *def)
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < n; i++)
-		if (cause[i].stat->kind == stat->kind && !strcmp(cause[i].stat->bound, stat->bound))
+		if (cause[i].counter_def->kind == def->kind && !strcmp(cause[i].counter_def->bound, def->bound))
 			sum += cause[i].amount;
 	return sum;
 }
@@ -74,19 +74,19 @@ static uint64_t amount_alike(const struct npl_cause *cause, int n, const struct 
 const char *npl_bound_of(const struct npl_device_info *info, const struct npl_result *result)
 {
 	struct npl_cause cause[NPL_MAX_CAUSES];
-	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
-	const struct npl_stat *most = NULL;
+	const int n = npl_causes_of(info->counter_def, info->n_counters, result, cause);
+	const struct npl_counter_def *most = NULL;
 	uint64_t greatest = 0;
 	for (int i = 0; i < n; i++) {
-		const uint64_t alike = amount_alike(cause, n, cause[i].stat);
-		most = alike > greatest ? cause[i].stat : most;
+		const uint64_t alike = amount_alike(cause, n, cause[i].counter_def);
+		most = alike > greatest ? cause[i].counter_def : most;
 		greatest = alike > greatest ? alike : greatest;
 	}
 	if (!most)
 		return NULL;
-	if (most->kind == NPL_STAT_WORK)
+	if (most->kind == NPL_COUNTER_WORK)
 		return used_share(info, result) >= WELL_USED ? "peak" : most->bound;
-	if (most->kind == NPL_STAT_MEMORY)
+	if (most->kind == NPL_COUNTER_MEMORY)
 		return share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second, result->seconds) >=
 				       MEMORY_BUSY
 			       ? "memory"

@@ -19,22 +19,22 @@ static int check_result(const struct npl_device *device, const struct npl_layer 
 	return npl_books_check(device->machine.name, &device->info, layer, least, result, err);
 }
 
-int npl_device_dump_programs(struct npl_device *device, const struct npl_program_taker *taker, struct npl_err *err)
+int npl_device_dump_programs(struct npl_device *device, const struct npl_program_sink *sink, struct npl_err *err)
 {
-	if (taker && !device->driver->dump_layer)
+	if (sink && !device->driver->dump_layer)
 		return npl_program_no_isa(device->machine.name, err);
-	device->taker = taker;
+	device->sink = sink;
 	return 0;
 }
 
-/* The program of a layer, or of an opened layer group, for the taker. */
+/* The program of a layer, or of an opened layer group, for the sink. */
 static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *group, struct npl_err *err)
 {
 	struct npl_program_dump dump = {.machine = device->machine.name};
 	int rc = group ? device->driver->dump_layer_group(device->state, group, &dump, err)
 		       : device->driver->dump_layer(device->state, layer, &dump, err);
 	if (!rc)
-		rc = device->taker->take(device->taker->context, &dump, err);
+		rc = device->sink->put(device->sink->context, &dump, err);
 	npl_program_dump_free(&dump);
 	return rc;
 }
@@ -55,7 +55,7 @@ int npl_device_run(struct npl_device *device, const struct npl_layer *layer, str
 	struct npl_err local = {0};
 	if (npl_op_check_attrs(layer->op, layer->attrs, err))
 		return NPL_EINTERNAL;
-	if (device->taker && tell_program(device, layer, NULL, err))
+	if (device->sink && tell_program(device, layer, NULL, err))
 		return err->code;
 	const bool before = begin_run(device);
 	const int rc = device->driver->run(device->state, layer, result, &local);
@@ -72,7 +72,7 @@ struct npl_layer_group_handle {
 	struct npl_layer_group_info info;
 	void *opened;
 	struct npl_least_bytes *least; /* of each layer */
-	bool told;                     /* its program, to a taker */
+	bool told;                     /* its program, to a sink */
 };
 
 bool npl_device_has_layer_groups(const struct npl_device *device)
@@ -116,9 +116,9 @@ int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struc
 {
 	struct npl_device *device = group->device;
 	struct npl_err local = {0};
-	if (device->taker && !group->told && tell_program(device, NULL, group->opened, err))
+	if (device->sink && !group->told && tell_program(device, NULL, group->opened, err))
 		return err->code;
-	group->told |= device->taker != NULL;
+	group->told |= device->sink != NULL;
 	const bool before = begin_run(device);
 	const int rc = device->driver->run_layer_group(device->state, group->opened, observer, results, &local);
 	npl_parallel_alone(before);

@@ -263,8 +263,8 @@ static int check_info(const struct npl_device *dev, struct npl_err *err)
 	const struct npl_device_info *info = &dev->info;
 	const unsigned all = info->crosses[NPL_MEM_DRAM] | info->crosses[NPL_MEM_BUFFER];
 	const unsigned needed = NPL_CROSS_WEIGHTS | NPL_CROSS_ACTIVATIONS;
-	if (info->n_stats > NPL_MAX_COUNTERS)
-		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, info->n_stats,
+	if (info->n_counters > NPL_MAX_COUNTERS)
+		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, info->n_counters,
 				NPL_MAX_COUNTERS);
 	if (npl_device_kind_is_modelled(info->kind) && (all & needed) != needed)
 		return npl_fail(err, NPL_EINTERNAL,

@@ -73,10 +73,10 @@ void npl_json_layer_output(struct npl_json *json, const struct npl_layer_entry *
 void npl_json_layer_counters(struct npl_json *json, const struct npl_layer_entry *l)
 {
 	npl_json_open(json, "counters", '{');
-	for (size_t k = 0; k < l->row->n_stats; k++)
-		if (l->c->timing_only && l->row->stat[k].partition == NPL_STAT_OF_VALUES)
-			npl_json_null(json, l->row->stat[k].name);
+	for (size_t k = 0; k < l->row->n_counters; k++)
+		if (l->c->timing_only && l->row->counter_def[k].partition == NPL_COUNTER_OF_VALUES)
+			npl_json_null(json, l->row->counter_def[k].name);
 		else
-			npl_json_u64(json, l->row->stat[k].name, l->row->result.counter[k]);
+			npl_json_u64(json, l->row->counter_def[k].name, l->row->result.counter[k]);
 	npl_json_close(json, '}');
 }

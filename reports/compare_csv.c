@@ -16,12 +16,12 @@ struct counters {
 
 static void add_counters(struct counters *counters, const struct npl_device_info *info)
 {
-	for (size_t i = 0; i < info->n_stats; i++) {
+	for (size_t i = 0; i < info->n_counters; i++) {
 		int at = 0;
-		while (at < counters->n && strcmp(counters->name[at], info->stat[i].name) != 0)
+		while (at < counters->n && strcmp(counters->name[at], info->counter_def[i].name) != 0)
 			at++;
 		if (at == counters->n)
-			counters->name[counters->n++] = info->stat[i].name;
+			counters->name[counters->n++] = info->counter_def[i].name;
 	}
 }
 
@@ -48,9 +48,9 @@ static void put_counters(FILE *out, const struct counters *counters, const struc
 	for (int k = 0; k < counters->n; k++) {
 		bool known = false;
 		uint64_t value = 0;
-		for (size_t i = 0; info && i < info->n_stats; i++)
-			if (!strcmp(info->stat[i].name, counters->name[k]) &&
-			    !(timing_only && info->stat[i].partition == NPL_STAT_OF_VALUES)) {
+		for (size_t i = 0; info && i < info->n_counters; i++)
+			if (!strcmp(info->counter_def[i].name, counters->name[k]) &&
+			    !(timing_only && info->counter_def[i].partition == NPL_COUNTER_OF_VALUES)) {
 				known = true;
 				value = f->result.counter[i];
 			}

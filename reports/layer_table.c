@@ -272,8 +272,8 @@ static void put_device(FILE *out, const struct npl_comparison *c, const struct n
 /* A counter's name as a heading, without a unit of time: "weight_stall" is "WEIGHT STALL", "memory_ps" is "MEMORY". */
 static void put_heading(char text[CELL], const char *name)
 {
-	const size_t length = strlen(name), unit = sizeof "_" NPL_STAT_TIME - 1;
-	const bool timed = length > unit && !strcmp(name + length - unit, "_" NPL_STAT_TIME);
+	const size_t length = strlen(name), unit = sizeof "_" NPL_COUNTER_TIME - 1;
+	const bool timed = length > unit && !strcmp(name + length - unit, "_" NPL_COUNTER_TIME);
 	snprintf(text, CELL, "%.*s", (int)(timed ? length - unit : length), name);
 	for (char *c = text; *c; c++)
 		*c = *c == '_' ? ' ' : (char)toupper((unsigned char)*c);
@@ -284,7 +284,7 @@ static double causes_sum(const struct npl_device_info *info, const struct npl_re
 {
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	double sum = 0;
-	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	const int n = npl_causes_of(info->counter_def, info->n_counters, result, cause);
 	for (int k = 0; k < n; k++)
 		sum += (double)cause[k].amount;
 	return sum;
@@ -296,7 +296,7 @@ static void put_causes_row(struct npl_table *table, const struct npl_device_info
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	char text[NPL_MAX_CAUSES][CELL];
 	const char *cells[1 + NPL_MAX_CAUSES] = {name};
-	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	const int n = npl_causes_of(info->counter_def, info->n_counters, result, cause);
 	const double whole = causes_sum(info, result);
 	for (int k = 0; k < n; k++)
 		cells[1 + k] = share_cell(text[k], (double)cause[k].amount, whole);
@@ -312,10 +312,10 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	char text[NPL_MAX_CAUSES][CELL], heading[200], layout[2 + NPL_MAX_CAUSES] = "l";
 	const char *header[1 + NPL_MAX_CAUSES] = {heading}, *below[1 + NPL_MAX_CAUSES] = {""};
-	const int n = npl_causes_of(info->stat, info->n_stats, &none, cause);
+	const int n = npl_causes_of(info->counter_def, info->n_counters, &none, cause);
 	size_t width = LEAST_NAME;
 	snprintf(heading, sizeof heading, "%s OF %s",
-		 n && !strcmp(cause[0].stat->unit, NPL_STAT_TIME) ? "TIME" : "CYCLES", name);
+		 n && !strcmp(cause[0].counter_def->unit, NPL_COUNTER_TIME) ? "TIME" : "CYCLES", name);
 	for (int k = 0; k < n; k++) {
 		put_heading(text[k], cause[k].name);
 		width += 2 + strlen(text[k]);
@@ -341,7 +341,8 @@ static void put_causes(FILE *out, const struct npl_comparison *c, const struct n
 	struct npl_table table;
 	struct npl_layer_figures f, shown = {0}, all = {0};
 	char text[CELL];
-	if (!npl_causes_of(info->stat, info->n_stats, &r->run.layer[0].result, (struct npl_cause[NPL_MAX_CAUSES]){{0}}))
+	if (!npl_causes_of(info->counter_def, info->n_counters, &r->run.layer[0].result,
+			   (struct npl_cause[NPL_MAX_CAUSES]){{0}}))
 		return;
 	open_causes(&table, info, name);
 	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
@@ -395,12 +396,12 @@ static void put_legend(struct npl_table *notes, const struct npl_device_info *in
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	char line[1200];
 	size_t used = 0;
-	const int n = npl_causes_of(info->stat, info->n_stats, &none, cause);
+	const int n = npl_causes_of(info->counter_def, info->n_counters, &none, cause);
 	for (int k = 0; k < n && used < sizeof line; k++) {
 		char heading[CELL];
 		put_heading(heading, cause[k].name);
 		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s: %s", k ? "; " : "", heading,
-					 cause[k].stat->help);
+					 cause[k].counter_def->help);
 	}
 	if (n)
 		npl_table_row(notes, (const char *const[]){name, line});
@@ -416,7 +417,7 @@ void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, co
 		if (!r->n_parts)
 			put_legend(notes, &r->info, r->instance);
 		for (int i = 0; i < r->run.n_layers; i++)
-			causes |= r->run.layer[i].n_stats > 0;
+			causes |= r->run.layer[i].n_counters > 0;
 	}
 	if (causes)
 		npl_table_row(

@@ -139,8 +139,8 @@ static double sum_of(const struct npl_run *run, const char *name)
 	bool known = false;
 	for (int i = 0; i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
-		for (size_t k = 0; k < row->n_stats; k++)
-			if (!strcmp(row->stat[k].name, name)) {
+		for (size_t k = 0; k < row->n_counters; k++)
+			if (!strcmp(row->counter_def[k].name, name)) {
 				sum += row->result.counter[k];
 				known = true;
 			}

@@ -92,7 +92,7 @@ struct npl_int8_counts {
 };
 void npl_int8_finish(const struct npl_int8_finish *finish, int32_t *acc, int64_t count, void *out,
 		     struct npl_int8_counts *counts);
-/* Finishes `rows` rows that lie one behind the other: each starts with the first bias and scale again. */
+/* `rows` times the same, one behind the other: each starts with the first bias and scale again. */
 void npl_int8_finish_rows(const struct npl_int8_finish *finish, int32_t *acc, int64_t rows, int64_t count, void *out,
 			  struct npl_int8_counts *counts);
 

@@ -21,9 +21,9 @@ static const struct npl_param params[] = {
 	{"energy.mac.origin", NPL_PARAM_ORIGIN, AT(mac_origin), "absent", 0, 0, "", "of that", "energy.mac.pj"},
 	{0}};
 
-static const struct npl_stat counters[] = {
-	{"compute_cycles", "cycles", "it multiplies", 0, 1, NULL, NPL_STAT_WORK, "products"},
-	{"stall_cycles", "cycles", "it waits for its memory", 0, 1, NULL, NPL_STAT_MEMORY, "memory"}};
+static const struct npl_counter_def counters[] = {
+	{"compute_cycles", "cycles", "it multiplies", 0, 1, NULL, NPL_COUNTER_WORK, "products"},
+	{"stall_cycles", "cycles", "it waits for its memory", 0, 1, NULL, NPL_COUNTER_MEMORY, "memory"}};
 
 static int onemac_open(const void *config, void **state, struct npl_err *err)
 {
@@ -46,8 +46,8 @@ static void onemac_describe(const void *state, struct npl_device_info *info)
 	info->peak_macs_per_second = (double)m->macs_per_cycle * info->clock_hz;
 	info->memory_bytes_per_second = (double)m->bytes_per_cycle * info->clock_hz;
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_ALL;
-	info->stat = counters;
-	info->n_stats = sizeof counters / sizeof *counters;
+	info->counter_def = counters;
+	info->n_counters = sizeof counters / sizeof *counters;
 }
 
 static bool onemac_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)

@@ -22,8 +22,8 @@ static double cycles_of(const struct npl_layer_run *row)
 static double idle_of(const struct npl_layer_run *row)
 {
 	double idle = (double)row->result.cycles;
-	for (size_t i = 0; i < row->n_stats; i++)
-		if (row->stat[i].kind == NPL_STAT_WORK)
+	for (size_t i = 0; i < row->n_counters; i++)
+		if (row->counter_def[i].kind == NPL_COUNTER_WORK)
 			idle -= (double)row->result.counter[i];
 	return idle;
 }

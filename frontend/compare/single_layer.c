@@ -233,8 +233,8 @@ static int fill_row(const struct work *work, const struct operands *o, struct np
 	row->ran_on = report->name;
 	row->output_dtype = o->y.dtype;
 	row->output_quant = o->y.quant;
-	row->stat = report->info.stat;
-	row->n_stats = report->info.n_stats;
+	row->counter_def = report->info.counter_def;
+	row->n_counters = report->info.n_counters;
 	if (report->info.link.measured) {
 		row->link_bytes = row->result.to_device.bytes + row->result.to_host.bytes;
 		row->link_seconds = row->result.to_device.seconds + row->result.to_host.seconds;

@@ -229,8 +229,8 @@ static void open_row(const struct npl_session *s, int i, struct npl_layer_run *r
 	row->host_part = step->factor;
 	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_instance(s->device[step->device]);
 	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {
-		row->stat = npl_device_get_info(s->device[step->device])->stat;
-		row->n_stats = npl_device_get_info(s->device[step->device])->n_stats;
+		row->counter_def = npl_device_get_info(s->device[step->device])->counter_def;
+		row->n_counters = npl_device_get_info(s->device[step->device])->n_counters;
 	}
 }
 

@@ -115,8 +115,8 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 		npl_note_output(s, step, group->layer[l].out, row);
 		if (group->note[l] && !step->slice) {
 			row->role = NPL_FUSED;
-			row->stat = NULL;
-			row->n_stats = 0;
+			row->counter_def = NULL;
+			row->n_counters = 0;
 			row->result.n_energy = 0;
 			row->note = group->note[l];
 			row->why_float32 = NULL;

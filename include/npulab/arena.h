@@ -21,7 +21,7 @@ struct npl_arena { /* zero-initialise before use */
 
 /* NULL when memory is short. A size of 0 gives a valid, distinct pointer. */
 void *npl_arena_alloc(struct npl_arena *arena, size_t bytes);
-/* As npl_arena_alloc, but not zeroed: for much memory that is filled at once, perhaps by several threads. */
+/* The same, not zeroed: for much memory that is filled at once, perhaps by several threads. */
 void *npl_arena_raw(struct npl_arena *arena, size_t bytes);
 /* count * bytes, refused (NULL) when the product overflows. */
 void *npl_arena_array(struct npl_arena *arena, size_t count, size_t bytes);

@@ -133,7 +133,7 @@ struct npl_compare_options {
 	const char *
 		host; /* the modelled host: a machine or a file; NULL: the shipped `host`. Its settings in set: "host.KEY=VALUE" */
 	bool without_host; /* no layer can fall to a host: its settings are refused */
-	const struct npl_program_taker *
+	const struct npl_program_sink *
 		programs; /* is given the programs of the first batch (program_dump.h); NULL: nobody is. Of one device alone */
 	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
 	const char *const *placed_by; /* per node: the rule that did, NULL: none did; or NULL */

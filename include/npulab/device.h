@@ -14,13 +14,13 @@
 #ifndef NPULAB_DEVICE_H
 #define NPULAB_DEVICE_H
 
+#include "npulab/counters.h"
 #include "npulab/energy_meter.h"
 #include "npulab/facts.h"
 #include "npulab/layer.h"
 #include "npulab/layer_group.h"
 #include "npulab/params.h"
 #include "npulab/result.h"
-#include "npulab/stats.h"
 #include "npulab/tdp.h"
 
 #ifdef __cplusplus
@@ -121,9 +121,9 @@ struct npl_device_info {
 	/* The tensors that cross each memory's port, bits of enum npl_crossing. A simulated or analytical device must name a memory for weights
 	 * and one for activations, and every memory whose bytes it reports but the host's: core counts from this what must have crossed. */
 	unsigned crosses[NPL_MEM_LEVELS];
-	/* The counters of npl_result.counter, n_stats of them. */
-	const struct npl_stat *stat;
-	size_t n_stats;
+	/* The counters of npl_result.counter, n_counters of them. */
+	const struct npl_counter_def *counter_def;
+	size_t n_counters;
 
 	/* ---- Memory, power and link. */
 

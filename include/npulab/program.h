@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-#define NPL_INSTRUCTION_NAME 64
-#define NPL_MAX_SPENDINGS    24
+#define NPL_INSTRUCTION_NAME  64
+#define NPL_MAX_CYCLE_CLASSES 24
 
 /* An instruction of a program, for people. */
 struct npl_instruction {
@@ -35,21 +35,21 @@ struct npl_program_event {
 	int64_t index, instruction;
 };
 
-/* What instructions spend cycles on. One that has the name of a counter sums to it over all instructions. */
-struct npl_spending {
+/* What the cycles of an instruction are attributed to. One that has the name of a counter sums to it over all instructions. */
+struct npl_cycle_class {
 	const char *name; /* JSON key, snake_case */
-	enum npl_spending_kind {
-		NPL_SPENT_WORKING,
-		NPL_SPENT_WAITING,
-		NPL_SPENT_PASSING /* it is on its way, or its results are: neither work nor a wait */
+	enum npl_cycle_class_kind {
+		NPL_CLASS_WORKING,
+		NPL_CLASS_WAITING,
+		NPL_CLASS_PASSING /* it is on its way, or its results are: neither work nor a wait */
 	} kind;
 	const char *help;
 };
 
-/* The cycles begin <= t < end of an instruction: those it spent on each of the set's spendings sum to end - begin. */
+/* The cycles begin <= t < end of an instruction: those of each class of the set sum to end - begin. */
 struct npl_instruction_time {
 	uint64_t begin, end;
-	uint64_t cycles[NPL_MAX_SPENDINGS];
+	uint64_t cycles[NPL_MAX_CYCLE_CLASSES];
 };
 
 /* One run of a program: what goes in, and what came of it. Inputs are borrowed. */
@@ -66,11 +66,11 @@ struct npl_execution {
 	/* Told of every event when not NULL, by cycle, then name, then index. */
 	void (*on_event)(void *context, const struct npl_program_event *event);
 	void *context;
-	bool timed; /* what each instruction spent its cycles on is wanted */
+	bool timed; /* the attribution of each instruction's cycles is wanted */
 
 	uint64_t cycles, overflows, saturations;
-	const struct npl_stat *stat; /* of the counters */
-	size_t n_stats;
+	const struct npl_counter_def *counter_def; /* of the counters */
+	size_t n_counters;
 	uint64_t counter[NPL_MAX_COUNTERS];
 	size_t output_address, output_bytes; /* host memory from the first byte the program writes to the last */
 	uint8_t *output;                     /* NULL when it writes none, or timing_only */
@@ -94,8 +94,8 @@ struct npl_isa {
 	int (*check)(const void *state, const char *source, const struct sim_program *program, struct npl_err *err);
 	/* Fills name and unit. */
 	void (*describe)(const void *instruction, struct npl_instruction *described);
-	const struct npl_spending *spending;
-	int n_spendings;
+	const struct npl_cycle_class *cycle_class;
+	int n_cycle_classes;
 	/* Checks, also against what goes in, and runs; execution->engine is one of the driver's. */
 	int (*execute)(const void *state, const char *source, const struct sim_program *program,
 		       struct npl_execution *execution, struct npl_err *err);
@@ -125,8 +125,8 @@ void npl_execution_free(struct npl_execution *execution);     /* its outputs */
 int64_t npl_program_count(const struct npl_program *program); /* of instructions */
 /* index is one of them. */
 void npl_program_instruction(const struct npl_program *program, int64_t index, struct npl_instruction *instruction);
-/* What instructions spend cycles on, in the order of npl_instruction_time.cycles. */
-const struct npl_spending *npl_program_spendings(const struct npl_program *program, int *n);
+/* The classes of instructions' cycles, in the order of npl_instruction_time.cycles. */
+const struct npl_cycle_class *npl_program_cycle_classes(const struct npl_program *program, int *n);
 
 #ifdef __cplusplus
 }

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "npulab/counters.h"
 #include "npulab/error.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define NPL_MAX_COUNTERS 24
-#define NPL_MAX_ENERGY   16
+#define NPL_MAX_ENERGY 16
 
 /* Where a time comes from. */
 enum npl_time_origin { NPL_TIME_NONE, NPL_TIME_MODELLED, NPL_TIME_MEASURED };
@@ -54,7 +54,7 @@ struct npl_result {
 	double seconds; /* core's, cycles over the clock, of a device with one; else the device's, modelled or measured */
 	enum npl_time_origin seconds_origin;
 	uint64_t macs;                      /* multiply-accumulates done that belong to the layer */
-	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's stats table */
+	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's counter definitions */
 	uint64_t bytes[NPL_MEM_LEVELS];     /* that crossed each memory's port */
 	/* The bytes that must have crossed each port. Core counts those of the tensors (npl_device_info.crosses) and puts them here after the
 	 * run. A driver leaves 0, or more than the tensors' where it knows of more: it can only make its own check harder. */

@@ -41,12 +41,12 @@ struct npl_range {
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		 struct npl_range *ranges, struct npl_err *err);
 
-/* Is shown every value as it is made. A return value other than 0 ends the evaluation with that code. */
+/* Is shown every value as it is made. Not 0: the run ends with it. */
 struct npl_value_observer {
 	int (*seen)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
 	void *context;
 };
-/* Evaluates as npl_evaluate does; the observer sees the inputs and what each node makes. ranges and observer may be NULL. */
+/* The same; observer sees the inputs and what each node makes. ranges and observer may be NULL. */
 int npl_evaluate_observed(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 			  struct npl_range *ranges, const struct npl_value_observer *observer, struct npl_err *err);
 
@@ -105,9 +105,9 @@ struct npl_layer_run {
 	const char *note;        /* why it is on the host, what it is fused into, or what the host does of it; NULL */
 	const char *why_float32; /* why a device of integers ran it in float32, which note says too; NULL: it did not */
 	bool host_part;          /* ran on a device, but for what the note says; that is in host_seconds */
-	const struct npl_stat
-		*stat; /* the counters of result, n_stats of them: the device's table; NULL: it has none */
-	size_t n_stats;
+	const struct npl_counter_def
+		*counter_def; /* the counters of result, n_counters of them: the device's table; NULL: it has none */
+	size_t n_counters;
 	struct npl_result
 		result;      /* the device's part; its energies cover the whole row, host and link included. The row
 	                             works result.seconds + host_seconds + link_seconds. */

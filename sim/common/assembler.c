@@ -519,7 +519,8 @@ int sim_assemble(const struct sim_instruction_set *set, const char *source, cons
 	return rc;
 }
 
-int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t room, struct npl_err *err)
+int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity,
+		     struct npl_err *err)
 {
 	struct npl_words words;
 	int rc = open_words(&words, source, text, n, err);
@@ -528,9 +529,9 @@ int sim_text_machine(const char *source, const char *text, size_t n, char *machi
 		return rc;
 	if (npl_words_next(&words))
 		return err->code;
-	if (strlen(words.word) >= room)
+	if (strlen(words.word) >= capacity)
 		return npl_words_complain(&words, ".machine '%s', expected a name of at most %zu characters",
-					  words.word, room - 1);
-	snprintf(machine, room, "%s", words.word);
+					  words.word, capacity - 1);
+	snprintf(machine, capacity, "%s", words.word);
 	return 0;
 }

@@ -46,14 +46,14 @@ bool sim_has_header(const uint8_t *bytes, size_t n)
 }
 
 /* A name filled up with zeros, one at least. */
-static bool take_name(const uint8_t *bytes, size_t room, char *name)
+static bool take_name(const uint8_t *bytes, size_t capacity, char *name)
 {
-	const size_t length = strnlen((const char *)bytes, room);
-	for (size_t i = length; i < room; i++)
+	const size_t length = strnlen((const char *)bytes, capacity);
+	for (size_t i = length; i < capacity; i++)
 		if (bytes[i])
 			return false;
-	memcpy(name, bytes, room);
-	return length < room;
+	memcpy(name, bytes, capacity);
+	return length < capacity;
 }
 
 int sim_header_names(const char *source, const uint8_t *bytes, size_t n, char set[SIM_SET_NAME],

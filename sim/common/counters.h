@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of a machine's table of counters (npulab/stats.h). `type` is the struct that holds them, `member` the counter. */
+ * Rows of a machine's table of counters (npulab/counters.h). `type` is the struct that holds them, `member` the counter. */
 #ifndef NPULAB_SIM_COUNTERS_H
 #define NPULAB_SIM_COUNTERS_H
 
 #include <stddef.h>
 
-#include "npulab/stats.h"
+#include "npulab/counters.h"
 
 /* A counter that is part of no sum; of_values: one that counts what becomes of values. */
-#define SIM_STAT(type, member, unit, help)                                                                             \
+#define SIM_COUNTER(type, member, unit, help)                                                                          \
 	{                                                                                                              \
 		.name = #member, unit, help, offsetof(type, member)                                                    \
 	}
-#define SIM_STAT_OF_VALUES(type, member, unit, help)                                                                   \
+#define SIM_COUNTER_OF_VALUES(type, member, unit, help)                                                                \
 	{                                                                                                              \
-		.name = #member, unit, help, offsetof(type, member), NPL_STAT_OF_VALUES                                \
+		.name = #member, unit, help, offsetof(type, member), NPL_COUNTER_OF_VALUES                             \
 	}
 /* Multiply-accumulates, used or possible. */
-#define SIM_STAT_MACS(type, member, help, kind)                                                                        \
+#define SIM_COUNTER_MACS(type, member, help, kind)                                                                     \
 	{                                                                                                              \
 		.name = #member, "macs", help, offsetof(type, member), 0, NULL, kind                                   \
 	}
 /* One of those that share out all cycles; bound: what a layer is said to be bound by that spends most of its cycles so. */
-#define SIM_STAT_CYCLES(type, member, help, kind, bound)                                                               \
+#define SIM_COUNTER_CYCLES(type, member, help, kind, bound)                                                            \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 1, NULL, kind, bound                          \
 	}
 /* A part of one of them. */
-#define SIM_STAT_PART(type, member, whole, help, kind, bound)                                                          \
+#define SIM_COUNTER_PART(type, member, whole, help, kind, bound)                                                       \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 0, #whole, kind, bound                        \
 	}

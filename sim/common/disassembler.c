@@ -115,6 +115,8 @@ int sim_disassemble(const char *source, const struct sim_program *program, const
 	FILE *out = open_memstream(text, &bytes);
 	if (!out)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
+	if (comments)
+		comments->put(comments->context, out, -1);
 	if (machine && sim_machine_name_ok(machine))
 		fprintf(out, ".machine %s\n", machine);
 	if (program->host_address)

@@ -10,37 +10,45 @@
 
 const char *const sim_engines[] = {"fast", "rtl", NULL};
 
-static void keep_event(void *context, const struct sim_event *event)
+bool sim_is_rtl(const char *engine)
 {
-	struct sim_listener *l = context;
-	if (l->execution->timed)
-		l->time_event(l->times, event);
-	if (!l->execution->on_event)
+	return !strcmp(engine, "rtl");
+}
+
+/* The observer of an execution. */
+struct recorder {
+	const struct npl_execution *execution;
+	const struct sim_executor *executor;
+	void *times;
+	struct npl_program_event *event;
+	int64_t count, capacity;
+	bool lost; /* out of memory */
+};
+
+static void on_event(void *context, const struct sim_event *event)
+{
+	struct recorder *r = context;
+	const struct sim_times *times = r->executor->times;
+	if (r->execution->timed)
+		times->on_event(r->times, event);
+	if (!r->execution->on_event)
 		return;
-	struct npl_program_event *more = npl_grow(l->event, l->count, &l->room, sizeof *more);
-	l->lost = l->lost || !more;
+	struct npl_program_event *more = npl_grow(r->event, r->count, &r->capacity, sizeof *more);
+	r->lost = r->lost || !more;
 	if (!more)
 		return;
-	l->event = more;
-	more[l->count++] = (struct npl_program_event){
+	r->event = more;
+	more[r->count++] = (struct npl_program_event){
 		.cycle = event->cycle,
-		.name = l->event_name[event->kind],
+		.name = r->executor->event_name[event->kind],
 		.index = event->index,
-		.instruction = l->instruction_of ? l->instruction_of(l->times, event) : event->index};
+		.instruction = times->instruction_of ? times->instruction_of(r->times, event) : event->index};
 }
 
-static void keep_span(void *context, const struct sim_span *span)
+static void on_cycles(void *context, const struct sim_cycles *interval)
 {
-	const struct sim_listener *l = context;
-	l->time_span(l->times, span);
-}
-
-const struct sim_observer *sim_listen(struct sim_listener *listener)
-{
-	listener->observer = (struct sim_observer){.context = listener, .on_event = keep_event};
-	if (listener->execution->timed)
-		listener->observer.on_span = keep_span;
-	return listener->execution->on_event || listener->execution->timed ? &listener->observer : NULL;
+	const struct recorder *r = context;
+	r->executor->times->on_cycles(r->times, interval);
 }
 
 static int compare(const void *a, const void *b)
@@ -52,21 +60,39 @@ static int compare(const void *a, const void *b)
 	return names ? names : (x->index > y->index) - (x->index < y->index);
 }
 
-int sim_tell(struct sim_listener *listener, struct npl_err *err)
+static int tell_events(struct recorder *r, struct npl_err *err)
 {
-	if (listener->lost)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)listener->count);
-	if (listener->count)
-		qsort(listener->event, (size_t)listener->count, sizeof *listener->event, compare);
-	for (int64_t i = 0; i < listener->count; i++)
-		listener->execution->on_event(listener->execution->context, &listener->event[i]);
+	if (r->lost)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)r->count);
+	if (r->count)
+		qsort(r->event, (size_t)r->count, sizeof *r->event, compare);
+	for (int64_t i = 0; i < r->count; i++)
+		r->execution->on_event(r->execution->context, &r->event[i]);
 	return 0;
 }
 
-void sim_listener_close(struct sim_listener *listener)
+int sim_execute(const struct sim_executor *executor, void *context, const void *config,
+		const struct sim_program *program, const char *source, struct npl_execution *execution,
+		struct npl_err *err)
 {
-	free(listener->event);
-	listener->event = NULL;
+	struct recorder r = {.execution = execution, .executor = executor};
+	const bool timed = execution->timed, observed = timed || execution->on_event;
+	const struct sim_observer observer = {
+		.context = &r, .on_event = on_event, .on_cycles = timed ? on_cycles : NULL};
+	execution->counter_def = executor->counter_def;
+	execution->n_counters = executor->n_counters;
+	int rc = observed ? executor->times->open(&r.times, config, program, err) : 0;
+	if (!rc)
+		rc = executor->run(context, observed ? &observer : NULL, execution, err);
+	if (rc == NPL_EINPUT)
+		npl_prefix(err, "%s", source);
+	if (!rc)
+		rc = tell_events(&r, err);
+	if (!rc && timed)
+		rc = executor->times->take(r.times, execution->cycles, &execution->time, err);
+	executor->times->close(r.times);
+	free(r.event);
+	return rc;
 }
 
 int sim_keep_bytes(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What exec has of every machine (npl_program_run): events in one order, the times of instructions, and the bytes that a program
- * wrote; and the names of the engines. */
+ * What exec has of every machine (npl_program_run): the names of the engines, events in one order, the attribution of cycles to
+ * instructions, and the bytes that a program wrote. */
 #ifndef NPULAB_SIM_EXECUTE_H
 #define NPULAB_SIM_EXECUTE_H
 
@@ -9,30 +9,39 @@
 
 #include "npulab/program.h"
 #include "observer.h"
+#include "program.h"
 
 extern const char *const sim_engines[]; /* "fast", "rtl"; NULL ends */
+bool sim_is_rtl(const char *engine);
 
-/* Passes what an engine tells to an execution: set the first members, run with sim_listen's observer, then sim_tell. */
-struct sim_listener {
-	const struct npl_execution *execution;
-	const char *const *event_name; /* by kind */
-	/* The times of instructions: given every event and span, in the engine's order, if the execution wants them. */
-	void *times;
-	void (*time_event)(void *times, const struct sim_event *event);
-	void (*time_span)(void *times, const struct sim_span *span);
-	/* The instruction of an event; NULL: its index. */
-	int64_t (*instruction_of)(const void *times, const struct sim_event *event);
-	/* The listener's. */
-	struct sim_observer observer;
-	struct npl_program_event *event;
-	int64_t count, room;
-	bool lost; /* out of memory */
+/* How a machine attributes the cycles of a program to its instructions (driver/times.c), from what an engine tells. `times` is what open
+ * gives; the configuration and the program must outlive it. */
+struct sim_times {
+	int (*open)(void **times, const void *config, const struct sim_program *program, struct npl_err *err);
+	/* Given every event and interval, in the engine's order. */
+	void (*on_event)(void *times, const struct sim_event *event);
+	void (*on_cycles)(void *times, const struct sim_cycles *interval);
+	int64_t (*instruction_of)(const void *times, const struct sim_event *event); /* NULL: an event's index */
+	/* After an execution of so many cycles: the table, the caller's to free. */
+	int (*take)(void *times, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err);
+	void (*close)(void *times); /* accepts NULL */
 };
-/* NULL: the execution wants nothing of a run. */
-const struct sim_observer *sim_listen(struct sim_listener *listener);
-/* Tells the execution all events by cycle, then name, then index; NPL_ENOMEM. */
-int sim_tell(struct sim_listener *listener, struct npl_err *err);
-void sim_listener_close(struct sim_listener *listener);
+
+/* What a machine has of its own when it executes a program. */
+struct sim_executor {
+	const char *const *event_name; /* by kind */
+	const struct sim_times *times;
+	const struct npl_counter_def *counter_def;
+	size_t n_counters;
+	/* Runs the engine that is asked for, with an observer or NULL, and fills cycles, overflows, saturations and counters. */
+	int (*run)(void *context, const struct sim_observer *observer, struct npl_execution *execution,
+		   struct npl_err *err);
+};
+/* Executes the program, which has been checked: tells the execution all events by cycle, then name, then index, and gives it the times
+ * of instructions, as far as it wants them. `source` names the program in messages. */
+int sim_execute(const struct sim_executor *executor, void *context, const void *config,
+		const struct sim_program *program, const char *source, struct npl_execution *execution,
+		struct npl_err *err);
 
 /* A copy of bytes first <= i < end of a memory; *copy stays NULL where there are none. NPL_ENOMEM. */
 int sim_keep_bytes(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err);

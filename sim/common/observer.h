@@ -16,8 +16,8 @@ struct sim_event {
 };
 
 /* Cycles from <= t < to, one at least, that are spent on one kind of thing. */
-struct sim_span {
-	unsigned kind;
+struct sim_cycles {
+	unsigned cycle_class;
 	uint64_t from, to;
 	int64_t instruction; /* whose; -1: none's */
 };
@@ -31,7 +31,7 @@ struct sim_faults {
 struct sim_observer {
 	void *context;
 	void (*on_event)(void *context, const struct sim_event *event);
-	void (*on_span)(void *context, const struct sim_span *span);
+	void (*on_cycles)(void *context, const struct sim_cycles *interval);
 	/* The instruction's results are in memory, and nothing that comes later has changed them. Not 0: the run ends with it. */
 	int (*on_retired)(void *context, int64_t instruction, struct npl_err *err);
 	/* One for each instruction of the program, to which the run adds; complete when the run has ended. */

@@ -12,8 +12,8 @@
 int sim_program_add(struct sim_program *program, const void *instruction, int line, struct npl_err *err)
 {
 	const size_t size = program->set->instruction_size;
-	int64_t room = program->capacity;
-	char *instructions = npl_grow(program->instruction, program->count, &room, size);
+	int64_t capacity = program->capacity;
+	char *instructions = npl_grow(program->instruction, program->count, &capacity, size);
 	if (instructions)
 		program->instruction = instructions;
 	int *lines = instructions ? npl_grow(program->line, program->count, &program->capacity, sizeof *lines) : NULL;
@@ -33,19 +33,46 @@ void sim_program_free(struct sim_program *program)
 	*program = (struct sim_program){.set = program->set};
 }
 
-void sim_program_where(const struct sim_program *program, int64_t index, char *where, size_t n)
+const char *sim_location_text(const struct sim_source_location *at, char *text, size_t n)
+{
+	if (at->line)
+		snprintf(text, n, "line %d", at->line);
+	else
+		snprintf(text, n, "instruction %lld", (long long)at->index);
+	return text;
+}
+
+const char *sim_instruction_name(const struct sim_program *program, int64_t index, char *name, size_t n)
 {
 	const struct sim_instruction_set *set = program->set;
 	const void *instruction = sim_program_at(program, index);
 	const struct sim_slot *slot = set->opcode ? sim_slot_of(set, instruction) : NULL;
-	char place[40], opcode[16];
-	if (program->line[index])
-		snprintf(place, sizeof place, "line %d", program->line[index]);
+	if (slot || !set->opcode)
+		snprintf(name, n, "%s", slot ? slot->name : "");
 	else
-		snprintf(place, sizeof place, "instruction %lld", (long long)index);
-	if (set->opcode)
-		snprintf(opcode, sizeof opcode, "0x%02x", (unsigned)sim_field_get(instruction, set->opcode));
-	snprintf(where, n, "%s%s%s", place, set->opcode ? ": " : "", slot ? slot->name : set->opcode ? opcode : "");
+		snprintf(name, n, "0x%02x", (unsigned)sim_field_get(instruction, set->opcode));
+	return name;
+}
+
+void sim_program_where(const struct sim_program *program, int64_t index, char *where, size_t n)
+{
+	char at[32], name[32];
+	sim_location_text(&(struct sim_source_location){index, program->line[index]}, at, sizeof at);
+	sim_instruction_name(program, index, name, sizeof name);
+	snprintf(where, n, "%s%s%s", at, *name ? ": " : "", name);
+}
+
+int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at, const char *name,
+	       const char *format, va_list args)
+{
+	char where[40] = "", what[400];
+	vsnprintf(what, sizeof what, format, args);
+	if (at->line)
+		snprintf(where, sizeof where, "%d", at->line);
+	else
+		sim_location_text(at, where, sizeof where);
+	return npl_fail(err, NPL_EINPUT, "%s:%s%s: %s%s%s", source, at->line ? "" : " ", where, name, *name ? ": " : "",
+			what);
 }
 
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err)

@@ -4,6 +4,7 @@
 #ifndef NPULAB_SIM_PROGRAM_H
 #define NPULAB_SIM_PROGRAM_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "instruction_set.h"
@@ -32,8 +33,21 @@ static inline const void *sim_program_at(const struct sim_program *program, int6
 {
 	return (const char *)program->instruction + (size_t)index * program->set->instruction_size;
 }
-/* "line 12" or, without a line, "instruction 11"; of a set with opcodes ": matrix_multiply" behind it. */
+
+/* Where an instruction stands: its number in the program, and its line in the text that it was made from; 0: it was none. */
+struct sim_source_location {
+	int64_t index;
+	int line;
+};
+/* "line 12" or, without a line, "instruction 11": in `text`, which it returns. */
+const char *sim_location_text(const struct sim_source_location *at, char *text, size_t n);
+/* The same of an instruction of a program; of a set with opcodes ": matrix_multiply" behind it. */
 void sim_program_where(const struct sim_program *program, int64_t index, char *where, size_t n);
+/* The name of the instruction; of an opcode that the set has not, its number; empty in a set without opcodes. */
+const char *sim_instruction_name(const struct sim_program *program, int64_t index, char *name, size_t n);
+/* NPL_EINPUT "SOURCE:12: NAME: what" or, without a line, "SOURCE: instruction 11: NAME: what". An empty name is left out. */
+int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at, const char *name,
+	       const char *format, va_list args);
 /* NPL_EINPUT "SOURCE: WHERE: why" for the first instruction that is none. */
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err);
 
@@ -48,9 +62,10 @@ int sim_constant_number(const struct sim_program *program, const char *name); /*
 int sim_assemble(const struct sim_instruction_set *set, const char *source, const char *text, size_t n,
 		 struct sim_program *program, struct npl_err *err);
 /* The machine that the text's first statement, `.machine NAME`, names; empty: it has none. */
-int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t room, struct npl_err *err);
+int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity,
+		     struct npl_err *err);
 
-/* Writes whole lines before instruction `index`, or nothing. */
+/* Writes whole lines before instruction `index`, or nothing; index -1: before all else. */
 struct sim_comments {
 	void (*put)(void *context, FILE *out, int64_t index);
 	void *context;

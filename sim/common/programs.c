@@ -205,8 +205,8 @@ void npl_program_instruction(const struct npl_program *program, int64_t index, s
 	program->isa->describe(sim_program_at(&program->code, index), instruction);
 }
 
-const struct npl_spending *npl_program_spendings(const struct npl_program *program, int *n)
+const struct npl_cycle_class *npl_program_cycle_classes(const struct npl_program *program, int *n)
 {
-	*n = program->isa->n_spendings;
-	return program->isa->spending;
+	*n = program->isa->n_cycle_classes;
+	return program->isa->cycle_class;
 }

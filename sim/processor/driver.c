@@ -22,19 +22,20 @@ struct processor {
 /* Where the time of an operator goes. */
 #define PART(i, name_, kind_, bound_, help_)                                                                           \
 	[i] = {.name = name_,                                                                                          \
-	       .unit = NPL_STAT_TIME,                                                                                  \
+	       .unit = NPL_COUNTER_TIME,                                                                               \
 	       .help = help_,                                                                                          \
 	       .offset = (i) * sizeof(uint64_t),                                                                       \
 	       .partition = 1,                                                                                         \
 	       .kind = kind_,                                                                                          \
 	       .bound = bound_}
-static const struct npl_stat stats[NPL_PROCESSOR_PARTS] = {
-	PART(NPL_PROCESSOR_ARITHMETIC, "arithmetic_ps", NPL_STAT_WORK, "arithmetic",
+static const struct npl_counter_def counter_defs[NPL_PROCESSOR_PARTS] = {
+	PART(NPL_PROCESSOR_ARITHMETIC, "arithmetic_ps", NPL_COUNTER_WORK, "arithmetic",
 	     "operations at the rates of their classes"),
-	PART(NPL_PROCESSOR_CACHE, "cache_ps", NPL_STAT_WAITING, "caches",
+	PART(NPL_PROCESSOR_CACHE, "cache_ps", NPL_COUNTER_WAITING, "caches",
 	     "traffic with the caches that hold the operands"),
-	PART(NPL_PROCESSOR_MEMORY, "memory_ps", NPL_STAT_MEMORY, "memory", "traffic with main memory"),
-	PART(NPL_PROCESSOR_START, "start_ps", NPL_STAT_WAITING, "start", "starting the operator and waking the cores"),
+	PART(NPL_PROCESSOR_MEMORY, "memory_ps", NPL_COUNTER_MEMORY, "memory", "traffic with main memory"),
+	PART(NPL_PROCESSOR_START, "start_ps", NPL_COUNTER_WAITING, "start",
+	     "starting the operator and waking the cores"),
 };
 
 static const char *const element_name[] = {[NPL_PROCESSOR_TF32] = "tf32", [NPL_PROCESSOR_F16] = "float16"};
@@ -91,8 +92,8 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 	info->peak_macs_per_second = npl_processor_peak(c, (enum npl_processor_precision)c->precision);
 	info->memory_bytes_per_second = c->memory_rate;
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_ALL;
-	info->stat = stats;
-	info->n_stats = NPL_PROCESSOR_PARTS;
+	info->counter_def = counter_defs;
+	info->n_counters = NPL_PROCESSOR_PARTS;
 	if (strcmp(c->origin, "absent")) {
 		info->static_watts = c->idle_watts;
 		info->static_origin = c->origin;
@@ -143,7 +144,7 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	result->seconds = time.seconds;
 	result->seconds_origin = NPL_TIME_MODELLED;
 	result->macs = layer->macs;
-	for (int i = 0; i < NPL_PROCESSOR_PARTS && time.seconds < NPL_STAT_TIME_SECONDS; i++)
+	for (int i = 0; i < NPL_PROCESSOR_PARTS && time.seconds < NPL_COUNTER_TIME_SECONDS; i++)
 		result->counter[i] = (uint64_t)llround(time.part[i] * 1e12);
 	if (charge(c, &time, result, err) || layer->timing_only)
 		return err->code;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab exec --instructions and --events (docs/exec.md). What the program promises, of the worked examples of both instruction sets: JSON has
- * each instruction with its line, name and unit; spendings sum to the instruction's cycles and, over all, to the counters of their name; both
+ * each instruction with its line, name and unit; cycle classes sum to the instruction's cycles and, over all, to the counters of their name; both
  * engines give the same; events name the line; a binary has no lines; a sync has the time that it takes. */
 #include "tests/kit/cli_example.h"
 #include "tests/kit/cli_json.h"
 
 struct example {
 	const char *document, *machine;
-	int instructions, counters; /* counters: that are spendings too */
+	int instructions, counters; /* counters: that are cycle classes too */
 	const char *event;          /* a line of the events */
 	const char *row;            /* of the table */
 };

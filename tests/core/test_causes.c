@@ -6,19 +6,19 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static const struct npl_stat table[] = {
-	{.name = "busy", .unit = "cycles", .partition = 1, .kind = NPL_STAT_WORK, .bound = "idle cells"},
-	{.name = "late", .unit = "cycles", .partition = 1, .kind = NPL_STAT_MEMORY, .bound = "weights late"},
-	{.name = "rest", .unit = "cycles", .partition = 1, .kind = NPL_STAT_WAITING, .bound = "activation"},
-	{.name = "held", .unit = "cycles", .part_of = "rest", .kind = NPL_STAT_WAITING, .bound = "activation"},
-	{.name = "link", .unit = "cycles", .part_of = "rest", .kind = NPL_STAT_WAITING, .bound = "link"},
-	{.name = "used", .unit = "macs", .kind = NPL_STAT_USED},
-	{.name = "idle", .unit = "macs", .kind = NPL_STAT_IDLE},
+static const struct npl_counter_def table[] = {
+	{.name = "busy", .unit = "cycles", .partition = 1, .kind = NPL_COUNTER_WORK, .bound = "idle cells"},
+	{.name = "late", .unit = "cycles", .partition = 1, .kind = NPL_COUNTER_MEMORY, .bound = "weights late"},
+	{.name = "rest", .unit = "cycles", .partition = 1, .kind = NPL_COUNTER_WAITING, .bound = "activation"},
+	{.name = "held", .unit = "cycles", .part_of = "rest", .kind = NPL_COUNTER_WAITING, .bound = "activation"},
+	{.name = "link", .unit = "cycles", .part_of = "rest", .kind = NPL_COUNTER_WAITING, .bound = "link"},
+	{.name = "used", .unit = "macs", .kind = NPL_COUNTER_USED},
+	{.name = "idle", .unit = "macs", .kind = NPL_COUNTER_IDLE},
 };
 enum { BUSY, LATE, REST, HELD, LINK, USED, IDLE, COUNTERS };
 
-static const struct npl_device_info machine = {.stat = table,
-					       .n_stats = COUNTERS,
+static const struct npl_device_info machine = {.counter_def = table,
+					       .n_counters = COUNTERS,
 					       .clock_hz = 1e9,
 					       .memory_bytes_per_second = 1e9,
 					       .link = {.bytes_per_second = 1e9}};
@@ -77,11 +77,11 @@ Test(causes, bound_is_what_most_cycles_went_to)
 	}
 }
 
-static const char *name_of(const struct npl_stat *stat, size_t n, const char *name)
+static const char *name_of(const struct npl_counter_def *def, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (stat[i].partition == 1 && !strcmp(stat[i].name, name))
-			return stat[i].name;
+		if (def[i].partition == 1 && !strcmp(def[i].name, name))
+			return def[i].name;
 	return NULL;
 }
 
@@ -95,18 +95,18 @@ Test(causes, machines_declare_them)
 		int working = 0, used = 0, idle = 0, causes = 0;
 		cr_assert_eq(npl_device_open(machines[m], NULL, &device, &err), 0, "%s", err.msg);
 		const struct npl_device_info *info = npl_device_get_info(device);
-		for (size_t i = 0; i < info->n_stats; i++) {
-			const struct npl_stat *stat = &info->stat[i];
-			const bool cause = stat->partition == 1 || stat->part_of;
-			const bool kind = stat->kind == NPL_STAT_WORK || stat->kind == NPL_STAT_MEMORY ||
-					  stat->kind == NPL_STAT_WAITING;
-			cr_assert(cause == kind && cause == (stat->bound != NULL), "%s", stat->name);
-			cr_assert(!cause || strlen(stat->bound) <= 12, "%s", stat->name);
-			cr_assert(!stat->part_of || name_of(info->stat, info->n_stats, stat->part_of), "%s",
-				  stat->name);
-			working += stat->kind == NPL_STAT_WORK;
-			used += stat->kind == NPL_STAT_USED;
-			idle += stat->kind == NPL_STAT_IDLE;
+		for (size_t i = 0; i < info->n_counters; i++) {
+			const struct npl_counter_def *def = &info->counter_def[i];
+			const bool cause = def->partition == 1 || def->part_of;
+			const bool kind = def->kind == NPL_COUNTER_WORK || def->kind == NPL_COUNTER_MEMORY ||
+					  def->kind == NPL_COUNTER_WAITING;
+			cr_assert(cause == kind && cause == (def->bound != NULL), "%s", def->name);
+			cr_assert(!cause || strlen(def->bound) <= 12, "%s", def->name);
+			cr_assert(!def->part_of || name_of(info->counter_def, info->n_counters, def->part_of), "%s",
+				  def->name);
+			working += def->kind == NPL_COUNTER_WORK;
+			used += def->kind == NPL_COUNTER_USED;
+			idle += def->kind == NPL_COUNTER_IDLE;
 			causes += cause;
 		}
 		cr_assert(working == 1 && used == 1 && idle == 1 && causes >= 4, "%s", machines[m]);

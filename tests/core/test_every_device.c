@@ -99,9 +99,10 @@ static void same_counts(const struct subject *s, const char *what, uint64_t seed
 	cr_assert_eq(a->cycles, b->cycles, "%s, seed %llu: %s", s->name, told, what);
 	cr_assert_eq(a->seconds, b->seconds, "%s, seed %llu: %s", s->name, told, what);
 	cr_assert_eq(a->macs, b->macs, "%s, seed %llu: %s", s->name, told, what);
-	for (size_t i = 0; i < info->n_stats; i++)
-		cr_assert(a->counter[i] == b->counter[i] || (!values && info->stat[i].partition == NPL_STAT_OF_VALUES),
-			  "%s, seed %llu: %s: %s", s->name, told, what, info->stat[i].name);
+	for (size_t i = 0; i < info->n_counters; i++)
+		cr_assert(a->counter[i] == b->counter[i] ||
+				  (!values && info->counter_def[i].partition == NPL_COUNTER_OF_VALUES),
+			  "%s, seed %llu: %s: %s", s->name, told, what, info->counter_def[i].name);
 	for (int i = 0; i < NPL_MEM_LEVELS; i++)
 		cr_assert_eq(a->bytes[i], b->bytes[i], "%s, seed %llu: %s: bytes", s->name, told, what);
 	cr_assert_eq(a->n_energy, b->n_energy, "%s, seed %llu: %s", s->name, told, what);

@@ -9,7 +9,8 @@
 #include "core/int8/layer.h"
 #include "core/integer.h"
 #include "core/ops/ops.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
+#include "sim/systolic/tpu_v1/function_table.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 static uint64_t seed;

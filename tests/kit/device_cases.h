@@ -15,7 +15,7 @@ struct device_case {
 	double tolerance;        /* of float32, beside that of the device's own elements; of integers 0 */
 	struct group integers;   /* of DEVICE_INTEGERS */
 	struct npl_attrs attrs;  /* of the others */
-	struct npl_tensor in[3]; /* of the others */
+	struct npl_tensor in[3]; /* likewise */
 	struct npl_tensor y;     /* the layer's output */
 	uint64_t rng;
 };

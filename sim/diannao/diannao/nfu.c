@@ -8,9 +8,9 @@
  *   - partial sums have sum_bits bits and wrap, so that their value does not depend on the order of additions,
  *     on Tn or on the tiling; wraps are counted;
  *   - leaving NFU-2, a shift brings them to the output's scale, ties rounded up (an added half, then a shift),
- *     and they saturate to 16 bits; before sigmoid and tanh it is plain Q6.10, and the results are shifted to the output's scale;
+ *     and they saturate to 16 bits; before sigmoid and tanh it is plain Q6.10, and the results are shifted likewise;
  *   - averages are multiplied by a reciprocal in NFU-3: at most 1.5 units in the last place from the exact quotient. */
-#include "dn.h"
+#include "nfu.h"
 
 int64_t dn_wrap(int64_t sum, int64_t bits)
 {
@@ -40,18 +40,19 @@ int64_t dn_average(int64_t sum, int64_t count, int shift)
 }
 
 /* Where the function is level beyond the 16 bits, it does not matter that the sum saturated. */
-int16_t dn_leave(const struct dn_work *work, int64_t value, struct dn_counters *counters)
+int16_t dn_nfu3_result(const struct dn_function *function, int result_shift, int64_t value,
+		       struct dn_counters *counters)
 {
 	int16_t x = dn_saturate(value);
 	bool saturates = x != value;
 	counters->sum_saturations += saturates;
-	if (!work->activates) { /* the identity is exact in any segment */
+	if (!function) { /* the identity is exact in any segment */
 		counters->output_saturations += saturates;
 		return x;
 	}
-	int64_t scaled = dn_rescale(dn_interpolate(&work->function, x), work->result_shift);
+	int64_t scaled = dn_rescale(dn_interpolate(function, x), result_shift);
 	int16_t y = dn_saturate(scaled);
-	bool let_through = saturates && work->function.a[dn_segment(x)] != 0;
+	bool let_through = saturates && function->a[dn_segment(x)] != 0;
 	counters->output_saturations += let_through || y != scaled;
 	return y;
 }

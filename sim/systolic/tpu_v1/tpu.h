@@ -9,8 +9,8 @@
  *           ^                                                          accumulators (two halves)
  *           +------------------------- activation unit <------------------+
  *
- * Who does what: config.c the parameters, generate.h how layers become a program, engine.h the two engines that run it,
- * energy.c what it costs, driver.c the device. All times are cycle boundaries: an interval [start, end) holds end -
+ * Who does what: config.c the parameters, isa/ the instructions, generate/ how layers become a program, engine/ what the two engines that
+ * execute it (rtl/, fast/) are given and give back, driver/ the device, with what a layer costs. All times are cycle boundaries: an interval [start, end) holds end -
  * start cycles, and an event at cycle t is visible to whatever happens in cycle t. docs/tpu-isa.md states the machine,
  * docs/machine-tpu_v1.md what is modelled and what is not.
  */
@@ -67,6 +67,17 @@ struct tpu_config {
 	/* No parameters: what follows from the link, and from the preset. */
 	double link_bytes_per_second, link_latency_seconds;
 	double weight_peak_bytes_per_second;
+};
+
+/* The memories a program works on. Borrowed; the engines write the buffer and host memory. */
+struct tpu_memory {
+	uint8_t *buffer;        /* tpu_buffer_size_rows() rows of tpu_row_bytes() */
+	const uint8_t *weights; /* from weight row 0 */
+	size_t weight_bytes;    /* given; what lies beyond reads as 0, */
+	bool weights_end;       /* or is refused by tpu_program_check: somebody has forgotten some */
+	uint8_t *host;
+	size_t host_bytes; /* given; a program that goes beyond is refused */
+	bool timing_only;  /* no values: buffer, weights and host may be NULL and are not touched */
 };
 
 extern const struct npl_param tpu_params[];

@@ -14,7 +14,7 @@ struct shape8 {
 	int64_t images, channels, height, width, filters, groups, kernel, stride, pad;
 };
 
-/* Weights and inputs of the greatest size where `large`: sums of hundreds of millions. */
+/* Weights of the greatest size where `large`, inputs likewise: sums of hundreds of millions. */
 static void check_convolution(const struct shape8 *s, bool large, uint64_t *rng)
 {
 	struct test_layer t = {.attrs = {.op = NPL_OP_CONV, .opset = 13, .conv.groups = s->groups}};

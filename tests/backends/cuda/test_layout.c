@@ -26,7 +26,7 @@ static void run_session(struct npl_session *session, const struct npl_tensor *in
 	npl_run_free(&run);
 }
 
-/* Networks of exact operators: bit for bit, also what a observer sees of every layer. */
+/* Networks of exact operators: bit for bit, also what an observer sees of every layer. */
 static void compare_layouts(const char *precision, double most, uint64_t seed, int rounds, bool exact)
 {
 	long last = 0, turned = 0;

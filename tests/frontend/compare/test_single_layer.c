@@ -37,8 +37,8 @@ static struct npl_comparison run_gemm(int64_t m, int64_t n, int64_t k, bool timi
 
 static uint64_t counter_of(const struct npl_layer_run *row, const char *name)
 {
-	for (size_t i = 0; i < row->n_stats; i++)
-		if (!strcmp(row->stat[i].name, name))
+	for (size_t i = 0; i < row->n_counters; i++)
+		if (!strcmp(row->counter_def[i].name, name))
 			return row->result.counter[i];
 	cr_assert_fail("no counter %s", name);
 	return 0;

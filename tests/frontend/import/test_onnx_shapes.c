@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: what a network computes from shapes alone is constant at import: exported chains of Shape, Gather, Unsqueeze,
+ * Promises: what a network computes from shapes alone is constant at import: exported layer groups of Shape, Gather, Unsqueeze,
  * Concat and Reshape leave one Reshape, which follows --batch; Size, EyeLike and the random tensors made like another
- * are constant too; a shape that only looks like the batch is left alone. Einsum in a network counts its work. */
+ * likewise; a shape that only looks like the batch is left alone. Einsum in a network counts its work. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 

@@ -39,8 +39,8 @@ static struct npl_device *open_set(const char *name, const char *set)
 /* Counter by name; 0 where the row has none. */
 static uint64_t counter_of(const struct npl_layer_run *row, const char *name)
 {
-	for (size_t k = 0; k < row->n_stats; k++)
-		if (!strcmp(row->stat[k].name, name))
+	for (size_t k = 0; k < row->n_counters; k++)
+		if (!strcmp(row->counter_def[k].name, name))
 			return row->result.counter[k];
 	return 0;
 }
@@ -63,7 +63,7 @@ static uint64_t sum_within(const struct npl_run *run)
 static int check_idle_row(const struct npl_layer_run *row, const char *what, int i)
 {
 	cr_assert(row->result.cycles == 0 && row->result.seconds == 0 && row->result.macs == 0, "%s, row %d", what, i);
-	cr_assert(!row->stat && row->n_stats == 0, "%s, row %d has counters", what, i);
+	cr_assert(!row->counter_def && row->n_counters == 0, "%s, row %d has counters", what, i);
 	for (int k = 0; k < NPL_MAX_COUNTERS; k++)
 		cr_assert_eq(row->result.counter[k], 0, "%s, row %d, counter %d", what, i, k);
 	for (int k = 0; k < NPL_MEM_LEVELS; k++)
@@ -93,7 +93,7 @@ static int check_run(const struct outcome *o, const char *what)
 		if (row->role != NPL_RAN)
 			fused += check_idle_row(row, what, i) && !by_plan;
 		else
-			cr_assert(!strcmp(row->ran_on, "host") || row->n_stats > 0, "%s, row %d", what, i);
+			cr_assert(!strcmp(row->ran_on, "host") || row->n_counters > 0, "%s, row %d", what, i);
 		cr_assert(near(joules, expected), "%s, row %d: %g J of the link, expected %g", what, i, joules,
 			  expected);
 		cr_assert_eq(row->transfers > 0, row->link_bytes > 0, "%s, row %d", what, i);

@@ -66,8 +66,8 @@ static double decibels(const struct npl_tensor *want, const struct npl_tensor *g
 /* What the machine multiplied. */
 static uint64_t useful_macs(const struct npl_layer_run *row)
 {
-	for (size_t i = 0; i < row->n_stats; i++)
-		if (!strcmp(row->stat[i].name, "useful_macs"))
+	for (size_t i = 0; i < row->n_counters; i++)
+		if (!strcmp(row->counter_def[i].name, "useful_macs"))
 			return row->result.counter[i];
 	return UINT64_MAX;
 }
@@ -128,7 +128,7 @@ Test(session_lrn, three_steps_are_charged)
 	cr_assert(near(row->link_seconds, 3 * (3e-6 + N * 2 / link->bytes_per_second)), "%g s", row->link_seconds);
 	cr_assert_eq(row->result.macs, 0, "the network has none here");
 	cr_assert_eq(useful_macs(row), 2 * 6 * 6 * (24 * 5 - 2 * (2 + 1)), "windows of 5 less what is beyond the ends");
-	cr_assert(row->result.cycles > 0 && row->n_stats > 0 && row->stat);
+	cr_assert(row->result.cycles > 0 && row->n_counters > 0 && row->counter_def);
 	cr_assert(near(joules_of(row->result.energy, row->result.n_energy, "host"),
 		       3 * conversion.joules + square.joules + product.joules));
 	cr_assert(strstr(row->note, "squares"), "%s", row->note);

@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 				     argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
 	uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000,
 		 first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-	static program_engine *const engines[] = {tpu_run_rtl, tpu_run_fast};
+	static tpu_engine *const engines[] = {tpu_run_rtl, tpu_run_fast};
 	for (uint64_t seed = first; seed < first + programs; seed++) {
 		/* Some that cannot end, some with more columns than a fast kernel takes at a time, some with so many rows
 		 * that 16-bit products of one pass do not fit an accumulator. */

@@ -8,15 +8,16 @@
 
 #include "core/base/arith.h"
 #include "driver_impl.h"
-#include "sim/diannao/diannao/generate/generate.h"
+#include "sim/diannao/diannao/fast/run.h"
 
 #define SLOWER_FOR_FEWER_BYTES   1.05
 #define FASTER_FOR_MORE_REQUESTS 1.01
 
 /* Enough of each loop for what repeats to be seen twice. Without padding where it fits the input, so that it is of the interior. */
-static struct dn_work slice_of(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles)
+static struct dn_layer slice_of(const struct dn_config *config, const struct dn_layer *layer,
+				const struct dn_tiles *tiles)
 {
-	struct dn_work slice = *work;
+	struct dn_layer slice = *layer;
 	int64_t rows = 2, columns = 32, groups = 2;
 	if (tiles->nest == DN_DOWN) {
 		rows = 8;
@@ -28,31 +29,28 @@ static struct dn_work slice_of(const struct dn_config *config, const struct dn_w
 		groups = 2 * tiles->groups;
 	}
 	slice.images = slice.groups = 1;
-	slice.out[0] = npl_min_i64(work->out[0], rows);
-	slice.out[1] = npl_min_i64(work->out[1], columns);
-	if (work->kind == DN_SUM)
-		slice.no = npl_min_i64(work->no, groups * config->tn);
+	slice.out[0] = npl_min_i64(layer->out[0], rows);
+	slice.out[1] = npl_min_i64(layer->out[1], columns);
+	if (layer->kind == DN_SUM)
+		slice.no = npl_min_i64(layer->no, groups * config->tn);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		const struct dn_axis axis = dn_axis_of(&slice, d);
-		if (dn_span(&axis, axis.out) <= axis.in)
+		if (dn_extent(&axis, axis.out) <= axis.in)
 			slice.window.pad_begin[d] = 0;
 	}
 	return slice;
 }
 
-static int time_slice(const struct diannao *machine, const struct dn_work *slice, const struct dn_tiles *tiles,
+static int time_slice(const struct dn_machine *machine, const struct dn_layer *slice, const struct dn_tiles *tiles,
 		      uint64_t *cycles, struct npl_err *err)
 {
 	struct dn_generator *generator;
 	int rc = dn_generator_open(&machine->config, slice, tiles, &generator, err);
 	if (!rc) {
-		struct dn_run run = {.config = &machine->config,
-				     .source = dn_generator_source(generator),
-				     .n_functions = slice->activates,
-				     .function = &slice->function,
-				     .memory = machine->memory};
-		rc = dn_run_fast(&run, err);
-		*cycles = run.cycles;
+		const struct dn_execution execution = dn_execution_of(machine, slice, generator);
+		struct dn_outcome outcome = {0};
+		rc = dn_run_fast(&execution, &outcome, err);
+		*cycles = outcome.cycles;
 	}
 	if (!rc)
 		rc = dn_generator_failed(generator, err);
@@ -60,22 +58,22 @@ static int time_slice(const struct diannao *machine, const struct dn_work *slice
 	return rc;
 }
 
-double dn_bytes_per_cycle(const struct diannao *machine)
+double dn_bytes_per_cycle(const struct dn_machine *machine)
 {
 	return npl_memory_info(machine->memory)->peak_bytes_per_second / (double)machine->config.clock_hz;
 }
 
-static int choose(const struct diannao *machine, const struct dn_work *work, struct dn_tiles *tiles,
+static int choose(const struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		  struct npl_err *err)
 {
 	const double bytes_per_cycle = dn_bytes_per_cycle(machine);
 	struct dn_candidates all;
 	double least = 0;
 	int best = 0;
-	if (dn_find_tiles(&machine->config, work, bytes_per_cycle, &all, err))
+	if (dn_find_tiles(&machine->config, layer, bytes_per_cycle, &all, err))
 		return err->code;
 	for (int i = 0; i < all.n && all.n > 1; i++) {
-		const struct dn_work slice = slice_of(&machine->config, work, &all.tiles[i]);
+		const struct dn_layer slice = slice_of(&machine->config, layer, &all.tiles[i]);
 		uint64_t cycles;
 		if (time_slice(machine, &slice, &all.tiles[i], &cycles, err))
 			return err->code;
@@ -95,18 +93,19 @@ static int choose(const struct diannao *machine, const struct dn_work *work, str
 	return 0;
 }
 
-/* Works are made from zeroed ones, so that those that are alike are the same bytes. */
-int dn_choose_tiles(struct diannao *machine, const struct dn_work *work, struct dn_tiles *tiles, struct npl_err *err)
+/* Layers are made from zeroed ones, so that those that are alike are the same bytes. */
+int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
+		    struct npl_err *err)
 {
 	for (uint64_t i = 0; i < machine->n_chosen && i < DN_CHOSEN; i++)
-		if (!memcmp(&machine->chosen[i].work, work, sizeof *work)) {
+		if (!memcmp(&machine->chosen[i].layer, layer, sizeof *layer)) {
 			*tiles = machine->chosen[i].tiles;
 			return 0;
 		}
-	if (choose(machine, work, tiles, err))
+	if (choose(machine, layer, tiles, err))
 		return err->code;
 	struct dn_chosen *kept = &machine->chosen[machine->n_chosen++ % DN_CHOSEN];
-	memcpy(&kept->work, work, sizeof *work);
+	memcpy(&kept->layer, layer, sizeof *layer);
 	kept->tiles = *tiles;
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 static void dn_close(void *state)
 {
-	struct diannao *machine = state;
+	struct dn_machine *machine = state;
 	if (!machine)
 		return;
 	npl_memory_close(machine->memory);
@@ -32,7 +32,7 @@ static int check_config(const struct dn_config *c, struct npl_err *err)
 
 static int dn_open(const void *config, void **state, struct npl_err *err)
 {
-	struct diannao *machine = calloc(1, sizeof *machine);
+	struct dn_machine *machine = calloc(1, sizeof *machine);
 	if (!machine)
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
 	machine->config = *(const struct dn_config *)config;
@@ -46,7 +46,7 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
 
 static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 {
-	struct diannao *machine = state;
+	struct dn_machine *machine = state;
 	struct npl_memory *memory;
 	const bool rtl = !strcmp(name, "rtl");
 	if (dn_open_memory(&machine->config, rtl, &memory, err))
@@ -61,7 +61,7 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
  * (and that only for what the host brings or takes), no energy of its own. */
 static void dn_describe(const void *state, struct npl_device_info *info)
 {
-	const struct diannao *machine = state;
+	const struct dn_machine *machine = state;
 	const struct dn_config *config = &machine->config;
 	const struct npl_memory_info *memory = npl_memory_info(machine->memory);
 	const struct npl_memory_counters none = {0};
@@ -82,59 +82,59 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	if (strcmp(info->link.energy_origin, "absent"))
 		info->link.energy_within = "the layers' memory";
 	info->crosses[NPL_MEM_DRAM] = info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ALL;
-	info->stat = dn_stats;
-	info->n_stats = DN_STATS;
+	info->counter_def = dn_counter_defs;
+	info->n_counters = DN_COUNTERS;
 	snprintf(info->detail, sizeof info->detail,
 		 "Tn %lld: %lld multiply-accumulates per cycle (%lld operations as the paper counts); memory %.60s",
 		 (long long)config->tn, (long long)(config->tn * config->tn),
 		 (long long)dn_operations_per_cycle(config), memory->name);
 }
 
-static bool dn_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+static bool dn_supports(const void *state, const struct npl_layer *given, char *why, size_t n)
 {
-	const struct diannao *machine = state;
+	const struct dn_machine *machine = state;
 	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes, most = UINT64_C(1) << DN_ADDRESS_BITS;
-	struct dn_work work;
+	struct dn_layer layer;
 	struct dn_candidates tiles;
 	struct npl_err err;
-	if (!dn_work_of(&machine->config, layer, &work, why, n))
+	if (!dn_layer_of(&machine->config, given, &layer, why, n))
 		return false;
-	uint64_t bytes = dn_memory_bytes(&machine->config, &work);
+	uint64_t bytes = dn_memory_bytes(&machine->config, &layer);
 	if (bytes > capacity || bytes > most)
 		return npl_refuse(why, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
 				  capacity < most ? "there are" : "addresses reach", capacity < most ? capacity : most);
-	if (!dn_find_tiles(&machine->config, &work, dn_bytes_per_cycle(machine), &tiles, &err))
+	if (!dn_find_tiles(&machine->config, &layer, dn_bytes_per_cycle(machine), &tiles, &err))
 		return true;
 	return npl_refuse(why, n, "%s", err.msg);
 }
 
-static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
-			const struct dn_run *run, struct npl_result *result)
+static void fill_result(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
+			const struct dn_outcome *outcome, struct npl_result *result)
 {
-	const struct dn_counters *counters = &run->counters;
+	const struct dn_counters *counters = &outcome->counters;
 	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
-	const uint64_t made = dn_made_bytes(work);
-	result->cycles = run->cycles;
+	const uint64_t made = dn_made_bytes(layer);
+	result->cycles = outcome->cycles;
 	result->macs = counters->useful_macs;
-	npl_stats_read(dn_stats, DN_STATS, counters, result->counter);
+	npl_counters_read(dn_counter_defs, DN_COUNTERS, counters, result->counter);
 	result->bytes[NPL_MEM_DRAM] = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
 	result->bytes[NPL_MEM_BUFFER] = (counters->nbin_rows + counters->nbout_rows) * row_bytes +
 					counters->sb_rows * (uint64_t)dn_sb_row_bytes(config);
 	for (int i = 0; made && i < NPL_MEM_HOST; i++) /* core knows the layer's own tensors alone */
-		result->bytes_at_least[i] = npl_tensor_bytes(layer->in[0]) + made + npl_tensor_bytes(layer->out);
+		result->bytes_at_least[i] = npl_tensor_bytes(given->in[0]) + made + npl_tensor_bytes(given->out);
 	result->saturations = counters->output_saturations;
 	result->overflows = counters->sum_wraps;
 }
 
 /* Scales come with the values, after the layer was asked about. */
-static int check_scales(const struct npl_layer *layer, struct npl_err *err)
+static int check_scales(const struct npl_layer *given, struct npl_err *err)
 {
 	const struct {
 		const char *what;
 		const struct npl_tensor *tensor;
-	} of[] = {{"input", layer->n_in > 0 ? layer->in[0] : NULL},
-		  {"weight", layer->n_in > 1 ? layer->in[1] : NULL},
-		  {"output", layer->out}};
+	} of[] = {{"input", given->n_in > 0 ? given->in[0] : NULL},
+		  {"weight", given->n_in > 1 ? given->in[1] : NULL},
+		  {"output", given->out}};
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++)
 		if (of[i].tensor && !isfinite(of[i].tensor->quant.scale))
 			return npl_fail(err, NPL_EINPUT, "the scale of the %s is %g, expected a power of two",
@@ -142,34 +142,34 @@ static int check_scales(const struct npl_layer *layer, struct npl_err *err)
 	return 0;
 }
 
-static int work_of(const struct diannao *machine, const struct npl_layer *layer, struct dn_work *work,
-		   struct npl_err *err)
+static int layer_of(const struct dn_machine *machine, const struct npl_layer *given, struct dn_layer *layer,
+		    struct npl_err *err)
 {
 	char why[200];
-	if (check_scales(layer, err))
+	if (check_scales(given, err))
 		return NPL_EINPUT;
-	if (!dn_work_of(&machine->config, layer, work, why, sizeof why))
-		return npl_fail(err, NPL_EINTERNAL, "diannao: layer %s was not asked about: %s", layer->name, why);
+	if (!dn_layer_of(&machine->config, given, layer, why, sizeof why))
+		return npl_fail(err, NPL_EINTERNAL, "diannao: layer %s was not asked about: %s", given->name, why);
 	return 0;
 }
 
-static int dn_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+static int dn_run(void *state, const struct npl_layer *given, struct npl_result *result, struct npl_err *err)
 {
-	struct diannao *machine = state;
-	struct dn_work work;
-	struct dn_run run;
-	if (work_of(machine, layer, &work, err) || dn_run_layer(machine, &work, layer, &run, err))
+	struct dn_machine *machine = state;
+	struct dn_layer layer;
+	struct dn_outcome outcome;
+	if (layer_of(machine, given, &layer, err) || dn_run_layer(machine, &layer, given, &outcome, err))
 		return err->code;
-	fill_result(&machine->config, &work, layer, &run, result);
-	return dn_energy_of(&machine->config, &run.counters, run.cycles, machine->memory, &run.moved, result, err);
+	fill_result(&machine->config, &layer, given, &outcome, result);
+	return dn_energy_of(&machine->config, machine->memory, &outcome, result, err);
 }
 
-static int dn_dump(void *state, const struct npl_layer *layer, struct npl_program_dump *dump, struct npl_err *err)
+static int dn_dump_layer(void *state, const struct npl_layer *given, struct npl_program_dump *dump, struct npl_err *err)
 {
-	struct dn_work work;
-	if (work_of(state, layer, &work, err))
+	struct dn_layer layer;
+	if (layer_of(state, given, &layer, err))
 		return err->code;
-	return dn_dump_layer(state, &work, layer, dump, err);
+	return dn_dump(state, &layer, given, dump, err);
 }
 
 const struct npl_driver npl_driver_diannao = {
@@ -189,5 +189,5 @@ const struct npl_driver npl_driver_diannao = {
 	.supports = dn_supports,
 	.run = dn_run,
 	.isa = &dn_isa,
-	.dump_layer = dn_dump,
+	.dump_layer = dn_dump_layer,
 };

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the driver `diannao`: the open machine, its layers (layer_run.c), its instruction set (execute.c). */
+ * The inside of the driver `diannao`: the open machine, its layers (layer.c), its instruction set (execute.c). */
 #ifndef DIANNAO_DRIVER_IMPL_H
 #define DIANNAO_DRIVER_IMPL_H
 
 #include "npulab/driver.h"
-#include "npulab/program.h"
-#include "sim/diannao/diannao/isa/engine.h"
-#include "sim/diannao/diannao/tiles.h"
+#include "npulab/program_dump.h"
+#include "sim/diannao/diannao/engine/engine.h"
+#include "sim/diannao/diannao/generate/generate.h"
 
-/* The tiles of a layer: what they are follows from the machine and from the layer's work. */
+/* The tiles of a layer: what they are follows from the machine and from the layer. */
 struct dn_chosen {
-	struct dn_work work;
+	struct dn_layer layer;
 	struct dn_tiles tiles;
 };
 
 #define DN_CHOSEN 16 /* layers of a network are often alike */
 
-struct diannao {
+struct dn_machine {
 	struct dn_config config;
 	struct npl_memory *memory;
 	bool rtl;                           /* the engine */
@@ -28,19 +28,36 @@ struct diannao {
 extern const struct npl_isa dn_isa;
 
 /* Bytes of the kernels and biases that the driver makes for the factor of LRN, which are no tensors of the layer; 0 of every other layer. */
-uint64_t dn_made_bytes(const struct dn_work *work);
-double dn_bytes_per_cycle(const struct diannao *machine); /* of memory, at most */
+uint64_t dn_made_bytes(const struct dn_layer *layer);
+double dn_bytes_per_cycle(const struct dn_machine *machine); /* of memory, at most */
 /* NPL_EINPUT: none as the machine's file asks for fit the buffers. */
-int dn_choose_tiles(struct diannao *machine, const struct dn_work *work, struct dn_tiles *tiles, struct npl_err *err);
+int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
+		    struct npl_err *err);
 
-/* Fills *run and, unless timing only, layer->out. */
-int dn_run_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, struct dn_run *run,
-		 struct npl_err *err);
-/* The layer's program and memory, into a zeroed dump. */
-int dn_dump_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
-		  struct npl_program_dump *dump, struct npl_err *err);
-/* dump.c: the same of a layer that has all its operands. */
-int dn_dump_run(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
-		struct npl_program_dump *dump, struct npl_err *err);
+/* A layer's program on the fast engine or, but for values, on rtl. */
+struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
+				    struct dn_generator *generator);
+
+/* A layer with all its operands: those that LRN's factor has are made. To be closed in any case. */
+struct dn_operands {
+	struct npl_layer given;
+	struct npl_tensor kernels, biases;
+};
+int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *given, struct dn_operands *operands,
+		     struct npl_err *err);
+void dn_operands_close(struct dn_operands *operands);
+
+/* Fills *outcome and, unless timing only, given->out. */
+int dn_run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+		 struct dn_outcome *outcome, struct npl_err *err);
+/* values.c: fills given->out and the counters of the values. */
+int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
+		    struct dn_counters *counters, struct npl_err *err);
+/* dump.c: the layer's program as text, and memory, into a zeroed dump. */
+int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+	    struct npl_program_dump *dump, struct npl_err *err);
+/* energy.c: fills result->energy from the counters of a whole layer. */
+int dn_energy_of(const struct dn_config *config, const struct npl_memory *memory, const struct dn_outcome *outcome,
+		 struct npl_result *result, struct npl_err *err);
 
 #endif

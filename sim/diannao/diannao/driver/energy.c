@@ -9,15 +9,17 @@
  *
  * NBout works in every step in those figures, though a step seldom writes a row, so it is charged per step; and
  * pooling is charged the whole NFU though the multipliers rest, as the paper does not split its power by stage. */
+#include "driver_impl.h"
 #include "sim/common/memory_energy.h"
-#include "sim/diannao/diannao/dn.h"
 
-static int memory_energy(const struct dn_counters *counters, const struct npl_memory *memory,
-			 const struct npl_memory_counters *moved, struct npl_result *result, struct npl_err *err)
+static int memory_energy(const struct npl_memory *memory, const struct dn_outcome *outcome, struct npl_result *result,
+			 struct npl_err *err)
 {
 	static const char *const names[NPL_MEMORY_ENERGIES] = SIM_MEMORY_PARTS("memory");
+	const struct dn_counters *counters = &outcome->counters;
 	bool known;
-	if (sim_memory_energy(result, memory, moved, names, SIM_STANDING_PARTS | SIM_UNUSED_PARTS, &known, err))
+	if (sim_memory_energy(result, memory, &outcome->memory, names, SIM_STANDING_PARTS | SIM_UNUSED_PARTS, &known,
+			      err))
 		return err->code;
 	if (known)
 		return 0;
@@ -25,10 +27,10 @@ static int memory_energy(const struct dn_counters *counters, const struct npl_me
 				    "absent", err);
 }
 
-int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, uint64_t cycles,
-		 const struct npl_memory *memory, const struct npl_memory_counters *moved, struct npl_result *result,
-		 struct npl_err *err)
+int dn_energy_of(const struct dn_config *config, const struct npl_memory *memory, const struct dn_outcome *outcome,
+		 struct npl_result *result, struct npl_err *err)
 {
+	const struct dn_counters *counters = &outcome->counters;
 	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
 	const struct {
 		const char *component;
@@ -39,12 +41,12 @@ int dn_energy_of(const struct dn_config *config, const struct dn_counters *count
 		{"NBin", counters->nbin_rows * row_bytes, config->nbin_pj_per_byte},
 		{"NBout", counters->nfu_active * row_bytes, config->nbout_pj_per_byte},
 		{"NFU", counters->nfu_active * (uint64_t)(config->tn * config->tn), config->nfu_pj_per_lane},
-		{"control", cycles, config->control_pj_per_cycle},
-		{"interface", cycles, config->interface_pj_per_cycle},
-		{"other", cycles, config->other_pj_per_cycle},
+		{"control", outcome->cycles, config->control_pj_per_cycle},
+		{"interface", outcome->cycles, config->interface_pj_per_cycle},
+		{"other", outcome->cycles, config->other_pj_per_cycle},
 	};
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		if (npl_result_energy(result, part[i].component, part[i].events, part[i].pj, config->chip_origin, err))
 			return err->code;
-	return memory_energy(counters, memory, moved, result, err);
+	return memory_energy(memory, outcome, result, err);
 }

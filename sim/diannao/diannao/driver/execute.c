@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "driver_impl.h"
-#include "sim/common/execute.h"
+#include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/isa/check.h"
+#include "sim/diannao/diannao/rtl/run.h"
 #include "times.h"
 
 static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
 {
-	const struct diannao *machine = state;
+	const struct dn_machine *machine = state;
 	return dn_program_check(&machine->config, npl_memory_info(machine->memory)->capacity_bytes, program, source,
 				err);
 }
@@ -37,8 +38,8 @@ static const char *const event_names[DN_EVENTS] = {
 };
 
 /* A file of these bytes ends there, within the machine's memory. */
-static int place(const char *what, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
-		 struct npl_err *err)
+static int fits(const char *what, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
+		struct npl_err *err)
 {
 	if (!bytes)
 		return 0;
@@ -51,12 +52,12 @@ static int place(const char *what, uint64_t address, size_t bytes, uint64_t capa
 
 /* Memory with both files in it; NPL_ENOMEM. To be freed. */
 static int fill_memory(const struct sim_program *program, const struct npl_execution *execution, uint64_t capacity,
-		       uint8_t **bytes, uint64_t *size, struct npl_err *err)
+		       struct dn_memory *memory, struct npl_err *err)
 {
 	uint64_t host = program->host_address, weights = program->weight_address;
-	*size = dn_program_memory(program);
-	if (place("host memory", host, execution->host_bytes, capacity, size, err) ||
-	    place("weights", weights, execution->weight_bytes, capacity, size, err))
+	memory->size = dn_program_memory(program);
+	if (fits("host memory", host, execution->host_bytes, capacity, &memory->size, err) ||
+	    fits("weights", weights, execution->weight_bytes, capacity, &memory->size, err))
 		return err->code;
 	if (execution->host_bytes && execution->weight_bytes && host < weights + execution->weight_bytes &&
 	    weights < host + execution->host_bytes)
@@ -65,95 +66,106 @@ static int fill_memory(const struct sim_program *program, const struct npl_execu
 				".host and .weights to keep them apart",
 				execution->host_bytes, (unsigned long long)host, execution->weight_bytes,
 				(unsigned long long)weights);
-	*bytes = calloc(*size + 1, 1);
-	if (!*bytes)
+	memory->bytes = calloc(memory->size + 1, 1);
+	if (!memory->bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %llu bytes of the machine's memory",
-				(unsigned long long)*size);
+				(unsigned long long)memory->size);
 	if (execution->host_bytes)
-		memcpy(*bytes + host, execution->host, execution->host_bytes);
+		memcpy(memory->bytes + host, execution->host, execution->host_bytes);
 	if (execution->weight_bytes)
-		memcpy(*bytes + weights, execution->weights, execution->weight_bytes);
+		memcpy(memory->bytes + weights, execution->weights, execution->weight_bytes);
 	return 0;
 }
 
-/* The memory becomes the output. */
-static void keep_output(struct npl_execution *execution, uint8_t **bytes, const struct sim_program *program)
+static int keep_output(const struct sim_program *program, const struct dn_memory *memory,
+		       struct npl_execution *execution, struct npl_err *err)
 {
 	uint64_t first, end;
 	dn_program_written(program, &first, &end);
 	execution->output_address = first;
 	execution->output_bytes = end - first;
-	if (!*bytes || first == end)
-		return;
-	memmove(*bytes, *bytes + first, end - first);
-	execution->output = realloc(*bytes, end - first);
-	if (!execution->output)
-		execution->output = *bytes; /* it does not get smaller, and does as well */
-	*bytes = NULL;
+	return sim_keep_bytes(memory->bytes, first, end, &execution->output, err);
 }
 
-static int run_on(struct dn_run *run, const struct sim_program *program, struct npl_execution *execution,
-		  struct npl_err *err)
+static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
-	struct dn_times times = {0};
-	struct sim_listener listener = {.execution = execution,
-					.event_name = event_names,
-					.times = &times,
-					.time_event = dn_times_event,
-					.time_span = dn_times_span};
-	bool rtl = !strcmp(execution->engine, "rtl");
-	run->observer = sim_listen(&listener);
-	int rc = execution->timed ? dn_times_open(&times, program->count, err) : 0;
-	if (!rc)
-		rc = dn_open_memory(run->config, rtl, &run->memory, err);
-	if (!rc)
-		rc = rtl ? dn_run_rtl(run, err) : dn_run_fast(run, err);
-	if (!rc)
-		rc = sim_tell(&listener, err);
-	if (!rc && execution->timed)
-		execution->time = dn_times_take(&times, run->cycles);
-	run->observer = NULL; /* which ends here */
-	npl_memory_close(run->memory);
-	sim_listener_close(&listener);
-	dn_times_close(&times);
-	return rc;
+	struct dn_execution *on_machine = context;
+	struct dn_outcome outcome;
+	const bool rtl = sim_is_rtl(execution->engine);
+	if (dn_open_memory(on_machine->config, rtl, &on_machine->port, err))
+		return err->code;
+	on_machine->observer = observer;
+	const int rc = (rtl ? dn_run_rtl : dn_run_fast)(on_machine, &outcome, err);
+	npl_memory_close(on_machine->port);
+	if (rc)
+		return rc;
+	execution->cycles = outcome.cycles;
+	execution->overflows = outcome.counters.sum_wraps;
+	execution->saturations = outcome.counters.output_saturations;
+	npl_counters_read(dn_counter_defs, DN_COUNTERS, &outcome.counters, execution->counter);
+	return 0;
 }
+
+static const struct sim_executor executor = {
+	.event_name = event_names,
+	.times = &dn_times,
+	.counter_def = dn_counter_defs,
+	.n_counters = DN_COUNTERS,
+	.run = run,
+};
 
 static int execute(const void *state, const char *source, const struct sim_program *program,
 		   struct npl_execution *execution, struct npl_err *err)
 {
-	const struct diannao *machine = state;
+	const struct dn_machine *machine = state;
 	struct next from = {.program = program};
 	struct dn_function function[SIM_MOST_CONSTANTS];
-	struct dn_run run = {.config = &machine->config,
-			     .source = {.state = &from, .next = next},
-			     .n_functions = program->n_constants,
-			     .function = function};
+	struct dn_execution on_machine = {.config = &machine->config,
+					  .stream = {.state = &from, .next = next},
+					  .n_functions = program->n_constants,
+					  .function = function};
+	struct dn_memory *memory = &on_machine.memory;
 	dn_functions(program, function);
 	int rc = check(state, source, program, err);
 	if (!rc && !execution->timing_only)
-		rc = fill_memory(program, execution, npl_memory_info(machine->memory)->capacity_bytes, &run.bytes,
-				 &run.size, err);
-	if (!rc) {
-		rc = run_on(&run, program, execution, err);
-		if (rc == NPL_EINPUT)
-			npl_prefix(err, "%s", source);
-	}
+		rc = fill_memory(program, execution, npl_memory_info(machine->memory)->capacity_bytes, memory, err);
 	if (!rc)
-		keep_output(execution, &run.bytes, program);
-	free(run.bytes);
-	execution->cycles = run.cycles;
-	execution->overflows = run.counters.sum_wraps;
-	execution->saturations = run.counters.output_saturations;
-	execution->stat = dn_stats;
-	execution->n_stats = DN_STATS;
-	npl_stats_read(dn_stats, DN_STATS, &run.counters, execution->counter);
+		rc = sim_execute(&executor, &on_machine, &machine->config, program, source, execution, err);
+	if (!rc)
+		rc = keep_output(program, memory, execution, err);
+	free(memory->bytes);
 	return rc;
+}
+
+/* Puts a word behind "|" where there is one before it. */
+static void add(char *name, const char *slot, const char *op)
+{
+	const size_t used = strlen(name);
+	snprintf(name + used, NPL_INSTRUCTION_NAME - used, "%s%s %s", used ? "|" : "", slot, op);
 }
 
 static void describe(const void *instruction, struct npl_instruction *described)
 {
-	dn_describe(instruction, described);
+	const struct dn_instruction *at = instruction;
+	char *name = described->name;
+	const bool loads_sb = at->sb.op == DN_LOAD, loads_nbin = at->nbin.op == DN_LOAD;
+	if (at->cp != DN_CP_NOP)
+		add(name, "CP", at->cp == DN_CP_SYNC ? "SYNC" : "END");
+	if (at->sb.op != DN_NOP)
+		add(name, "SB", loads_sb ? "LOAD" : "READ");
+	if (at->nbin.op != DN_NOP)
+		add(name, "NBIN", loads_nbin ? "LOAD" : "READ");
+	if (at->nbout.write != DN_WRITE_NOP)
+		add(name, "NBOUT", at->nbout.write == DN_STORE ? "STORE" : "WRITE");
+	if (dn_uses_nfu(at))
+		add(name, "NFU",
+		    at->nfu.nfu1 == DN_MULT   ? "MULT"
+		    : at->nfu.nfu1 == DN_BIAS ? "BIAS"
+		    : at->nfu.nfu2 == DN_ADD  ? "ADD"
+					      : "MAX");
+	if (!*name)
+		add(name, "CP", "NOP");
+	described->unit = dn_uses_nfu(at) ? "nfu" : loads_sb ? "sb" : loads_nbin ? "nbin" : "cp";
 }
 
 const struct npl_isa dn_isa = {
@@ -161,7 +173,7 @@ const struct npl_isa dn_isa = {
 	.word = NPL_I16,
 	.check = check,
 	.describe = describe,
-	.spending = dn_spendings,
-	.n_spendings = DN_TIMES,
+	.cycle_class = dn_time_classes,
+	.n_cycle_classes = DN_TIME_CLASSES,
 	.execute = execute,
 };

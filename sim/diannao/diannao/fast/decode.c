@@ -21,14 +21,14 @@ static void decode_sb(struct dn_fast *f, const struct dn_instruction *at, struct
 	struct dn_fast_buffer *b = &f->sb;
 	uint64_t row = b->next;
 	if (at->sb.op == DN_LOAD) {
-		f->run->counters.synapse_bytes += at->sb.size;
+		f->outcome->counters.synapse_bytes += at->sb.size;
 		append(f, b, at->sb.address, at->sb.size, f->sb_row_bytes);
 	}
 	if (at->sb.op == DN_READ)
 		row = b->oldest + at->sb.address / f->sb_row_bytes;
-	if (at->sb.op == DN_READ || (at->sb.op == DN_LOAD && dn_works(at))) {
+	if (at->sb.op == DN_READ || (at->sb.op == DN_LOAD && dn_uses_nfu(at))) {
 		const uint64_t rows = at->sb.size / f->sb_row_bytes;
-		e->reads_sb = dn_works(at);
+		e->reads_sb = dn_uses_nfu(at);
 		e->sb_row = row;
 		e->steps = (uint32_t)rows;
 		if (!at->sb.reuse)
@@ -41,11 +41,11 @@ static void decode_nbin(struct dn_fast *f, const struct dn_instruction *at, stru
 {
 	struct dn_fast_buffer *b = &f->nbin;
 	if (at->nbin.op == DN_LOAD) {
-		f->run->counters.input_bytes += at->nbin.size;
+		f->outcome->counters.input_bytes += at->nbin.size;
 		append(f, b, at->nbin.address, at->nbin.size, f->row_bytes);
 	}
-	if (at->nbin.op == DN_READ || (at->nbin.op == DN_LOAD && dn_works(at))) {
-		e->reads_nbin = dn_works(at);
+	if (at->nbin.op == DN_READ || (at->nbin.op == DN_LOAD && dn_uses_nfu(at))) {
+		e->reads_nbin = dn_uses_nfu(at);
 		e->nbin_stride = at->nbin.stride ? at->nbin.stride : 1;
 		e->nbin_row = b->oldest + at->nbin.begin;
 		e->nbin_last = at->nbin.stride ? b->oldest + at->nbin.end : b->next - 1;
@@ -58,7 +58,7 @@ static void decode_nbin(struct dn_fast *f, const struct dn_instruction *at, stru
 
 static void decode_nbout(struct dn_fast *f, const struct dn_instruction *at, struct dn_fast_entry *e)
 {
-	struct dn_counters *n = &f->run->counters;
+	struct dn_counters *n = &f->outcome->counters;
 	n->nbout_rows += f->sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE));
 	if (at->nbout.write != DN_STORE)
 		return;
@@ -89,11 +89,11 @@ static void decode(struct dn_fast *f)
 {
 	const struct dn_instruction *at = &f->next;
 	struct dn_fast_entry *e = &f->queue[f->queue_put++ & f->queue_mask];
-	struct dn_counters *n = &f->run->counters;
+	struct dn_counters *n = &f->outcome->counters;
 	*e = (struct dn_fast_entry){.index = f->index};
 	decode_sb(f, at, e);
 	decode_nbin(f, at, e);
-	if (dn_works(at)) {
+	if (dn_uses_nfu(at)) {
 		const uint64_t macs = e->steps * f->lanes * f->lanes;
 		*(at->nfu.nfu1 == DN_MULT ? &n->useful_macs : &n->idle_lanes) += macs;
 		n->nbin_rows += e->reads_nbin ? e->steps : 0;
@@ -105,7 +105,7 @@ static void decode(struct dn_fast *f)
 		e->steps = 0;
 	}
 	if (f->values)
-		dn_values_execute(f->values, at);
+		dn_fast_values_execute(f->values, at);
 	dn_fast_tell(f, DN_DECODED, f->index++, f->now);
 	f->ended = at->cp == DN_CP_END;
 	f->fetched = false;
@@ -136,7 +136,7 @@ static int decode_all(struct dn_fast *f, bool *any)
 		if (!f->fetched) {
 			if (f->repeat.on && dn_fast_repeat(f))
 				return f->err->code;
-			f->run->source.next(f->run->source.state, &f->next);
+			f->execution->stream.next(f->execution->stream.state, &f->next);
 			f->fetched = true;
 		}
 		if (!dn_fast_may_decode(f))

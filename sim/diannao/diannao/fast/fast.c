@@ -3,7 +3,6 @@
  * The fast engine's time (fast.h): from one boundary at which something happens to the next. */
 #include "fast.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 static uint64_t to_memory(const struct dn_fast *f, uint64_t boundary)
@@ -53,14 +52,6 @@ static void catch_up(struct dn_fast *f)
 	}
 }
 
-static int stuck(const struct dn_fast *f)
-{
-	return npl_fail(f->err, NPL_EINTERNAL,
-			"diannao: at cycle %" PRIu64 " instruction %" PRIu64
-			" and those before it wait for what nobody brings",
-			f->now, f->index);
-}
-
 /* From a boundary at which requests have been made to the next at which something happens. */
 static int go_on(struct dn_fast *f)
 {
@@ -69,7 +60,7 @@ static int go_on(struct dn_fast *f)
 			return 0;
 		uint64_t next = next_event(f);
 		if (next == DN_NEVER && !npl_dma_pending(f->dma))
-			return stuck(f);
+			return dn_stuck(f->now, (int64_t)f->index, f->err);
 		if (npl_dma_advance(f->dma, to_memory(f, next), true)) {
 			const uint64_t arrival = to_machine(f, npl_memory_now(f->memory));
 			if (arrival == f->now) { /* at once */
@@ -94,7 +85,7 @@ static int run(struct dn_fast *f)
 		if (f->now == now)
 			return 0; /* the end */
 		if (f->now > f->longest || f->repeat.cycles > f->longest - f->now)
-			return dn_fast_too_long(f);
+			return dn_too_long(f->execution, f->err);
 		catch_up(f);
 	}
 }
@@ -119,7 +110,7 @@ static int open_dma(struct dn_fast *f)
 {
 	const struct dn_config *c = f->config;
 	f->dma_queue = 64;
-	const struct npl_dma_config dma = {.engines = DN_ENGINES,
+	const struct npl_dma_config dma = {.engines = DN_DMAS,
 					   .queue = f->dma_queue,
 					   .burst_bytes = c->dma_burst_bytes,
 					   .whole_requests = true,
@@ -139,23 +130,25 @@ static int open_run(struct dn_fast *f)
 	f->sb_row_bytes = (uint64_t)dn_sb_row_bytes(c);
 	f->lanes = (uint64_t)c->tn;
 	f->sum_rows = (uint64_t)dn_sum_rows(c);
-	f->result_room = (uint64_t)(result_rows > 0 ? result_rows : 0);
+	f->free_result_rows = (uint64_t)(result_rows > 0 ? result_rows : 0);
 	f->queue_mask = ring_mask((uint64_t)c->dma_queue);
-	f->store_mask = ring_mask(f->result_room + 1);
+	f->store_mask = ring_mask(f->free_result_rows + 1);
 	f->queue = malloc((f->queue_mask + 1) * sizeof *f->queue);
 	f->store = malloc((f->store_mask + 1) * sizeof *f->store);
 	if (!f->queue || !f->store)
 		return npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory");
 	if (open_buffer(f, &f->nbin, c->nbin_rows) || open_buffer(f, &f->sb, c->sb_rows) || open_dma(f))
 		return f->err->code;
-	f->repeat.on = f->run->source.alike && !f->run->observer && !f->run->bytes && f->one_clock;
-	return f->run->bytes ? dn_values_open(f->run, &f->values, f->err) : 0;
+	f->repeat.on = f->execution->stream.alike && !f->execution->observer && !f->execution->memory.bytes &&
+		       f->one_clock;
+	return f->execution->memory.bytes ? dn_fast_values_open(f->execution, &f->outcome->counters, &f->values, f->err)
+					  : 0;
 }
 
 static void close_run(struct dn_fast *f)
 {
 	dn_fast_repeat_free(f);
-	dn_values_close(f->values);
+	dn_fast_values_close(f->values);
 	npl_dma_close(f->dma);
 	free(f->nbin.load);
 	free(f->sb.load);
@@ -165,31 +158,26 @@ static void close_run(struct dn_fast *f)
 
 static void finish(struct dn_fast *f)
 {
-	struct dn_run *r = f->run;
-	r->cycles = f->now + f->repeat.cycles;
-	npl_memory_advance(f->memory, to_memory(f, r->cycles), 0);
-	npl_memory_counters(f->memory, &r->moved);
+	struct dn_outcome *outcome = f->outcome;
+	outcome->cycles = f->now + f->repeat.cycles;
+	npl_memory_advance(f->memory, to_memory(f, outcome->cycles), 0);
+	npl_memory_counters(f->memory, &outcome->memory);
 	dn_fast_repeat_count(f);
-	r->counters.dram_reads = r->moved.reads;
-	r->counters.dram_writes = r->moved.writes;
-	r->counters.dram_row_hits = r->moved.row_hits;
-	r->counters.dram_activates = r->moved.activates;
-	r->counters.dram_refreshes = r->moved.refreshes;
+	dn_count_memory(&outcome->memory, &outcome->counters);
 }
 
-int dn_run_fast(struct dn_run *r, struct npl_err *err)
+int dn_run_fast(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_fast *f = calloc(1, sizeof *f); /* 70 KB: more than a small stack has */
 	if (!f)
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
-	f->run = r;
-	f->config = r->config;
+	f->execution = execution;
+	f->outcome = outcome;
+	f->config = execution->config;
 	f->err = err;
-	f->memory = r->memory;
-	r->cycles = 0;
-	r->counters = (struct dn_counters){0};
-	r->moved = (struct npl_memory_counters){0};
-	npl_memory_reset(r->memory);
+	f->memory = execution->port;
+	*outcome = (struct dn_outcome){0};
+	npl_memory_reset(execution->port);
 	int rc = open_run(f);
 	if (!rc)
 		rc = run(f);

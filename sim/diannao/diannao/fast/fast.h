@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine of DianNao: from event to event, each at the boundary that engine.h says.
+ * The fast engine of DianNao: from event to event, each at the boundary that docs/diannao-isa.md says.
  *
- *      program --> decode.c: rows by number, loads, stores, the queue of the NFU; execute.c: values, in program order
+ *      program --> decode.c: rows by number, loads, stores, the queue of the NFU; values.c: values, in program order
  *                     |                         |
  *                     v loads, stores           v
  *      memory <--> npl_dma <-- requests.c  nfu.c: as many steps at once as rows have arrived
@@ -15,7 +15,8 @@
 #define DIANNAO_FAST_H
 
 #include "npulab/memory.h"
-#include "sim/diannao/diannao/isa/engine.h"
+#include "run.h"
+#include "sim/diannao/diannao/engine/stuck.h"
 #include "sim/memory/dma.h"
 
 #define DN_NEVER UINT64_MAX
@@ -88,10 +89,11 @@ struct dn_fast_repeat {
 	struct npl_memory_counters moved;
 };
 
-struct dn_values; /* execute.c */
+struct dn_fast_values; /* values.c */
 
 struct dn_fast {
-	struct dn_run *run;
+	const struct dn_execution *execution;
+	struct dn_outcome *outcome;
 	const struct dn_config *config;
 	struct npl_err *err;
 	struct npl_memory *memory;
@@ -112,17 +114,17 @@ struct dn_fast {
 	struct { /* the store that waits for results of instructions to come; left 0: none */
 		uint64_t address, bytes, left;
 	} open;
-	struct dn_values *values; /* NULL: timing only */
+	struct dn_fast_values *values; /* NULL: timing only */
 
 	struct dn_fast_buffer nbin, sb;
 
 	/* NFU (nfu.c). */
-	uint32_t done;        /* steps that the head of the queue has taken */
-	uint64_t after_nfu1;  /* no step without NFU-1 before this cycle */
-	uint64_t fill_until;  /* boundary at which the last step is through the pipeline */
-	uint64_t drained;     /* at which all steps are */
-	uint64_t result_room; /* rows of NBout */
-	uint64_t filled_rows; /* of the open store, of the instructions that have ended */
+	uint32_t done;             /* steps that the head of the queue has taken */
+	uint64_t after_nfu1;       /* no step without NFU-1 before this cycle */
+	uint64_t fill_until;       /* boundary at which the last step is through the pipeline */
+	uint64_t drained;          /* at which all steps are */
+	uint64_t free_result_rows; /* rows of NBout */
+	uint64_t filled_rows;      /* of the open store, of the instructions that have ended */
 	uint64_t filled_ready;
 
 	/* Stores that are full: completed are gone, those before `pushed` are the DMA's. */
@@ -139,13 +141,10 @@ static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
 
 static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event what, uint64_t index, uint64_t cycle)
 {
-	const struct sim_observer *observer = f->run->observer;
+	const struct sim_observer *observer = f->execution->observer;
 	if (observer && observer->on_event)
 		observer->on_event(observer->context, &(struct sim_event){what, cycle, (int64_t)index});
 }
-
-/* fast.c */
-int dn_fast_too_long(const struct dn_fast *f); /* NPL_EINPUT */
 
 /* decode.c: steps 2 and 3 of a boundary. */
 int dn_fast_end_and_decode(struct dn_fast *f);
@@ -164,12 +163,13 @@ uint64_t dn_fast_nfu_end(const struct dn_fast *f);
 
 /* repeat.c: before the first instruction of what may be a unit is fetched. */
 int dn_fast_repeat(struct dn_fast *f);
-void dn_fast_repeat_count(const struct dn_fast *f); /* in run->moved what was skipped */
+void dn_fast_repeat_count(const struct dn_fast *f); /* in outcome->memory what was skipped */
 void dn_fast_repeat_free(struct dn_fast *f);
 
-/* execute.c: an instruction as a whole, in program order. */
-int dn_values_open(const struct dn_run *run, struct dn_values **values, struct npl_err *err);
-void dn_values_close(struct dn_values *values); /* accepts NULL */
-void dn_values_execute(struct dn_values *values, const struct dn_instruction *at);
+/* values.c: an instruction as a whole, in program order. The counters of values are added to. */
+int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters *counters,
+			struct dn_fast_values **values, struct npl_err *err);
+void dn_fast_values_close(struct dn_fast_values *values); /* accepts NULL */
+void dn_fast_values_execute(struct dn_fast_values *values, const struct dn_instruction *at);
 
 #endif

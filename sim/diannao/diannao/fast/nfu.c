@@ -22,7 +22,7 @@ static uint64_t arrived_steps(const struct dn_fast *f, const struct dn_fast_entr
 static uint64_t possible_steps(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
 	uint64_t n = arrived_steps(f, e);
-	return n == e->steps && e->result_rows > f->result_room ? n - 1 : n;
+	return n == e->steps && e->result_rows > f->free_result_rows ? n - 1 : n;
 }
 
 /* Its next one is not before this cycle. */
@@ -39,29 +39,29 @@ uint64_t dn_fast_nfu_end(const struct dn_fast *f)
 	return next_step(f, e) + e->steps - f->done;
 }
 
-static void spend(struct dn_fast *f, enum dn_spending what, uint64_t index, uint64_t cycles)
+static void attribute(struct dn_fast *f, enum dn_cycle_class what, uint64_t index, uint64_t cycles)
 {
-	const struct sim_observer *observer = f->run->observer;
-	struct dn_counters *n = &f->run->counters;
-	uint64_t *const counter[DN_SPENDINGS] = {[DN_SPENT_ACTIVE] = &n->nfu_active,
-						 [DN_SPENT_WAIT_SB] = &n->wait_sb,
-						 [DN_SPENT_WAIT_NBIN] = &n->wait_nbin,
-						 [DN_SPENT_WAIT_NBOUT] = &n->wait_nbout,
-						 [DN_SPENT_FILL] = &n->nfu_fill};
+	const struct sim_observer *observer = f->execution->observer;
+	struct dn_counters *n = &f->outcome->counters;
+	uint64_t *const counter[DN_CYCLE_CLASSES] = {[DN_CYCLES_ACTIVE] = &n->nfu_active,
+						     [DN_CYCLES_WAIT_SB] = &n->wait_sb,
+						     [DN_CYCLES_WAIT_NBIN] = &n->wait_nbin,
+						     [DN_CYCLES_WAIT_NBOUT] = &n->wait_nbout,
+						     [DN_CYCLES_FILL] = &n->nfu_fill};
 	const uint64_t from = n->nfu_active + n->wait_sb + n->wait_nbin + n->wait_nbout + n->nfu_fill;
 	*counter[what] += cycles;
-	if (cycles && observer && observer->on_span)
-		observer->on_span(observer->context, &(struct sim_span){what, from, from + cycles, (int64_t)index});
+	if (cycles && observer && observer->on_cycles)
+		observer->on_cycles(observer->context, &(struct sim_cycles){what, from, from + cycles, (int64_t)index});
 }
 
 /* What the head's next step waits for. */
-static enum dn_spending waiting(const struct dn_fast *f, const struct dn_fast_entry *e)
+static enum dn_cycle_class waiting(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
 	if (e->reads_sb && f->sb.arrived <= e->sb_row + f->done)
-		return DN_SPENT_WAIT_SB;
+		return DN_CYCLES_WAIT_SB;
 	if (e->reads_nbin && f->nbin.arrived <= e->nbin_row + (uint64_t)f->done * e->nbin_stride)
-		return DN_SPENT_WAIT_NBIN;
-	return f->done + 1 == e->steps && e->result_rows > f->result_room ? DN_SPENT_WAIT_NBOUT : DN_SPENT_FILL;
+		return DN_CYCLES_WAIT_NBIN;
+	return f->done + 1 == e->steps && e->result_rows > f->free_result_rows ? DN_CYCLES_WAIT_NBOUT : DN_CYCLES_FILL;
 }
 
 static void idle(struct dn_fast *f, uint64_t cycles)
@@ -69,13 +69,13 @@ static void idle(struct dn_fast *f, uint64_t cycles)
 	const uint64_t index = f->index - f->ended;
 	uint64_t fill = f->fill_until > f->now ? f->fill_until - f->now : 0;
 	fill = fill < cycles ? fill : cycles;
-	spend(f, DN_SPENT_FILL, index, fill);
+	attribute(f, DN_CYCLES_FILL, index, fill);
 	if (f->filled_rows || f->stores_completed < f->stores_put)
-		spend(f, DN_SPENT_WAIT_NBOUT, index, cycles - fill);
+		attribute(f, DN_CYCLES_WAIT_NBOUT, index, cycles - fill);
 	else if (f->sb.arrived < f->sb.next)
-		spend(f, DN_SPENT_WAIT_SB, index, cycles - fill);
+		attribute(f, DN_CYCLES_WAIT_SB, index, cycles - fill);
 	else
-		spend(f, DN_SPENT_WAIT_NBIN, index, cycles - fill);
+		attribute(f, DN_CYCLES_WAIT_NBIN, index, cycles - fill);
 }
 
 /* The head's last step is in the cycle before this boundary. */
@@ -85,7 +85,7 @@ static void leave(struct dn_fast *f, const struct dn_fast_entry *e, uint64_t bou
 	f->drained = f->fill_until > f->drained ? f->fill_until : f->drained;
 	if (!e->result_rows)
 		return;
-	f->result_room -= e->result_rows;
+	f->free_result_rows -= e->result_rows;
 	f->filled_rows += e->result_rows;
 	f->filled_ready = f->fill_until > f->filled_ready ? f->fill_until : f->filled_ready;
 	if (!e->completes)
@@ -109,13 +109,13 @@ void dn_fast_nfu_run(struct dn_fast *f, uint64_t until)
 		if (possible > f->done) {
 			const uint64_t from = next_step(f, e), held_up = from < until ? from - f->now : left;
 			uint64_t n = possible - f->done;
-			spend(f, DN_SPENT_FILL, e->index, held_up);
+			attribute(f, DN_CYCLES_FILL, e->index, held_up);
 			left -= held_up;
 			n = n < left ? n : left;
 			if (n && !f->done)
 				dn_fast_tell(f, DN_STARTED, e->index, from);
 			f->done += (uint32_t)n;
-			spend(f, DN_SPENT_ACTIVE, e->index, n);
+			attribute(f, DN_CYCLES_ACTIVE, e->index, n);
 			left -= n;
 			if (n && e->by_nfu1)
 				f->after_nfu1 = until - left + (uint64_t)f->config->nfu1_stages;
@@ -123,7 +123,7 @@ void dn_fast_nfu_run(struct dn_fast *f, uint64_t until)
 				leave(f, e, until - left);
 		}
 		if (left)
-			spend(f, waiting(f, e), e->index, left);
+			attribute(f, waiting(f, e), e->index, left);
 	}
 	f->now = until;
 }

@@ -88,7 +88,7 @@ static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
 	npl_memory_add_word(words, from_now(f, f->after_nfu1));
 	npl_memory_add_word(words, from_now(f, f->fill_until));
 	npl_memory_add_word(words, from_now(f, f->drained));
-	npl_memory_add_word(words, f->result_room);
+	npl_memory_add_word(words, f->free_result_rows);
 	npl_memory_add_word(words, f->filled_rows);
 	npl_memory_add_word(words, from_now(f, f->filled_ready));
 	npl_memory_add_word(words, f->open.left);
@@ -127,7 +127,7 @@ static bool gather(const struct dn_fast *f, struct npl_memory_words *words)
 	return npl_dma_relative_state(f->dma, words);
 }
 
-static int make_room(const struct dn_fast *f, struct npl_memory_words *words, uint64_t n)
+static int make_space(const struct dn_fast *f, struct npl_memory_words *words, uint64_t n)
 {
 	if (n <= words->room)
 		return 0;
@@ -144,7 +144,7 @@ static int look(struct dn_fast *f)
 {
 	struct dn_fast_repeat *r = &f->repeat;
 	while ((r->on = gather(f, &r->now.words)) && r->now.words.n > r->now.words.room)
-		if (make_room(f, &r->now.words, r->now.words.n))
+		if (make_space(f, &r->now.words, r->now.words.n))
 			return f->err->code;
 	if (r->on)
 		r->now.hash = hash_of(&r->now.words);
@@ -156,14 +156,14 @@ static int take_mark(struct dn_fast *f, struct dn_fast_mark *mark, int64_t unit)
 {
 	const struct dn_fast_repeat *r = &f->repeat;
 	const struct npl_memory_words *now = &r->now.words;
-	if (make_room(f, &mark->state.words, now->n))
+	if (make_space(f, &mark->state.words, now->n))
 		return f->err->code;
 	memcpy(mark->state.words.word, now->word, now->n * sizeof *now->word);
 	mark->state.words.n = now->n;
 	mark->state.hash = r->now.hash;
 	mark->unit = unit;
 	mark->cycle = f->now + r->cycles;
-	mark->counters = f->run->counters;
+	mark->counters = f->outcome->counters;
 	npl_memory_counters(f->memory, &mark->moved);
 	add(&mark->moved, &r->moved);
 	return 0;
@@ -211,15 +211,15 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 	const uint64_t cycles = f->now + r->cycles - mark->cycle;
 	struct npl_memory_counters moved;
 	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
-		return dn_fast_too_long(f);
+		return dn_too_long(f->execution, f->err);
 	npl_memory_counters(f->memory, &moved);
 	add(&moved, &r->moved);
 	r->cycles += (uint64_t)times * cycles;
-	add_times((uint64_t *)&f->run->counters, (const uint64_t *)&f->run->counters, (const uint64_t *)&mark->counters,
-		  sizeof mark->counters / sizeof(uint64_t), (uint64_t)times);
+	add_times((uint64_t *)&f->outcome->counters, (const uint64_t *)&f->outcome->counters,
+		  (const uint64_t *)&mark->counters, sizeof mark->counters / sizeof(uint64_t), (uint64_t)times);
 	add_times((uint64_t *)&r->moved, (const uint64_t *)&moved, (const uint64_t *)&mark->moved,
 		  sizeof moved / sizeof(uint64_t), (uint64_t)times);
-	f->run->source.skip(f->run->source.state, level, times * period);
+	f->execution->stream.skip(f->execution->stream.state, level, times * period);
 	u->unit += times * period;
 	u->marks = 0; /* what is left of these units is less than a period */
 	return 0;
@@ -227,7 +227,7 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 
 void dn_fast_repeat_count(const struct dn_fast *f)
 {
-	add(&f->run->moved, &f->repeat.moved);
+	add(&f->outcome->memory, &f->repeat.moved);
 }
 
 /* So many units of this level begin. *skipped: some have been counted. */
@@ -262,16 +262,16 @@ static int begin_units(struct dn_fast *f, int level, int64_t alike, bool *skippe
 
 int dn_fast_repeat(struct dn_fast *f)
 {
-	const struct dn_source *source = &f->run->source;
+	const struct dn_stream *stream = &f->execution->stream;
 	int64_t alike[DN_UNIT_LEVELS];
 	f->repeat.gathered = false;
-	source->alike(source->state, alike);
+	stream->alike(stream->state, alike);
 	for (int level = 0; level < DN_UNIT_LEVELS && f->repeat.on; level++) {
 		bool skipped = false;
 		if (alike[level] && begin_units(f, level, alike[level], &skipped))
 			return f->err->code;
 		if (skipped) { /* what comes next is another unit, of this level or of all */
-			source->alike(source->state, alike);
+			stream->alike(stream->state, alike);
 			level = -1;
 		}
 	}

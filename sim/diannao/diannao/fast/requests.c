@@ -45,7 +45,7 @@ static int push_nbin(struct dn_fast *f)
 	for (const struct dn_fast_load *load; (load = next_load(&f->nbin));) {
 		const struct npl_dma_descriptor all = {
 			.address = load->address, .row_bytes = load->bytes, .tag = load->rows};
-		if (push(f, DN_NBIN, &all))
+		if (push(f, DN_DMA_NBIN, &all))
 			return f->err->code;
 	}
 	return 0;
@@ -60,7 +60,7 @@ static int push_sb(struct dn_fast *f)
 							       .row_bytes = f->sb_row_bytes,
 							       .tag = i == load->rows,
 							       .more = i < load->rows};
-			if (push(f, DN_SB, &row))
+			if (push(f, DN_DMA_SB, &row))
 				return f->err->code;
 		}
 	return 0;
@@ -74,7 +74,7 @@ static int push_nbout(struct dn_fast *f)
 			.address = store->address, .row_bytes = store->bytes, .tag = store->rows, .is_write = true};
 		if (store->ready > f->now)
 			return 0;
-		if (push(f, DN_NBOUT, &all))
+		if (push(f, DN_DMA_NBOUT, &all))
 			return f->err->code;
 	}
 	return 0;
@@ -93,26 +93,17 @@ static void load_arrived(struct dn_fast *f, struct dn_fast_buffer *b, enum dn_ev
 void dn_fast_take_arrivals(struct dn_fast *f)
 {
 	struct npl_memory_completion c;
-	while (npl_dma_completed(f->dma, DN_NBIN, &c)) {
+	while (npl_dma_completed(f->dma, DN_DMA_NBIN, &c)) {
 		f->nbin.arrived += c.tag;
 		load_arrived(f, &f->nbin, DN_NBIN_ARRIVED);
 	}
-	while (npl_dma_completed(f->dma, DN_SB, &c)) {
+	while (npl_dma_completed(f->dma, DN_DMA_SB, &c)) {
 		f->sb.arrived++;
 		if (c.tag)
 			load_arrived(f, &f->sb, DN_SB_ARRIVED);
 	}
-	while (npl_dma_completed(f->dma, DN_NBOUT, &c)) {
-		f->result_room += c.tag;
+	while (npl_dma_completed(f->dma, DN_DMA_NBOUT, &c)) {
+		f->free_result_rows += c.tag;
 		dn_fast_tell(f, DN_STORED, f->store[f->stores_completed++ & f->store_mask].index, f->now);
 	}
-}
-
-int dn_fast_too_long(const struct dn_fast *f)
-{
-	const struct npl_memory_info *memory = npl_memory_info(f->memory);
-	return npl_fail(f->err, NPL_EINPUT,
-			"the program takes longer than %d s at %" PRId64
-			" Hz and %.4g bytes/s of memory %s, expected less",
-			DN_LONGEST_SECONDS, f->config->clock_hz, memory->peak_bytes_per_second, memory->name);
 }

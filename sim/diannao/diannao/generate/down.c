@@ -24,7 +24,7 @@ static void load_line(struct dn_generator *g, int64_t line)
 	int64_t x = g->columns.low;
 	for (int64_t n = 0; n < g->columns.count; n++, x++) {
 		x = dn_next_needed(&g->columns, x);
-		dn_emit_nbin_load(g, dn_input_at(&g->map, g->image, line, x, g->conv_group * g->work->ni), bytes);
+		dn_emit_nbin_load(g, dn_input_at(&g->map, g->image, line, x, g->conv_group * g->layer->ni), bytes);
 	}
 }
 
@@ -45,12 +45,12 @@ static void load_lines(struct dn_generator *g)
 static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_t ky)
 {
 	const int64_t rows = g->map.in_rows, line = dn_tap_at(&g->axis[0], g->y, ky), kernel = g->axis[1].kernel;
-	const bool inside = line >= 0 && line < g->work->in[0];
+	const bool inside = line >= 0 && line < g->layer->in[0];
 	int64_t sb = g->sb_base + g->map.bias_rows + ky * kernel * rows;
 	int64_t first = inside ? g->base + dn_rank_of(&g->lines, line) * line_rows(g) : 0;
 	for (int64_t kx = 0; kx < kernel; kx++, sb += rows) {
 		int64_t x = dn_tap_at(&g->axis[1], g->x, kx);
-		bool read = inside && x >= 0 && x < g->work->in[1];
+		bool read = inside && x >= 0 && x < g->layer->in[1];
 		dn_emit_multiply(g, visit, read ? first + dn_rank_of(&g->columns, x) * rows : -1, sb, rows);
 	}
 }
@@ -58,7 +58,7 @@ static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_
 /* What no later window of the tile reads: whole lines at the end of a row, before it columns of its first line. */
 static void free_rows(struct dn_generator *g)
 {
-	const int64_t kept = first_line(g, g->y + 1, g->work->out[0]);
+	const int64_t kept = first_line(g, g->y + 1, g->layer->out[0]);
 	if (g->x + 1 == g->x_end) {
 		dn_free_nbin(g, g->base + npl_min_i64(kept, g->lines.loaded) * line_rows(g));
 		return;
@@ -73,7 +73,7 @@ static void free_rows(struct dn_generator *g)
 static void multiply(struct dn_generator *g, struct dn_visit *visit)
 {
 	const struct dn_range lines = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel);
-	if (g->work->bias)
+	if (g->layer->bias)
 		dn_emit_bias(g, visit, g->sb_base);
 	for (int64_t ky = 0; ky < g->axis[0].kernel; ky++) {
 		multiply_line(g, visit, ky);
@@ -84,11 +84,11 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 
 static void down_visit(struct dn_generator *g)
 {
-	const struct dn_work *work = g->work;
+	const struct dn_layer *layer = g->layer;
 	const bool tile_begins = !g->y && g->x == g->x_first;
 	if (tile_begins) {
 		dn_need(g, &g->columns, 1, g->x_first, g->x_end, 0, g->axis[1].kernel);
-		dn_need(g, &g->lines, 0, 0, work->out[0], 0, g->axis[0].kernel);
+		dn_need(g, &g->lines, 0, 0, layer->out[0], 0, g->axis[0].kernel);
 		g->base = g->nbin.next;
 		if (!g->image && !g->x) {
 			g->sb_base = g->sb.next;
@@ -102,15 +102,15 @@ static void down_visit(struct dn_generator *g)
 		.first = g->put,
 		.oldest = g->nbin.oldest,
 		.from = DN_FROM_RESET,
-		.to = work->raw ? DN_TO_NBOUT : DN_TO_NFU3,
+		.to = layer->raw ? DN_TO_NBOUT : DN_TO_NFU3,
 		.stores = true,
-		.store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->conv_group * work->no + g->group * g->tn),
+		.store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->conv_group * layer->no + g->group * g->tn),
 		.store_bytes = dn_group_bytes(g, g->group, g->group + 1)};
 	multiply(g, &visit);
 	dn_end_visit(g, &visit);
 	if (g->x + 1 == g->x_end)
 		free_rows(g);
-	if (g->x + 1 == work->out[1] && g->y + 1 == work->out[0] && g->image + 1 == work->images)
+	if (g->x + 1 == layer->out[1] && g->y + 1 == layer->out[0] && g->image + 1 == layer->images)
 		dn_free_sb(g, g->sb.next);
 }
 
@@ -124,15 +124,16 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
 		return 0;
 	if (dn_reads_none(y, g->y, lines))
 		return last - turn;
-	return dn_reads_none(x, g->x_first + turn, taps) ? dn_same_run(x, g->x_first + turn, g->x_end - 1, 0, x->kernel)
-							 : 0;
+	return dn_reads_none(x, g->x_first + turn, taps)
+		       ? dn_alike_windows(x, g->x_first + turn, g->x_end - 1, 0, x->kernel)
+		       : 0;
 }
 
 /* The first tile of the first image loads the kernel, the last of the last one frees it. The first row of outputs of a tile loads all
  * lines under it, the last frees them. */
 static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
-	const struct dn_work *work = g->work;
+	const struct dn_layer *layer = g->layer;
 	const int64_t last = dn_turns(g, loop) - 1;
 	switch (loop) {
 	case DN_CONV_GROUPS:
@@ -143,13 +144,13 @@ static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64
 		return turn ? last - turn : 0;
 	case DN_BLOCKS: {
 		const int64_t first = turn * g->width, kernel = g->axis[1].kernel;
-		const int64_t run = dn_same_run(&g->axis[1], first, work->out[1], 0, kernel) / g->width;
+		const int64_t run = dn_alike_windows(&g->axis[1], first, layer->out[1], 0, kernel) / g->width;
 		if (!g->image && !turn)
 			return 0;
-		return g->image + 1 == work->images ? npl_min_i64(run, last - turn) : run;
+		return g->image + 1 == layer->images ? npl_min_i64(run, last - turn) : run;
 	}
 	case DN_OUT_LINES:
-		return dn_sliding_run(g, 0, 0, work->out[0], turn, (struct dn_range){0, g->axis[0].kernel});
+		return dn_sliding_windows(g, 0, 0, layer->out[0], turn, (struct dn_range){0, g->axis[0].kernel});
 	default:
 		return positions_alike(g, turn);
 	}

@@ -8,12 +8,12 @@
 
 struct dn_instruction *dn_emit(struct dn_generator *g)
 {
-	if (g->put == g->room) {
-		struct dn_instruction *grown = reallocarray(g->queue, 2 * (size_t)g->room, sizeof *grown);
+	if (g->put == g->capacity) {
+		struct dn_instruction *grown = reallocarray(g->queue, 2 * (size_t)g->capacity, sizeof *grown);
 		g->out_of_memory = g->out_of_memory || !grown;
 		if (grown) {
 			g->queue = grown;
-			g->room *= 2;
+			g->capacity *= 2;
 		} else {
 			g->put--; /* the stream ends here: what the queue holds is of no use */
 		}
@@ -28,7 +28,7 @@ static bool loads_last(const struct dn_generator *g)
 	if (!g->put)
 		return false;
 	const struct dn_instruction *at = &g->queue[g->put - 1];
-	return !dn_works(at) && (at->sb.op == DN_LOAD || at->nbin.op == DN_LOAD);
+	return !dn_uses_nfu(at) && (at->sb.op == DN_LOAD || at->nbin.op == DN_LOAD);
 }
 
 void dn_emit_nbin_load(struct dn_generator *g, uint64_t address, int64_t bytes)
@@ -110,7 +110,7 @@ void dn_emit_pool(struct dn_generator *g, struct dn_visit *visit, int64_t nbin, 
 {
 	struct dn_instruction *at = dn_emit(g);
 	(void)visit;
-	at->nfu.nfu2 = g->work->kind == DN_MAX ? DN_MAXIMUM : DN_ADD;
+	at->nfu.nfu2 = g->layer->kind == DN_MAX ? DN_MAXIMUM : DN_ADD;
 	at->nbin.op = DN_READ;
 	at->nbin.reuse = 1;
 	at->nbin.stride = (uint32_t)stride;
@@ -120,16 +120,16 @@ void dn_emit_pool(struct dn_generator *g, struct dn_visit *visit, int64_t nbin, 
 
 static void end_with(struct dn_generator *g, const struct dn_visit *visit, struct dn_instruction *at)
 {
-	const struct dn_work *work = g->work;
+	const struct dn_layer *layer = g->layer;
 	at->nfu.out = (uint8_t)visit->to;
 	if (visit->stores) {
 		at->nbout.write = DN_STORE;
 		at->nbout.address = visit->store_bytes ? visit->store_at : 0;
 		at->nbout.size = (uint32_t)visit->store_bytes;
-		if (visit->to == DN_TO_NFU3 || work->kind == DN_MAX)
-			at->nfu.shift = (int16_t)work->shift;
+		if (visit->to == DN_TO_NFU3 || layer->kind == DN_MAX)
+			at->nfu.shift = (int16_t)layer->shift;
 		if (visit->to == DN_TO_NFU3) {
-			at->nfu.result_shift = (int16_t)(work->activates ? work->result_shift : 0);
+			at->nfu.result_shift = (int16_t)(layer->activates ? layer->result_shift : 0);
 			at->nfu.divisor = visit->divisor;
 		}
 	} else if (visit->to == DN_TO_NBOUT) {
@@ -141,7 +141,7 @@ static void end_with(struct dn_generator *g, const struct dn_visit *visit, struc
 static void join(struct dn_generator *g, int64_t first)
 {
 	struct dn_instruction *load = first ? &g->queue[first - 1] : NULL, *at = &g->queue[first];
-	if (!load || dn_works(load) || (load->sb.op != DN_LOAD && load->nbin.op != DN_LOAD))
+	if (!load || dn_uses_nfu(load) || (load->sb.op != DN_LOAD && load->nbin.op != DN_LOAD))
 		return;
 	if (load->nbin.op == DN_LOAD && at->nbin.op == DN_NOP)
 		return;
@@ -171,10 +171,10 @@ void dn_end_visit(struct dn_generator *g, struct dn_visit *visit)
 	struct dn_instruction *first = NULL, *last = NULL;
 	for (int64_t i = visit->first; i < g->put && !g->out_of_memory; i++) {
 		struct dn_instruction *at = &g->queue[i];
-		if (!dn_works(at))
+		if (!dn_uses_nfu(at))
 			continue;
 		at->nfu.in = DN_FROM_KEEP;
-		at->nfu.nfu3 = g->work->activates;
+		at->nfu.nfu3 = g->layer->activates;
 		if (!first)
 			first = at;
 		last = at;
@@ -194,7 +194,7 @@ void dn_end_visit(struct dn_generator *g, struct dn_visit *visit)
 /* With REUSE 0 the instruction would free so many rows. */
 static bool frees(const struct dn_instruction *at, int64_t held, int64_t rows)
 {
-	return dn_works(at) && at->nbin.op != DN_NOP && (at->nbin.stride ? at->nbin.end + 1 : held) == rows;
+	return dn_uses_nfu(at) && at->nbin.op != DN_NOP && (at->nbin.stride ? at->nbin.end + 1 : held) == rows;
 }
 
 void dn_free_nbin(struct dn_generator *g, int64_t end)
@@ -217,7 +217,7 @@ void dn_free_nbin(struct dn_generator *g, int64_t end)
 void dn_free_sb(struct dn_generator *g, int64_t end)
 {
 	for (int64_t i = g->put - 1; i >= 0; i--)
-		if (dn_works(&g->queue[i])) {
+		if (dn_uses_nfu(&g->queue[i])) {
 			g->queue[i].sb.reuse = 0;
 			break;
 		}
@@ -226,10 +226,10 @@ void dn_free_sb(struct dn_generator *g, int64_t end)
 
 int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end)
 {
-	return 2 * (npl_min_i64(row_end * g->tn, g->work->ni) - row * g->tn);
+	return 2 * (npl_min_i64(row_end * g->tn, g->layer->ni) - row * g->tn);
 }
 
 int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t group_end)
 {
-	return g->map.out_bytes * (npl_min_i64(group_end * g->tn, g->work->no) - group * g->tn);
+	return g->map.out_bytes * (npl_min_i64(group_end * g->tn, g->layer->no) - group * g->tn);
 }

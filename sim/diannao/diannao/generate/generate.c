@@ -5,7 +5,7 @@
 
 #include "impl.h"
 
-#define FIRST_ROOM 256
+#define FIRST_CAPACITY 256
 
 static void next(void *state, struct dn_instruction *instruction)
 {
@@ -39,9 +39,9 @@ static void skip(void *state, int level, int64_t units)
 	dn_skip_turns(state, level, units);
 }
 
-struct dn_source dn_generator_source(struct dn_generator *generator)
+struct dn_stream dn_generator_stream(struct dn_generator *generator)
 {
-	return (struct dn_source){.state = generator, .next = next, .alike = alike, .skip = skip};
+	return (struct dn_stream){.state = generator, .next = next, .alike = alike, .skip = skip};
 }
 
 static const struct dn_nest_code *code_of(enum dn_nest nest)
@@ -54,26 +54,26 @@ static const struct dn_nest_code *code_of(enum dn_nest nest)
 	return code[nest];
 }
 
-int dn_generator_open(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
+int dn_generator_open(const struct dn_config *config, const struct dn_layer *layer, const struct dn_tiles *tiles,
 		      struct dn_generator **generator, struct npl_err *err)
 {
 	struct dn_generator *g = *generator = calloc(1, sizeof *g);
 	if (g)
-		g->queue = calloc(FIRST_ROOM, sizeof *g->queue);
+		g->queue = calloc(FIRST_CAPACITY, sizeof *g->queue);
 	if (!g || !g->queue)
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
-	g->room = FIRST_ROOM;
+	g->capacity = FIRST_CAPACITY;
 	g->config = config;
-	g->work = work;
+	g->layer = layer;
 	g->tiles = tiles;
 	g->code = code_of(tiles->nest);
 	g->tn = config->tn;
 	g->row_bytes = dn_row_bytes(config);
 	g->sb_row_bytes = dn_sb_row_bytes(config);
-	g->result_groups = dn_result_groups(config, work);
-	dn_lay_out(config, work, tiles, &g->map);
+	g->result_groups = dn_result_groups(config, layer);
+	dn_lay_out(config, layer, tiles, &g->map);
 	for (int d = 0; d < NPL_SPATIAL; d++)
-		g->axis[d] = dn_axis_of(work, d);
+		g->axis[d] = dn_axis_of(layer, d);
 	g->ended = !dn_begin_loops(g);
 	return 0;
 }

@@ -8,24 +8,24 @@
  * and no steps when pooling.
  *
  *     struct dn_generator *generator;
- *     if (dn_generator_open(config, work, tiles, &generator, &err)) ...
- *     run.source = dn_generator_source(generator);
+ *     if (dn_generator_open(config, layer, tiles, &generator, &err)) ...
+ *     run.source = dn_generator_stream(generator);
  *     if (dn_run_fast(&run, &err) || dn_generator_failed(generator, &err)) ...
  *     dn_generator_close(generator);
  */
 #ifndef DIANNAO_GENERATE_H
 #define DIANNAO_GENERATE_H
 
-#include "sim/diannao/diannao/isa/engine.h"
-#include "sim/diannao/diannao/layout.h"
+#include "layout.h"
+#include "sim/diannao/diannao/engine/engine.h"
 
 struct dn_generator; /* opaque */
 
 /* Borrows all three until it is closed. NPL_ENOMEM. */
-int dn_generator_open(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
+int dn_generator_open(const struct dn_config *config, const struct dn_layer *layer, const struct dn_tiles *tiles,
 		      struct dn_generator **generator, struct npl_err *err);
 void dn_generator_close(struct dn_generator *generator); /* accepts NULL */
-struct dn_source dn_generator_source(struct dn_generator *generator);
+struct dn_stream dn_generator_stream(struct dn_generator *generator);
 const struct dn_layout_map *dn_generator_map(const struct dn_generator *generator);
 /* Memory ran out on the way and the stream ended too early: NPL_ENOMEM, else 0. */
 int dn_generator_failed(const struct dn_generator *generator, struct npl_err *err);

@@ -40,7 +40,7 @@ struct dn_columns {
 
 struct dn_generator {
 	const struct dn_config *config;
-	const struct dn_work *work;
+	const struct dn_layer *layer;
 	const struct dn_tiles *tiles;
 	const struct dn_nest_code *code;
 	struct dn_layout_map map;
@@ -51,7 +51,7 @@ struct dn_generator {
 	int64_t stored_groups; /* of passes of one position each that end with a whole store */
 
 	struct dn_instruction *queue;
-	int64_t taken, put, room;
+	int64_t taken, put, capacity;
 	bool out_of_memory, ended; /* ended: there is no visit after those in the queue */
 	struct dn_held_rows nbin, sb;
 	struct dn_columns columns, lines;
@@ -88,8 +88,8 @@ void dn_skip_turns(struct dn_generator *g, int level, int64_t turns);
 int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop);
 /* Windows along d from o on, of first..end-1, of which each loads and frees as many columns or lines as the one before, or none: o has one
  * before it, and the last one is not among them. */
-int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o,
-		       struct dn_range taps);
+int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o,
+			   struct dn_range taps);
 int64_t dn_full_groups(const struct dn_generator *g); /* of Tn outputs */
 
 /* One visit: its working instructions are queue[first..put-1] once it has begun. */

@@ -13,7 +13,7 @@
 static int64_t kernel_turns(const struct dn_generator *g, enum dn_loop loop)
 {
 	const struct dn_tiles *tiles = g->tiles;
-	const int64_t *kernel = g->work->window.kernel;
+	const int64_t *kernel = g->layer->window.kernel;
 	if (loop == DN_KERNEL_LINES)
 		return npl_div_up_i64(kernel[0], tiles->lines ? tiles->lines : 1);
 	if (loop == DN_KERNEL_TAPS)
@@ -36,13 +36,13 @@ int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop)
 	const int64_t stored = g->turn[DN_STORES] * g->store_groups;
 	switch (loop) {
 	case DN_IMAGES:
-		return g->work->images;
+		return g->layer->images;
 	case DN_CONV_GROUPS:
-		return g->work->groups;
+		return g->layer->groups;
 	case DN_OUT_LINES:
-		return g->work->out[0];
+		return g->layer->out[0];
 	case DN_BLOCKS:
-		return npl_div_up_i64(g->work->out[1], g->width);
+		return npl_div_up_i64(g->layer->out[1], g->width);
 	case DN_STORES:
 		return npl_div_up_i64(g->map.groups, g->store_groups);
 	case DN_PASSES:
@@ -66,7 +66,7 @@ static void place(struct dn_generator *g)
 	g->conv_group = turn[DN_CONV_GROUPS];
 	g->y = turn[DN_OUT_LINES];
 	g->x_first = turn[DN_BLOCKS] * g->width;
-	g->x_end = npl_min_i64(g->x_first + g->width, g->work->out[1]);
+	g->x_end = npl_min_i64(g->x_first + g->width, g->layer->out[1]);
 	g->x = g->x_first + turn[DN_POSITIONS];
 	if (g->tiles->nest != DN_STREAMED)
 		g->store_groups = groups;
@@ -78,16 +78,16 @@ static void place(struct dn_generator *g)
 	g->group_end = npl_min_i64(g->group + g->pass_groups, groups);
 	g->group_at = g->group + turn[DN_GROUPS];
 	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, taps = g->tiles->taps ? g->tiles->taps : 1;
-	g->part = dn_part_from(g->work, g->tiles, g->map.in_rows, turn[DN_KERNEL_LINES] * lines,
+	g->part = dn_part_from(g->layer, g->tiles, g->map.in_rows, turn[DN_KERNEL_LINES] * lines,
 			       turn[DN_KERNEL_TAPS] * taps, turn[DN_KERNEL_ROWS] * g->tiles->rows);
 }
 
 bool dn_begin_loops(struct dn_generator *g)
 {
-	const struct dn_work *work = g->work;
-	if (!work->images || !work->groups || !work->no || !work->ni || !dn_positions(work))
+	const struct dn_layer *layer = g->layer;
+	if (!layer->images || !layer->groups || !layer->no || !layer->ni || !dn_positions(layer))
 		return false;
-	g->width = work->out[1];
+	g->width = layer->out[1];
 	if (g->tiles->nest == DN_DOWN)
 		g->width = g->tiles->columns;
 	else if (g->tiles->nest == DN_STREAMED)
@@ -169,7 +169,8 @@ void dn_skip_turns(struct dn_generator *g, int level, int64_t turns)
 		g->code->hold(g);
 }
 
-int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o, struct dn_range taps)
+int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o,
+			   struct dn_range taps)
 {
 	const struct dn_axis *axis = &g->axis[d];
 	/* Where gaps between taps leave columns out, windows that reach over the ends of these windows leave out others. */
@@ -177,13 +178,13 @@ int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64
 	if (o <= first || o + 1 >= end)
 		return 0;
 	if (dn_reads_none(axis, o, taps))
-		return dn_same_run(axis, o, end - 1, taps.first, taps.end);
+		return dn_alike_windows(axis, o, end - 1, taps.first, taps.end);
 	if (o <= first + margin || !dn_all_inside(axis, o - 1))
 		return 0;
-	return npl_min_i64(dn_inner_run(axis, o), end - 1 - margin - o);
+	return npl_min_i64(dn_inner_windows(axis, o), end - 1 - margin - o);
 }
 
 int64_t dn_full_groups(const struct dn_generator *g)
 {
-	return g->work->no / g->tn;
+	return g->layer->no / g->tn;
 }

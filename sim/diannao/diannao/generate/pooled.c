@@ -11,21 +11,21 @@
 static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
 {
 	const struct dn_axis *axis = &g->axis[d];
-	const int64_t left = axis->in + g->work->window.pad_end[d] - dn_tap_at(axis, o, 0);
+	const int64_t left = axis->in + g->layer->window.pad_end[d] - dn_tap_at(axis, o, 0);
 	return left > 0 ? npl_min_i64((left - 1) / axis->dilation + 1, axis->kernel) : 0;
 }
 
 uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside)
 {
-	if (g->work->kind != DN_AVERAGE)
+	if (g->layer->kind != DN_AVERAGE)
 		return 0;
-	return (uint32_t)(g->work->window.count_include_pad ? taps_in_padding(g, 0, g->y) * taps_in_padding(g, 1, g->x)
-							    : inside);
+	return (uint32_t)(g->layer->window.count_include_pad ? taps_in_padding(g, 0, g->y) * taps_in_padding(g, 1, g->x)
+							     : inside);
 }
 
 enum dn_to dn_pooled_to(const struct dn_generator *g)
 {
-	return g->work->kind == DN_MAX && !g->work->activates ? DN_TO_NBOUT : DN_TO_NFU3;
+	return g->layer->kind == DN_MAX && !g->layer->activates ? DN_TO_NBOUT : DN_TO_NFU3;
 }
 
 static void load_tap(struct dn_generator *g, int64_t y, int64_t x, int64_t groups)
@@ -70,11 +70,11 @@ static int64_t pooled_alike(const struct dn_generator *g, enum dn_loop loop, int
 {
 	switch (loop) {
 	case DN_IMAGES:
-		return g->work->images - turn;
+		return g->layer->images - turn;
 	case DN_OUT_LINES:
 	case DN_POSITIONS: {
 		const struct dn_axis *axis = &g->axis[loop == DN_POSITIONS];
-		return dn_same_run(axis, turn, axis->out, 0, axis->kernel);
+		return dn_alike_windows(axis, turn, axis->out, 0, axis->kernel);
 	}
 	case DN_PASSES:
 		return dn_full_groups(g) / g->pass_groups - turn;

@@ -54,13 +54,13 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 {
 	switch (loop) {
 	case DN_IMAGES:
-		return g->work->images - turn;
+		return g->layer->images - turn;
 	case DN_OUT_LINES:
-		return dn_same_run(&g->axis[0], turn, g->axis[0].out, 0, g->axis[0].kernel);
+		return dn_alike_windows(&g->axis[0], turn, g->axis[0].out, 0, g->axis[0].kernel);
 	case DN_PASSES:
 		return dn_full_groups(g) / g->pass_groups - turn;
 	default:
-		return dn_sliding_run(g, 1, 0, g->axis[1].out, turn, (struct dn_range){0, g->axis[1].kernel});
+		return dn_sliding_windows(g, 1, 0, g->axis[1].out, turn, (struct dn_range){0, g->axis[1].kernel});
 	}
 }
 

@@ -41,7 +41,7 @@ static void load_columns(struct dn_generator *g)
 	const struct dn_range taps = dn_taps_inside(&g->axis[1], g->x, g->part.kx, g->part.kx_end);
 	const struct dn_range rows = rows_of(g, g->group, g->group_end);
 	const int64_t bytes = dn_tap_bytes(g, rows.first, rows.end);
-	const int64_t channel = g->conv_group * g->work->ni + rows.first * g->tn;
+	const int64_t channel = g->conv_group * g->layer->ni + rows.first * g->tn;
 	if (taps.first == taps.end)
 		return;
 	struct dn_columns *columns = &g->columns;
@@ -70,7 +70,7 @@ static void load_synapses(struct dn_generator *g)
 	const bool begins = g->x == g->x_first && !(across(g) && (g->image || g->y));
 	if (!begins)
 		return;
-	int64_t position = g->work->private_kernels ? g->y * g->work->out[1] + g->x : 0;
+	int64_t position = g->layer->private_kernels ? g->y * g->layer->out[1] + g->x : 0;
 	if (!across(g) || g->group_at == g->group)
 		g->sb_base = g->sb.next;
 	dn_emit_sb_load(g, dn_synapses_at(&g->map, position, g->conv_group, g->group_at, &g->part),
@@ -85,14 +85,14 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 	int64_t sb = g->sb_base;
 	if (across(g))
 		sb += dn_rows_before(&g->map, g->group_at) - dn_rows_before(&g->map, g->group);
-	if (dn_part_is_first(&g->part) && g->work->bias) {
+	if (dn_part_is_first(&g->part) && g->layer->bias) {
 		dn_emit_bias(g, visit, sb);
 		sb += g->map.bias_rows;
 	}
 	for (int64_t ky = g->part.ky; ky < g->part.ky_end; ky++)
 		for (int64_t kx = g->part.kx; kx < g->part.kx_end; kx++, sb += rows) {
 			int64_t x = dn_tap_at(&g->axis[1], g->x, kx), row = -1;
-			if (ky >= lines.first && ky < lines.end && x >= 0 && x < g->work->in[1])
+			if (ky >= lines.first && ky < lines.end && x >= 0 && x < g->layer->in[1])
 				row = g->base + dn_rank_of(&g->columns, x) * column +
 				      (ky - lines.first) * (held.end - held.first) + read.first - held.first;
 			dn_emit_multiply(g, visit, row, sb, rows);
@@ -109,7 +109,7 @@ static void free_columns(struct dn_generator *g)
 
 static bool last_part(const struct dn_generator *g)
 {
-	return g->part.ky_end == g->work->window.kernel[0] && g->part.kx_end == g->work->window.kernel[1] &&
+	return g->part.ky_end == g->layer->window.kernel[0] && g->part.kx_end == g->layer->window.kernel[1] &&
 	       g->part.row_end == g->map.in_rows;
 }
 
@@ -124,12 +124,12 @@ static void store(struct dn_generator *g, struct dn_visit *visit)
 {
 	const int64_t at_once = results_at_once(g);
 	const int64_t first = across(g) ? g->group : 0, end = across(g) ? g->group_end : g->map.groups;
-	visit->to = g->work->raw ? DN_TO_NBOUT : DN_TO_NFU3;
+	visit->to = g->layer->raw ? DN_TO_NBOUT : DN_TO_NFU3;
 	visit->stores = true;
 	if ((g->group_at - first) % at_once)
 		return;
 	visit->store_at = dn_result_at(&g->map, g->image, g->y, g->x,
-				       g->conv_group * g->work->no + g->group_at * g->tn);
+				       g->conv_group * g->layer->no + g->group_at * g->tn);
 	visit->store_bytes = dn_group_bytes(g, g->group_at, npl_min_i64(g->group_at + at_once, end));
 }
 
@@ -157,7 +157,8 @@ static void sliding_visit(struct dn_generator *g)
 	dn_end_visit(g, &visit);
 	if (last_group)
 		free_columns(g);
-	if (across(g) ? last_group && last_x && g->y + 1 == g->work->out[0] && g->image + 1 == g->work->images : last_x)
+	if (across(g) ? last_group && last_x && g->y + 1 == g->layer->out[0] && g->image + 1 == g->layer->images
+		      : last_x)
 		dn_free_sb(g, g->sb.next);
 }
 
@@ -173,28 +174,28 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
 		return last - turn;
 	if (!across(g) && g->group_end - g->group > 1 && !dn_reads_none(&g->axis[1], o, taps))
 		return 0;
-	return dn_sliding_run(g, 1, g->x_first, g->x_end, o, taps);
+	return dn_sliding_windows(g, 1, g->x_first, g->x_end, o, taps);
 }
 
 /* The first row of the first image loads the kernels, the last of the last one frees them. */
 static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
-	const struct dn_work *work = g->work;
+	const struct dn_layer *layer = g->layer;
 	const int64_t last = dn_turns(g, loop) - 1;
 	switch (loop) {
 	case DN_CONV_GROUPS:
 		return last + 1 - turn;
 	case DN_PASSES: /* LRN's read other rows each */
-		return g->work->lrn.made ? 0 : dn_full_groups(g) / g->pass_groups - turn;
+		return g->layer->lrn.made ? 0 : dn_full_groups(g) / g->pass_groups - turn;
 	case DN_GROUPS:
 		return 0;
 	case DN_IMAGES:
 		return turn ? last - turn : 0;
 	case DN_OUT_LINES: {
-		const int64_t run = dn_same_run(&g->axis[0], turn, work->out[0], 0, g->axis[0].kernel);
+		const int64_t run = dn_alike_windows(&g->axis[0], turn, layer->out[0], 0, g->axis[0].kernel);
 		if (!g->image && !turn)
 			return 0;
-		return g->image + 1 == work->images ? npl_min_i64(run, last - turn) : run;
+		return g->image + 1 == layer->images ? npl_min_i64(run, last - turn) : run;
 	}
 	default:
 		return positions_alike(g, turn);
@@ -244,7 +245,7 @@ static int64_t taps_alike(const struct dn_generator *g, int64_t turn)
 static int64_t rows_alike(const struct dn_generator *g, int64_t turn)
 {
 	const int64_t line = g->turn[DN_KERNEL_LINES], tap = g->turn[DN_KERNEL_TAPS];
-	const int64_t whole = g->work->ni / g->tn / g->tiles->rows, last = dn_turns(g, DN_KERNEL_ROWS) - 1;
+	const int64_t whole = g->layer->ni / g->tn / g->tiles->rows, last = dn_turns(g, DN_KERNEL_ROWS) - 1;
 	const bool ends = line + 1 == dn_turns(g, DN_KERNEL_LINES) && tap + 1 == dn_turns(g, DN_KERNEL_TAPS);
 	if (!line && !tap && !turn)
 		return 0;
@@ -263,9 +264,9 @@ static int64_t groups_alike(const struct dn_generator *g, int64_t turn)
 /* Blocks whose windows all read the same taps, or a row that reads nothing. */
 static int64_t blocks_alike(const struct dn_generator *g, int64_t turn)
 {
-	const int64_t first = turn * g->width, end = g->work->out[1], lines = g->axis[0].kernel;
+	const int64_t first = turn * g->width, end = g->layer->out[1], lines = g->axis[0].kernel;
 	const bool none = dn_reads_none(&g->axis[0], g->y, (struct dn_range){0, lines});
-	return (none ? end - first : dn_same_run(&g->axis[1], first, end, 0, g->axis[1].kernel)) / g->width;
+	return (none ? end - first : dn_alike_windows(&g->axis[1], first, end, 0, g->axis[1].kernel)) / g->width;
 }
 
 static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
@@ -275,7 +276,7 @@ static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, i
 	case DN_CONV_GROUPS:
 		return dn_turns(g, loop) - turn;
 	case DN_OUT_LINES:
-		return dn_same_run(&g->axis[0], turn, g->work->out[0], 0, g->axis[0].kernel);
+		return dn_alike_windows(&g->axis[0], turn, g->layer->out[0], 0, g->axis[0].kernel);
 	case DN_BLOCKS:
 		return blocks_alike(g, turn);
 	case DN_STORES:

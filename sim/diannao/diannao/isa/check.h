@@ -4,25 +4,20 @@
  * one walk in its order sees everything that will happen; the walk keeps what buffers, sums and memory hold then, and
  * costs the same for every instruction, so that streams of millions that layers are made into can be checked as well:
  *
- *     struct dn_checker checker = {.config = &config, .memory_bytes = UINT64_MAX, .source = "conv1"};
- *     rc = dn_check_begin(&checker, err);
+ *     struct dn_check check = {.config = &config, .memory_bytes = UINT64_MAX, .source = "conv1"};
+ *     rc = dn_check_begin(&check, err);
  *     while (!rc && next(&instruction))
- *         rc = dn_check_one(&checker, &instruction, 0, err);
+ *         rc = dn_check_one(&check, &instruction, 0, err);
  *     if (!rc)
- *         rc = dn_check_end(&checker, err);
- *     dn_check_close(&checker);
+ *         rc = dn_check_end(&check, err);
+ *     dn_check_close(&check);
  */
 #ifndef DIANNAO_CHECK_H
 #define DIANNAO_CHECK_H
 
 #include "isa.h"
+#include "sim/common/accesses.h"
 #include "sim/diannao/diannao/dn.h"
-
-/* Of an instruction: its number and its line in the text, 0 where there is none. */
-struct dn_place {
-	int64_t index;
-	int line;
-};
 
 /* A queue of rows, NBin or SB. Rows are numbered from the first that was ever appended. */
 struct dn_queue {
@@ -34,18 +29,17 @@ struct dn_queue {
 
 /* What memory has to do since the last CP SYNC: bytes stored, and loads that may not have come (check_memory.c). */
 struct dn_load {
-	uint64_t first, end; /* bytes */
+	struct sim_access access; /* bytes */
 	const struct dn_queue *queue;
 	int64_t rows_end; /* the row behind its last */
-	struct dn_place place;
 };
 struct dn_memory_order {
-	void *stored, *last; /* tree of spans; the latest */
+	struct sim_accesses stored;
 	struct dn_load *load;
-	size_t count, capacity;
+	int64_t count, capacity;
 };
 
-struct dn_checker {
+struct dn_check {
 	/* To be set. */
 	const struct dn_config *config;
 	int n_functions;
@@ -54,24 +48,24 @@ struct dn_checker {
 	const char *source;    /* names the program in messages */
 	/* The walk's. */
 	struct npl_err *err;
-	struct dn_place at;
+	struct sim_source_location at;
 	bool ended;
 	struct dn_queue sb, nbin;
-	int64_t index, indices; /* NBout's; how many it has */
-	bool *sums;             /* by index: written */
-	bool kept;              /* NFU-2 keeps sums */
-	int64_t store_left;     /* bytes that the open store waits for */
-	int64_t store_width;    /* bytes of its results */
-	struct dn_place store;  /* who opened it */
+	int64_t index, indices;           /* NBout's; how many it has */
+	bool *sums;                       /* by index: written */
+	bool kept;                        /* NFU-2 keeps sums */
+	int64_t store_left;               /* bytes that the open store waits for */
+	int64_t store_width;              /* bytes of its results */
+	struct sim_source_location store; /* who opened it */
 	struct dn_memory_order order;
 };
 
 /* Each: 0 or NPL_EINPUT "SOURCE:LINE: what is wrong and what was expected", without a line "SOURCE: instruction I: ..."; or
  * NPL_ENOMEM. After dn_check_begin comes dn_check_close, whatever it returned. */
-int dn_check_begin(struct dn_checker *checker, struct npl_err *err);
-int dn_check_one(struct dn_checker *checker, const struct dn_instruction *at, int line, struct npl_err *err);
-int dn_check_end(struct dn_checker *checker, struct npl_err *err);
-void dn_check_close(struct dn_checker *checker);
+int dn_check_begin(struct dn_check *check, struct npl_err *err);
+int dn_check_one(struct dn_check *check, const struct dn_instruction *at, int line, struct npl_err *err);
+int dn_check_end(struct dn_check *check, struct npl_err *err);
+void dn_check_close(struct dn_check *check);
 
 /* All of a program, memory included; memory_bytes as above. */
 int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, const struct sim_program *program,
@@ -80,14 +74,5 @@ int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, cons
 void dn_program_written(const struct sim_program *program, uint64_t *first, uint64_t *end);
 /* The byte behind the last that it loads or stores. */
 uint64_t dn_program_memory(const struct sim_program *program);
-
-/* For the parts of the check. */
-int dn_refuse(struct dn_checker *checker, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *dn_place_text(const struct dn_place *place, char *text, size_t n);
-/* Memory's order at this instruction: CP SYNC, a load, a store. */
-int dn_order_sync(struct dn_checker *checker);
-int dn_order_load(struct dn_checker *checker, const struct dn_queue *queue, uint64_t first, uint64_t bytes);
-int dn_order_store(struct dn_checker *checker, uint64_t first, uint64_t bytes);
-void dn_order_close(struct dn_memory_order *order);
 
 #endif

@@ -42,7 +42,7 @@ static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address,
 /* What an instruction without steps may do with rows: keep those that it loads, free those that it reads. */
 static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8_t reuse)
 {
-	if (dn_works(f->at) || op == DN_NOP || (op == DN_LOAD) == reuse)
+	if (dn_uses_nfu(f->at) || op == DN_NOP || (op == DN_LOAD) == reuse)
 		return true;
 	return refuse(f, "%s: REUSE is %d, expected %d: without steps a %s", slot, reuse, !reuse,
 		      op == DN_LOAD ? "LOAD keeps its rows for others" : "READ only frees rows");
@@ -64,7 +64,7 @@ static bool nbin_ok(const struct fields *f)
 	uint32_t stride = at->nbin.stride;
 	if (at->nbin.op == DN_NOP)
 		return zero_ok(f, DN_SLOT_NBIN, 1, 6, "READ OP is NOP");
-	if (!dn_works(at) && at->nbin.op == DN_LOAD && !zero_ok(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
+	if (!dn_uses_nfu(at) && at->nbin.op == DN_LOAD && !zero_ok(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
 		return false;
 	if (!stride && !zero_ok(f, DN_SLOT_NBIN, 3, 4, "with STRIDE 0 these are all rows held"))
 		return false;
@@ -125,7 +125,7 @@ static bool nfu_ok(const struct fields *f)
 	const struct dn_instruction *at = f->at;
 	bool maximum = at->nfu.nfu2 == DN_MAXIMUM, to_nfu3 = at->nfu.out == DN_TO_NFU3;
 	bool as_it_is = at->nfu.out == DN_TO_NBOUT && at->nbout.write == DN_STORE;
-	if (!dn_works(at))
+	if (!dn_uses_nfu(at))
 		return zero_ok(f, DN_SLOT_NFU, NFU1, NFU1, "NFU-2 OP is NOP") &&
 		       zero_ok(f, DN_SLOT_NFU, IN, DIVISOR, "NFU-2 OP is NOP") &&
 		       zero_ok(f, DN_SLOT_NBOUT, 0, 3, "NFU-2 OP is NOP");

@@ -1,44 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao's instructions: Chen et al., "DianNao", ASPLOS 2014, section 5.3.3 and tables 3 and 4 give the five slots, the names of their
- * fields, some of their values and one sequence; not the widths, nor what every field means. The meaning below reproduces that
- * sequence. docs/diannao-isa.md is the manual; text and binary follow from the table in syntax.c.
+ * DianNao's instructions (docs/diannao-isa.md): Chen et al., "DianNao", ASPLOS 2014, section 5.3.3 and tables 3 and 4 give the five slots,
+ * the names of their fields, some of their values and one sequence; not the widths, nor what every field means. The manual has a meaning
+ * that reproduces that sequence. Text and binary follow from a table (syntax.c).
  *
  * An instruction covers the loops over inputs and outputs of one group of Tn outputs: some NBin rows times as many SB rows, one a
- * step. Instructions run in order; their loads run ahead of them, their stores behind (engine.h has the times).
- *
- * Buffers. NBin and SB are queues of rows: a LOAD appends rows behind those held, in program order; `oldest` is the row held longest. A
- * READ names rows counted from the oldest. REUSE 1 keeps all that is held; REUSE 0 frees, when the instruction ends, the rows
- * from the oldest up to the last one in its range; a LOAD without steps has none. Rows are never freed out of order.
- *
- *   SB    READ OP  NOP   nothing is read
- *                  LOAD  appends SIZE bytes at ADDRESS as one request; if the NFU works, it reads the rows just appended
- *                  READ  the rows held from byte ADDRESS on, SIZE bytes of them, both whole rows
- *   NBin  READ OP  NOP   no rows: a multiplication has zeros
- *                  LOAD  appends SIZE bytes at ADDRESS as one request, ceil(SIZE / row bytes) rows, the last filled up with zeros; if
- *                        the NFU works, it reads the range below of all rows now held
- *                  READ  the range below of the rows held
- *         STRIDE, STRIDE BEGIN, STRIDE END: rows BEGIN, BEGIN + STRIDE, ... up to END, END included. With STRIDE 0 (BEGIN and END 0): all
- *         rows held. Reading taps of one map group with a stride is the paper's local transpose for pooling.
- *   NBout READ OP  READ iff NFU-2 IN is NBOUT, else NOP
- *         WRITE OP NOP; WRITE: the sums go into NBout (NFU-2 OUT is NBOUT); STORE: the results go to memory. SIZE above 0 opens a store of
- *                  SIZE bytes at ADDRESS, which this instruction and the following STOREs (ADDRESS and SIZE 0) fill in order, Tn results
- *                  each or what is left of SIZE; when it is full it is one request.
- *   NFU   NFU-1 OP NOP; MULT: a step multiplies Tn inputs by Tn x Tn synapses, SB row [n][i]; BIAS: a step passes the first Tn 32-bit words of
- *                  an SB row, one for each output (with Tn 1, which the engines know though nfu.tn begins at 2, two steps: the lower 16
- *                  bits of its word, then the upper)
- *         NFU-2 OP NOP: the NFU does nothing, the instruction has no steps (it loads, or frees with READ and REUSE 0); ADD; MAX
- *         NFU-2 IN what the registers hold before the first step: RESET (0, or the least number for MAX), NBOUT (the sums at NBout's
- *                  index), KEEP (what they hold)
- *         NFU-2 OUT after the last step: KEEP (they stay), NBOUT (into NBout: sums at its index, or, with STORE, a result as it is: sums
- *                  of 32 bits, a maximum shifted to 16), NFU3
- *         NFU-3 OP NONE (the identity) or a function, by its number in the program's table
- *         OUTPUT BEGIN 1: NBout's index is 0 before the instruction. It is one higher after each instruction whose NFU-2 OUT is not KEEP;
- *         OUTPUT END 1: it is 0 then.
- *
- * npulab's own, which the paper does not have: BIAS; KEEP; CP SYNC; the NFU's SHIFT (right, from NFU-2's result to the scale of NFU-3's
- * input; below 0 left), RESULT SHIFT (from NFU-3's output to that of the results) and DIVISOR (NFU-3 divides the sum by it; 0: no).
- */
+ * step. Instructions run in order; their loads run ahead of them, their stores behind. NBin and SB are queues of rows: a LOAD appends rows
+ * behind those held, a READ names rows counted from the oldest, and rows are freed in order, when an instruction without REUSE ends. */
 #ifndef DIANNAO_ISA_H
 #define DIANNAO_ISA_H
 
@@ -50,13 +18,7 @@
 #include "sim/common/program.h"
 #include "sim/diannao/nfu/segments.h"
 
-struct dn_config;
-
-enum dn_cp {
-	DN_CP_NOP,
-	DN_CP_SYNC,
-	DN_CP_END
-}; /* SYNC: begins when all before it has ended, stores included. END: the last one */
+enum dn_cp { DN_CP_NOP, DN_CP_SYNC, DN_CP_END };
 enum dn_read { DN_NOP, DN_LOAD, DN_READ };
 enum dn_write { DN_WRITE_NOP, DN_WRITE, DN_STORE };
 enum dn_nfu1 { DN_NFU1_NOP, DN_MULT, DN_BIAS };
@@ -101,9 +63,9 @@ static inline struct dn_instruction *dn_code(const struct sim_program *program)
 enum dn_slot_at { DN_SLOT_CP, DN_SLOT_SB, DN_SLOT_NBIN, DN_SLOT_NBOUT, DN_SLOT_NFU, DN_SLOTS };
 extern const struct sim_slot dn_slots[DN_SLOTS];
 
-/* Names of functions that every program knows; NULL ends. dn_known_function: one of them, in `room` where it is made; NULL: no such. */
+/* Names of functions that every program knows; NULL ends. dn_known_function: one of them, in `made` where it is computed; NULL: no such. */
 extern const char *const dn_known_functions[];
-const struct dn_function *dn_known_function(const char *name, struct dn_function *room);
+const struct dn_function *dn_known_function(const char *name, struct dn_function *made);
 /* The functions of a program, as NFU-3 takes them. */
 void dn_functions(const struct sim_program *program, struct dn_function function[SIM_MOST_CONSTANTS]);
 void dn_set_function(struct sim_constant *constant, const char *name, const struct dn_function *function);
@@ -112,7 +74,7 @@ void dn_set_function(struct sim_constant *constant, const char *name, const stru
 bool dn_slots_ok(const void *instruction, char *why, size_t n);
 
 /* Of an instruction that the check has let pass, with rows of so many bytes. */
-static inline bool dn_works(const struct dn_instruction *at)
+static inline bool dn_uses_nfu(const struct dn_instruction *at)
 {
 	return at->nfu.nfu2 != DN_NFU2_NOP;
 }

@@ -18,16 +18,16 @@ static bool open_rows(struct dn_rtl_buffer *buffer, int64_t rows, int64_t row_va
 int dn_rtl_buffers_open(struct dn_rtl *rtl)
 {
 	const struct dn_config *config = rtl->config;
-	const bool values = rtl->run->bytes != NULL;
+	const bool values = rtl->execution->memory.bytes != NULL;
 	struct dn_rtl_nbout *nbout = &rtl->nbout;
 	nbout->tn = rtl->tn;
 	nbout->sum_rows = dn_sum_rows(config);
-	nbout->places = config->nbout_sum_rows / nbout->sum_rows;
+	nbout->slots = config->nbout_sum_rows / nbout->sum_rows;
 	nbout->first_result = config->nbout_sum_rows;
 	nbout->result_rows = config->nbout_rows - config->nbout_sum_rows;
 	if (values) {
 		nbout->value = calloc((size_t)config->nbout_rows, (size_t)rtl->row_bytes);
-		nbout->exact = calloc((size_t)nbout->places + 1, (size_t)rtl->tn * sizeof *nbout->exact);
+		nbout->exact = calloc((size_t)nbout->slots + 1, (size_t)rtl->tn * sizeof *nbout->exact);
 	}
 	if (!open_rows(&rtl->nbin, config->nbin_rows, rtl->tn, values) ||
 	    !open_rows(&rtl->sb, config->sb_rows, rtl->tn * rtl->tn, values) ||

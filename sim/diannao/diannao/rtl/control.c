@@ -33,36 +33,36 @@ static struct dn_rtl_issued *head(const struct dn_rtl *rtl)
 /* It reads or writes sums in NBout. */
 static bool has_sums(const struct dn_instruction *at)
 {
-	return dn_works(at) &&
+	return dn_uses_nfu(at) &&
 	       (at->nfu.in == DN_FROM_NBOUT || (at->nfu.out == DN_TO_NBOUT && at->nbout.write != DN_STORE));
 }
 
 /* What the check of programs has made sure of, as far as this engine would otherwise leave its own memory. */
 static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instruction *at)
 {
-	const struct dn_run *run = rtl->run;
+	const struct dn_memory *memory = &rtl->execution->memory;
 	const struct dn_rtl_control *control = &rtl->control;
-	const uint64_t room = run->bytes ? run->size : UINT64_C(1) << DN_ADDRESS_BITS;
+	const uint64_t space = memory->bytes ? memory->size : UINT64_C(1) << DN_ADDRESS_BITS;
 	const bool loads_sb = at->sb.op == DN_LOAD, loads_nbin = at->nbin.op == DN_LOAD;
 	const bool stores = at->nbout.write == DN_STORE;
 	const int64_t sums = at->nfu.begin ? 0 : control->sums;
-	if ((loads_sb && (at->sb.address > room || at->sb.size > room - at->sb.address)) ||
-	    (loads_nbin && (at->nbin.address > room || at->nbin.size > room - at->nbin.address)) ||
-	    (stores && at->nbout.size && (at->nbout.address > room || at->nbout.size > room - at->nbout.address)))
+	if ((loads_sb && (at->sb.address > space || at->sb.size > space - at->sb.address)) ||
+	    (loads_nbin && (at->nbin.address > space || at->nbin.size > space - at->nbin.address)) ||
+	    (stores && at->nbout.size && (at->nbout.address > space || at->nbout.size > space - at->nbout.address)))
 		return "an address that is in memory";
 	if ((loads_sb && (!at->sb.size || at->sb.size % (uint64_t)rtl->sb_row_bytes)) || (loads_nbin && !at->nbin.size))
 		return "a load of whole rows";
-	if (stores && (!dn_works(at) || (at->nbout.size > 0) == (control->left > 0)))
+	if (stores && (!dn_uses_nfu(at) || (at->nbout.size > 0) == (control->left > 0)))
 		return "results for the store that is open";
-	if (has_sums(at) && sums >= rtl->nbout.places)
+	if (has_sums(at) && sums >= rtl->nbout.slots)
 		return "a place for sums in NBout";
-	const bool function = dn_works(at) && at->nfu.out == DN_TO_NFU3;
-	return function && at->nfu.nfu3 > run->n_functions ? "a function of the program's table" : NULL;
+	const bool function = dn_uses_nfu(at) && at->nfu.out == DN_TO_NFU3;
+	return function && at->nfu.nfu3 > rtl->execution->n_functions ? "a function of the program's table" : NULL;
 }
 
-static void request(struct dn_rtl *rtl, int who, uint64_t address, uint64_t bytes, int64_t rows)
+static void request(struct dn_rtl *rtl, int which, uint64_t address, uint64_t bytes, int64_t rows)
 {
-	struct dn_rtl_request *made = dn_rtl_fifo_push(&rtl->dma[who].request);
+	struct dn_rtl_request *made = dn_rtl_fifo_push(&rtl->dma[which].request);
 	if (!made) {
 		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the requests of the rtl engine");
 		return;
@@ -81,14 +81,14 @@ static void decode_sb(struct dn_rtl *rtl, const struct dn_instruction *at, struc
 		return;
 	issued->sb_row = at->sb.op == DN_LOAD ? held->next : held->oldest + (int64_t)at->sb.address / rtl->sb_row_bytes;
 	if (at->sb.op == DN_LOAD) {
-		request(rtl, DN_RTL_SB, at->sb.address, at->sb.size, rows);
+		request(rtl, DN_DMA_SB, at->sb.address, at->sb.size, rows);
 		held->next += rows;
 	}
-	if (dn_works(at)) {
+	if (dn_uses_nfu(at)) {
 		issued->reads_sb = true;
 		issued->steps = rows;
 	}
-	if (!at->sb.reuse && rows && (dn_works(at) || at->sb.op == DN_READ))
+	if (!at->sb.reuse && rows && (dn_uses_nfu(at) || at->sb.op == DN_READ))
 		held->oldest = issued->sb_freed = issued->sb_row + rows;
 }
 
@@ -99,7 +99,7 @@ static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, str
 		return;
 	if (at->nbin.op == DN_LOAD) {
 		const int64_t rows = (at->nbin.size + rtl->row_bytes - 1) / rtl->row_bytes;
-		request(rtl, DN_RTL_NBIN, at->nbin.address, at->nbin.size, rows);
+		request(rtl, DN_DMA_NBIN, at->nbin.address, at->nbin.size, rows);
 		held->next += rows;
 	}
 	const int64_t all = held->next - held->oldest;
@@ -108,12 +108,12 @@ static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, str
 	const int64_t rows = end < begin ? 0 : (end - begin) / stride + 1;
 	issued->nbin_row = held->oldest + begin;
 	issued->nbin_stride = stride;
-	if (dn_works(at)) {
+	if (dn_uses_nfu(at)) {
 		issued->reads_nbin = true;
 		if (!issued->reads_sb)
 			issued->steps = rows;
 	}
-	if (!at->nbin.reuse && rows && (dn_works(at) || at->nbin.op == DN_READ))
+	if (!at->nbin.reuse && rows && (dn_uses_nfu(at) || at->nbin.op == DN_READ))
 		held->oldest = issued->nbin_freed = issued->nbin_row + (rows - 1) * stride + 1;
 }
 
@@ -124,9 +124,9 @@ static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, st
 	if (at->nbout.write != DN_STORE)
 		return;
 	if (at->nbout.size) {
-		control->store = rtl->dma[DN_RTL_NBOUT].request.put;
+		control->store = rtl->dma[DN_DMA_NBOUT].request.put;
 		control->left = at->nbout.size;
-		request(rtl, DN_RTL_NBOUT, at->nbout.address, at->nbout.size, 0);
+		request(rtl, DN_DMA_NBOUT, at->nbout.address, at->nbout.size, 0);
 		if (rtl->rc)
 			return;
 	}
@@ -138,7 +138,7 @@ static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, st
 	if (bundle->lanes > rtl->tn)
 		bundle->lanes = rtl->tn;
 	control->left -= (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
-	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_RTL_NBOUT].request, control->store);
+	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, control->store);
 	store->index = control->index;
 }
 
@@ -190,9 +190,9 @@ static void decode(struct dn_rtl *rtl)
 /* All that has been decoded has ended; a store that is not full is no request yet. */
 static bool all_has_ended(const struct dn_rtl *rtl)
 {
-	const struct dn_rtl_fifo *stores = &rtl->dma[DN_RTL_NBOUT].request;
-	return !head(rtl) && !rtl->nfu.in_flight && dn_rtl_fifo_empty(&rtl->dma[DN_RTL_NBIN].request) &&
-	       dn_rtl_fifo_empty(&rtl->dma[DN_RTL_SB].request) &&
+	const struct dn_rtl_fifo *stores = &rtl->dma[DN_DMA_NBOUT].request;
+	return !head(rtl) && !rtl->nfu.in_flight && dn_rtl_fifo_empty(&rtl->dma[DN_DMA_NBIN].request) &&
+	       dn_rtl_fifo_empty(&rtl->dma[DN_DMA_SB].request) &&
 	       stores->put - stores->taken == (rtl->control.left > 0);
 }
 
@@ -202,9 +202,9 @@ bool dn_rtl_has_ended(const struct dn_rtl *rtl)
 }
 
 /* A DMA that holds as many loads as it can. */
-static bool is_full(const struct dn_rtl *rtl, int who)
+static bool is_full(const struct dn_rtl *rtl, int which)
 {
-	const struct dn_rtl_fifo *requests = &rtl->dma[who].request;
+	const struct dn_rtl_fifo *requests = &rtl->dma[which].request;
 	return requests->put - requests->taken >= (uint64_t)rtl->config->dma_queue;
 }
 
@@ -214,10 +214,10 @@ static bool may_decode(struct dn_rtl *rtl)
 	if (control->ended || control->queue.put - control->queue.taken == (uint64_t)rtl->config->dma_queue)
 		return false;
 	if (!control->fetched)
-		rtl->run->source.next(rtl->run->source.state, &control->next);
+		rtl->execution->stream.next(rtl->execution->stream.state, &control->next);
 	control->fetched = true;
-	if ((control->next.sb.op == DN_LOAD && is_full(rtl, DN_RTL_SB)) ||
-	    (control->next.nbin.op == DN_LOAD && is_full(rtl, DN_RTL_NBIN)))
+	if ((control->next.sb.op == DN_LOAD && is_full(rtl, DN_DMA_SB)) ||
+	    (control->next.nbin.op == DN_LOAD && is_full(rtl, DN_DMA_NBIN)))
 		return false;
 	return control->next.cp != DN_CP_SYNC || all_has_ended(rtl);
 }
@@ -253,23 +253,23 @@ void dn_rtl_end_and_decode(struct dn_rtl *rtl)
 }
 
 /* What the next step waits for; ACTIVE: nothing. */
-static enum dn_spending obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *at)
+static enum dn_cycle_class obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *at)
 {
 	const struct dn_rtl_nbout *nbout = &rtl->nbout;
 	if (at->reads_sb && at->sb_row >= rtl->sb.arrived)
-		return DN_SPENT_WAIT_SB;
+		return DN_CYCLES_WAIT_SB;
 	if (at->reads_nbin && at->nbin_row >= rtl->nbin.arrived)
-		return DN_SPENT_WAIT_NBIN;
+		return DN_CYCLES_WAIT_NBIN;
 	if (at->bundle.stores && at->taken + 1 == at->steps &&
 	    nbout->taken - nbout->freed + at->bundle.rows > nbout->result_rows)
-		return DN_SPENT_WAIT_NBOUT;
-	return at->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_SPENT_FILL : DN_SPENT_ACTIVE;
+		return DN_CYCLES_WAIT_NBOUT;
+	return at->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_CYCLES_FILL : DN_CYCLES_ACTIVE;
 }
 
 /* Its results get their rows of NBout. */
 static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 {
-	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_RTL_NBOUT].request, step->store);
+	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, step->store);
 	step->row = rtl->nbout.taken;
 	if (!store->rows)
 		store->row = step->row;
@@ -278,11 +278,11 @@ static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 }
 
 /* The step of this cycle, or what it is waited for. */
-static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_spending what)
+static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_cycle_class what)
 {
-	struct dn_counters *n = &rtl->run->counters;
-	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = what == DN_SPENT_ACTIVE;
-	dn_rtl_spend(rtl, what, at->index);
+	struct dn_counters *n = &rtl->outcome->counters;
+	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = what == DN_CYCLES_ACTIVE;
+	dn_rtl_attribute(rtl, what, at->index);
 	n->useful_macs += step && at->bundle.nfu1 == DN_MULT ? lanes : 0;
 	n->idle_lanes += step && at->bundle.nfu1 != DN_MULT ? lanes : 0;
 	n->nbin_rows += step && at->reads_nbin;
@@ -297,9 +297,9 @@ void dn_rtl_take_step(struct dn_rtl *rtl)
 		dn_rtl_count_idle(rtl);
 		return;
 	}
-	const enum dn_spending what = obstacle(rtl, at);
+	const enum dn_cycle_class what = obstacle(rtl, at);
 	count(rtl, at, what);
-	if (what != DN_SPENT_ACTIVE)
+	if (what != DN_CYCLES_ACTIVE)
 		return;
 	if (!at->taken)
 		dn_rtl_tell(rtl, DN_STARTED, at->index);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queues of the register-level engine (rtl.h). Their number of places is a power of two. */
+ * Queues of the register-level engine (rtl.h). Their number of slots is a power of two. */
 #include "rtl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool dn_rtl_fifo_open(struct dn_rtl_fifo *fifo, size_t size, uint64_t room)
+bool dn_rtl_fifo_open(struct dn_rtl_fifo *fifo, size_t size, uint64_t capacity)
 {
 	*fifo = (struct dn_rtl_fifo){.size = size};
-	while (fifo->mask + 1 < room)
+	while (fifo->mask + 1 < capacity)
 		fifo->mask = 2 * fifo->mask + 1;
 	fifo->slot = calloc((size_t)fifo->mask + 1, size);
 	return fifo->slot != NULL;

@@ -46,7 +46,7 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 	const size_t tn = (size_t)(nfu->tn = rtl->tn), word = sizeof *nfu->sum;
 	bool there = open_pipe(&nfu->product, config->nfu1_stages) && open_pipe(&nfu->term, config->nfu2_stages - 1) &&
 		     open_pipe(&nfu->result, config->nfu3_stages);
-	if (there && rtl->run->bytes) {
+	if (there && rtl->execution->memory.bytes) {
 		nfu->input = calloc(tn, sizeof *nfu->input);
 		nfu->synapse = calloc(tn * tn, sizeof *nfu->synapse);
 		nfu->products = calloc((size_t)nfu->product.n, tn * tn * sizeof *nfu->products);
@@ -54,9 +54,9 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 		nfu->sum = calloc(tn, word);
 		nfu->exact = calloc(tn, word);
 		nfu->results = calloc((size_t)nfu->result.n, tn * word);
-		nfu->work = calloc(tn, word);
+		nfu->scratch = calloc(tn, word);
 		there = nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
-			nfu->results && nfu->work;
+			nfu->results && nfu->scratch;
 	}
 	return there ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the NFU of the rtl engine");
 }
@@ -66,7 +66,7 @@ void dn_rtl_nfu_close(struct dn_rtl *rtl)
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	void *const all[] = {nfu->product.bundle, nfu->term.bundle, nfu->result.bundle, nfu->input,
 			     nfu->synapse,        nfu->products,    nfu->terms,         nfu->sum,
-			     nfu->exact,          nfu->results,     nfu->work};
+			     nfu->exact,          nfu->results,     nfu->scratch};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		free(all[i]);
 }
@@ -85,10 +85,10 @@ static int32_t *products(const struct dn_rtl_nfu *nfu, int64_t at)
 /* Results come into NBout. */
 static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int64_t *result)
 {
-	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_RTL_NBOUT].request, bundle->store);
+	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, bundle->store);
 	store->filled += (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
-	rtl->run->counters.nbout_rows += (uint64_t)bundle->rows;
-	if (rtl->run->bytes)
+	rtl->outcome->counters.nbout_rows += (uint64_t)bundle->rows;
+	if (rtl->execution->memory.bytes)
 		dn_rtl_results_write(&rtl->nbout, bundle->row, result, bundle->lanes, bundle->wide);
 }
 
@@ -96,13 +96,13 @@ static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle
 static void clock_nfu3(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
-	struct dn_counters *n = &rtl->run->counters;
+	struct dn_counters *n = &rtl->outcome->counters;
 	const int64_t first = place(&nfu->result, 0), last = place(&nfu->result, nfu->result.n - 1);
 	const struct dn_rtl_bundle *bundle = &nfu->result.bundle[first];
 	if (bundle->there && bundle->stores) {
 		n->nfu3_operations += (uint64_t)bundle->lanes;
-		if (rtl->run->bytes)
-			dn_rtl_function(bundle, bundle->nfu3 ? &rtl->run->function[bundle->nfu3 - 1] : NULL,
+		if (rtl->execution->memory.bytes)
+			dn_rtl_function(bundle, bundle->nfu3 ? &rtl->execution->function[bundle->nfu3 - 1] : NULL,
 					words(nfu, nfu->results, first), n);
 	}
 	bundle = &nfu->result.bundle[last];
@@ -119,8 +119,8 @@ static void begin_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	if (bundle->in == DN_FROM_NBOUT)
-		rtl->run->counters.nbout_rows += (uint64_t)rtl->nbout.sum_rows;
-	if (!rtl->run->bytes)
+		rtl->outcome->counters.nbout_rows += (uint64_t)rtl->nbout.sum_rows;
+	if (!rtl->execution->memory.bytes)
 		return;
 	if (bundle->in == DN_FROM_NBOUT)
 		dn_rtl_sums_read(&rtl->nbout, bundle->sums, nfu->sum, nfu->exact);
@@ -139,8 +139,8 @@ static void count_wraps(const struct dn_rtl_nfu *nfu, const struct dn_rtl_bundle
 static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
-	struct dn_counters *n = &rtl->run->counters;
-	const bool values = rtl->run->bytes != NULL;
+	struct dn_counters *n = &rtl->outcome->counters;
+	const bool values = rtl->execution->memory.bytes != NULL;
 	const size_t bytes = (size_t)nfu->tn * sizeof *nfu->sum;
 	if (values && bundle->stores)
 		count_wraps(nfu, bundle, n);
@@ -150,11 +150,11 @@ static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 			memcpy(words(nfu, nfu->results, place(&nfu->result, 0)), nfu->sum, bytes);
 	} else if (bundle->out == DN_TO_NBOUT && bundle->stores) {
 		if (values) {
-			memcpy(nfu->work, nfu->sum, bytes);
+			memcpy(nfu->scratch, nfu->sum, bytes);
 			if (!bundle->wide)
-				dn_rtl_shift(bundle, nfu->work, n);
+				dn_rtl_shift(bundle, nfu->scratch, n);
 		}
-		write_results(rtl, bundle, nfu->work);
+		write_results(rtl, bundle, nfu->scratch);
 	} else if (bundle->out == DN_TO_NBOUT) {
 		n->nbout_rows += (uint64_t)rtl->nbout.sum_rows;
 		if (values)
@@ -170,7 +170,7 @@ static void accumulate(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, c
 		return;
 	if (bundle->first)
 		begin_sums(rtl, bundle);
-	if (rtl->run->bytes)
+	if (rtl->execution->memory.bytes)
 		dn_rtl_accumulate(bundle, rtl->config->sum_bits, nfu->tn, term, nfu->sum, nfu->exact);
 	if (bundle->last)
 		end_sums(rtl, bundle);
@@ -182,7 +182,7 @@ static void make_terms(const struct dn_rtl *rtl, const struct dn_rtl_bundle *bun
 		       int64_t *term)
 {
 	const int64_t tn = rtl->nfu.tn;
-	if (!bundle->there || !rtl->run->bytes)
+	if (!bundle->there || !rtl->execution->memory.bytes)
 		return;
 	if (bundle->nfu1 == DN_MULT)
 		dn_rtl_trees(tn, product, term);
@@ -217,12 +217,12 @@ static void clock_nfu1(struct dn_rtl *rtl)
 	const struct dn_rtl_bundle *last = &nfu->product.bundle[place(&nfu->product, nfu->product.n - 1)];
 	nfu->product.bundle[to] = nfu->operands;
 	nfu->in_nfu1 -= last->there;
-	if (!nfu->operands.there || !rtl->run->bytes)
+	if (!nfu->operands.there || !rtl->execution->memory.bytes)
 		return;
 	int32_t *product = products(nfu, to);
 	if (nfu->operands.nfu1 == DN_MULT)
-		rtl->run->counters.product_saturations += dn_rtl_multiply(rounded, nfu->tn, nfu->input, nfu->synapse,
-									  product);
+		rtl->outcome->counters.product_saturations += dn_rtl_multiply(rounded, nfu->tn, nfu->input,
+									      nfu->synapse, product);
 	else
 		dn_rtl_biases(rounded, nfu->operands.first, nfu->tn, nfu->synapse, product);
 }
@@ -232,7 +232,7 @@ static void read_rows(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	const struct dn_rtl_bundle *step = &rtl->step;
-	const bool values = rtl->run->bytes != NULL;
+	const bool values = rtl->execution->memory.bytes != NULL;
 	nfu->operands.there = false;
 	if (!step->there)
 		return;

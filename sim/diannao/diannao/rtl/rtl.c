@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The register-level engine, put together: what happens at a boundary and in the cycle that it begins, in the order of engine.h, until
+ * The register-level engine, put together: what happens at a boundary and in the cycle that it begins, in the order of docs/diannao-isa.md, until
  * the program has ended. See rtl.h for the parts. */
 #include "rtl.h"
 
-#include <inttypes.h>
-
-/* Memory comes to the boundary, the registers move, and then all that engine.h has before a cycle's step. */
+/* Memory comes to the boundary, the registers move, and then all that docs/diannao-isa.md has before a cycle's step. */
 static void boundary(struct dn_rtl *rtl)
 {
 	const bool memory_too = rtl->cycle == 0 || dn_rtl_memory_follows(rtl);
@@ -21,24 +19,6 @@ static void boundary(struct dn_rtl *rtl)
 		dn_rtl_arrivals(rtl);
 }
 
-/* Nothing has changed and nothing can any more: no answer is due, no request's turn has come, and the NFU waits. */
-static int stuck(const struct dn_rtl *rtl)
-{
-	return npl_fail(rtl->err, NPL_EINTERNAL,
-			"diannao: at cycle %" PRIu64 " instruction %" PRId64
-			" and those before it wait for what nobody brings",
-			rtl->cycle, rtl->control.index);
-}
-
-static int too_long(const struct dn_rtl *rtl)
-{
-	const struct npl_memory_info *memory = npl_memory_info(rtl->run->memory);
-	return npl_fail(rtl->err, NPL_EINPUT,
-			"the program takes longer than %d s at %" PRId64
-			" Hz and %.4g bytes/s of memory %s, expected less",
-			DN_LONGEST_SECONDS, rtl->config->clock_hz, memory->peak_bytes_per_second, memory->name);
-}
-
 static int go(struct dn_rtl *rtl)
 {
 	const struct npl_hz seconds = {1, 1}, machine = {rtl->config->clock_hz, 1};
@@ -51,10 +31,11 @@ static int go(struct dn_rtl *rtl)
 		if (dn_rtl_has_ended(rtl))
 			return 0;
 		if (rtl->cycle >= longest)
-			return too_long(rtl);
+			return dn_too_long(rtl->execution, rtl->err);
 		dn_rtl_take_step(rtl);
+		/* Nothing has changed and nothing can any more: no answer is due, no request's turn has come, and the NFU waits. */
 		if (!rtl->moved && !dn_rtl_dma_busy(rtl))
-			return stuck(rtl);
+			return dn_stuck(rtl->cycle, rtl->control.index, rtl->err);
 	}
 }
 
@@ -68,25 +49,28 @@ static int open_machine(struct dn_rtl *rtl)
 	return rc ? rc : dn_rtl_control_open(rtl);
 }
 
-int dn_run_rtl(struct dn_run *run, struct npl_err *err)
+int dn_run_rtl(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err)
 {
-	const struct npl_hz machine = {run->config->clock_hz, 1};
-	const struct npl_hz *memory = &npl_memory_info(run->memory)->clock;
-	struct dn_rtl rtl = {.run = run,
-			     .config = run->config,
+	const struct dn_config *config = execution->config;
+	const struct npl_hz machine = {config->clock_hz, 1};
+	const struct npl_hz *memory = &npl_memory_info(execution->port)->clock;
+	struct dn_rtl rtl = {.execution = execution,
+			     .outcome = outcome,
+			     .config = config,
 			     .err = err,
-			     .tn = run->config->tn,
-			     .row_bytes = dn_row_bytes(run->config),
-			     .sb_row_bytes = dn_sb_row_bytes(run->config)};
-	run->counters = (struct dn_counters){0};
-	npl_memory_reset(run->memory);
+			     .tn = config->tn,
+			     .row_bytes = dn_row_bytes(config),
+			     .sb_row_bytes = dn_sb_row_bytes(config)};
+	*outcome = (struct dn_outcome){0};
+	npl_memory_reset(execution->port);
 	int rc = open_machine(&rtl);
 	if (!rc)
 		rc = go(&rtl);
 	if (!rc) {
-		run->cycles = rtl.cycle;
-		npl_memory_advance(run->memory, npl_hz_ceil(rtl.cycle, &machine, memory), 0);
-		dn_rtl_count_memory(&rtl);
+		outcome->cycles = rtl.cycle;
+		npl_memory_advance(execution->port, npl_hz_ceil(rtl.cycle, &machine, memory), 0);
+		npl_memory_counters(execution->port, &outcome->memory);
+		dn_count_memory(&outcome->memory, &outcome->counters);
 	}
 	dn_rtl_buffers_close(&rtl);
 	dn_rtl_dma_close(&rtl);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The register-level engine of DianNao (Chen et al., ASPLOS 2014, sections 5.2 and 5.3): buffers of rows, DMAs and pipeline registers
- * that a clock advances, a cycle after the other. It is the specification of what isa.h and engine.h say; the fast engine has to agree.
+ * that a clock advances, a cycle after the other. It is the specification of docs/diannao-isa.md; the fast engine has to agree.
  *
  *      program --> control (control.c): decodes ahead, makes requests, keeps a queue for the NFU
  *                     |                         |
@@ -13,10 +13,10 @@
  *
  *      what each cycle was, and who observes (counters.c); all of it together, in the order of a boundary (rtl.c)
  *
- * A cycle begins with its boundary: the registers of the NFU move, then come the six steps of engine.h. What the last of them decides, a
+ * A cycle begins with its boundary: the registers of the NFU move, then come the six steps of docs/diannao-isa.md, Time. What the last of them decides, a
  * row of each buffer or none, is on the wires (`step`) until the next boundary, where it is read into the first register.
  *
- * Registers hold values; run->bytes NULL leaves only what goes with them (struct dn_rtl_bundle), and the times are the same. Memory has
+ * Registers hold values; an execution without values has only what goes with them (struct dn_rtl_bundle), and the times are the same. Memory has
  * no values: a load's bytes are copied when its rows arrive, a store's when it completes.
  *
  * Not modelled: banks and ports of the buffers, the time of decoding, what is inside NFU-1's multipliers and NFU-2's trees. */
@@ -24,7 +24,8 @@
 #define DIANNAO_RTL_H
 
 #include "npulab/memory.h"
-#include "sim/diannao/diannao/isa/engine.h"
+#include "run.h"
+#include "sim/diannao/diannao/engine/stuck.h"
 
 /* ---- Queues ---- */
 
@@ -34,7 +35,7 @@ struct dn_rtl_fifo {
 	size_t size; /* bytes of a thing */
 	uint64_t mask, taken, put;
 };
-bool dn_rtl_fifo_open(struct dn_rtl_fifo *fifo, size_t size, uint64_t room);
+bool dn_rtl_fifo_open(struct dn_rtl_fifo *fifo, size_t size, uint64_t capacity);
 static inline void *dn_rtl_fifo_at(const struct dn_rtl_fifo *fifo, uint64_t number)
 {
 	return (char *)fifo->slot + (number & fifo->mask) * fifo->size;
@@ -61,11 +62,11 @@ const int16_t *dn_rtl_row(const struct dn_rtl_buffer *buffer, int64_t row);
 /* Rows of Tn 16-bit places: the first for sums, 16 bits of each of Tn sums in a row; the others a circular array of results. */
 struct dn_rtl_nbout {
 	int64_t tn, sum_rows;              /* sum_rows: of Tn sums */
-	int64_t places;                    /* for Tn sums */
+	int64_t slots;                     /* for Tn sums */
 	int64_t first_result, result_rows; /* of all rows */
 	int64_t taken, freed;              /* result rows, numbered in the order in which they are taken */
 	int16_t *value;
-	int64_t *exact; /* (places, tn) the sums without wrapping, for counting only */
+	int64_t *exact; /* (slots, tn) the sums without wrapping, for counting only */
 };
 void dn_rtl_sums_read(const struct dn_rtl_nbout *nbout, int64_t index, int64_t *sum, int64_t *exact);
 void dn_rtl_sums_write(struct dn_rtl_nbout *nbout, int64_t index, const int64_t *sum, const int64_t *exact);
@@ -75,8 +76,6 @@ void dn_rtl_results_write(struct dn_rtl_nbout *nbout, int64_t row, const int64_t
 void dn_rtl_results_read(const struct dn_rtl_nbout *nbout, int64_t row, uint8_t *bytes, uint64_t size);
 
 /* ---- DMAs (dma.c) ---- */
-
-enum dn_rtl_who { DN_RTL_NBIN, DN_RTL_SB, DN_RTL_NBOUT, DN_RTL_DMAS };
 
 struct dn_rtl_request {
 	int64_t index;            /* of the instruction that asked; of a store, that fills it up */
@@ -140,7 +139,7 @@ struct dn_rtl_nfu {
 	/* NFU-3's: sums in the first, results in the others. */
 	struct dn_rtl_pipe result;
 	int64_t *results;
-	int64_t *work;     /* (tn) no register */
+	int64_t *scratch;  /* (tn) no register */
 	int64_t in_flight; /* steps on their way, that on the wires included */
 	int64_t in_nfu1;   /* of them, in NFU-1's registers */
 };
@@ -174,7 +173,8 @@ struct dn_rtl_control {
 /* ---- The machine ---- */
 
 struct dn_rtl {
-	struct dn_run *run;
+	const struct dn_execution *execution;
+	struct dn_outcome *outcome;
 	const struct dn_config *config;
 	struct npl_err *err;
 	int rc; /* what stops the run */
@@ -182,7 +182,7 @@ struct dn_rtl {
 	bool moved; /* something has happened at this boundary or in this cycle */
 	int64_t tn, row_bytes, sb_row_bytes;
 	struct dn_rtl_control control;
-	struct dn_rtl_dma dma[DN_RTL_DMAS];
+	struct dn_rtl_dma dma[DN_DMAS];
 	struct dn_rtl_port port;
 	struct dn_rtl_buffer nbin, sb;
 	struct dn_rtl_nbout nbout;
@@ -241,8 +241,7 @@ void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_functio
 /* counters.c */
 void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event what, int64_t index);
 /* This cycle, of the instruction. */
-void dn_rtl_spend(struct dn_rtl *rtl, enum dn_spending what, int64_t index);
+void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class what, int64_t index);
 void dn_rtl_count_idle(struct dn_rtl *rtl);
-void dn_rtl_count_memory(struct dn_rtl *rtl);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void happened(void *context, const struct sim_event *event)
+static void on_event(void *context, const struct sim_event *event)
 {
 	struct tpu_attribution *attribution = context;
 	if (event->kind == TPU_ACTIVATE_STARTED)
@@ -17,17 +17,17 @@ static void happened(void *context, const struct sim_event *event)
 		attribution->ended[event->index] = event->cycle;
 }
 
-static void spent(void *context, const struct sim_span *span)
+static void on_cycles(void *context, const struct sim_cycles *interval)
 {
 	struct tpu_attribution *attribution = context;
-	struct sim_span *more = npl_grow(attribution->span, attribution->n_spans, &attribution->spans_room,
-					 sizeof *more);
+	struct sim_cycles *more = npl_grow(attribution->interval, attribution->n_intervals,
+					   &attribution->intervals_capacity, sizeof *more);
 	if (!more) {
 		attribution->out_of_memory = true;
 		return;
 	}
-	attribution->span = more;
-	more[attribution->n_spans++] = *span;
+	attribution->interval = more;
+	more[attribution->n_intervals++] = *interval;
 }
 
 int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
@@ -35,7 +35,7 @@ int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_c
 {
 	size_t instructions = (size_t)generated->program.count;
 	*attribution = (struct tpu_attribution){
-		.config = config, .generated = generated, .observer = {.on_event = happened, .on_span = spent}};
+		.config = config, .generated = generated, .observer = {.on_event = on_event, .on_cycles = on_cycles}};
 	attribution->of_layer = calloc((size_t)generated->n_layers, sizeof *attribution->of_layer);
 	attribution->faults = calloc(instructions, sizeof *attribution->faults);
 	attribution->started = calloc(instructions, sizeof *attribution->started);
@@ -53,7 +53,7 @@ void tpu_attribution_reset(struct tpu_attribution *attribution)
 	size_t instructions = (size_t)attribution->generated->program.count;
 	memset(attribution->of_layer, 0, (size_t)attribution->generated->n_layers * sizeof *attribution->of_layer);
 	memset(attribution->faults, 0, instructions * sizeof *attribution->faults);
-	attribution->n_spans = 0;
+	attribution->n_intervals = 0;
 	attribution->observer.context = attribution;
 }
 
@@ -63,7 +63,7 @@ void tpu_attribution_close(struct tpu_attribution *attribution)
 	free(attribution->faults);
 	free(attribution->started);
 	free(attribution->ended);
-	free(attribution->span);
+	free(attribution->interval);
 	*attribution = (struct tpu_attribution){0};
 }
 
@@ -154,7 +154,7 @@ static void count_instructions(struct tpu_attribution *attribution)
 	for (int64_t i = 0; i < program->count; i++) {
 		const struct tpu_instruction *in = &tpu_code(program)[i];
 		struct tpu_share *share = share_of(attribution, i);
-		count_instruction(attribution, &held, i, &share->counter);
+		count_instruction(attribution, &held, i, &share->counters);
 		share->overflows += attribution->faults[i].overflows;
 		share->saturations += attribution->faults[i].saturations;
 		if (in->opcode == TPU_SET_CONFIG)
@@ -171,33 +171,33 @@ static int64_t next_activate(const struct tpu_attribution *attribution, int64_t 
 	return i < program->count ? i : -1;
 }
 
-static uint64_t *counted_as(struct tpu_share *share, enum tpu_spending what)
+static uint64_t *counted_as(struct tpu_share *share, enum tpu_cycle_class what)
 {
-	struct tpu_counters *counter = &share->counter;
-	uint64_t *const as[TPU_SPENDINGS] = {
-		[TPU_SPENT_ACTIVE] = &counter->array_active,       [TPU_SPENT_WEIGHT_STALL] = &counter->weight_stall,
-		[TPU_SPENT_WEIGHT_SHIFT] = &counter->weight_shift, [TPU_SPENT_NON_MATRIX] = &counter->non_matrix,
-		[TPU_SPENT_RAW_STALL] = &counter->raw_stall,       [TPU_SPENT_INPUT_STALL] = &counter->input_stall,
-		[TPU_SPENT_OUTPUT_STALL] = &counter->output_stall, [TPU_SPENT_SYNC_PAUSE] = &counter->sync_pause};
+	struct tpu_counters *counter = &share->counters;
+	uint64_t *const as[TPU_CYCLE_CLASSES] = {
+		[TPU_CYCLES_ACTIVE] = &counter->array_active,       [TPU_CYCLES_WEIGHT_STALL] = &counter->weight_stall,
+		[TPU_CYCLES_WEIGHT_SHIFT] = &counter->weight_shift, [TPU_CYCLES_NON_MATRIX] = &counter->non_matrix,
+		[TPU_CYCLES_RAW_STALL] = &counter->raw_stall,       [TPU_CYCLES_INPUT_STALL] = &counter->input_stall,
+		[TPU_CYCLES_OUTPUT_STALL] = &counter->output_stall, [TPU_CYCLES_SYNC_PAUSE] = &counter->sync_pause};
 	return as[what];
 }
 
-/* Spans of one spending that have no instruction, in the order of time, cut where activates end. */
-static void share_waits(struct tpu_attribution *attribution, enum tpu_spending what)
+/* Intervals of one class that have no instruction, in the order of time, cut where activates end. */
+static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_class what)
 {
 	int64_t activate = next_activate(attribution, -1), last = activate;
-	for (int64_t s = 0; s < attribution->n_spans; s++) {
-		const struct sim_span *span = &attribution->span[s];
-		if (span->kind != what)
+	for (int64_t s = 0; s < attribution->n_intervals; s++) {
+		const struct sim_cycles *interval = &attribution->interval[s];
+		if (interval->cycle_class != what)
 			continue;
-		for (uint64_t from = span->from; from < span->to;) {
+		for (uint64_t from = interval->from; from < interval->to;) {
 			while (activate >= 0 && attribution->ended[activate] <= from) {
 				last = activate;
 				activate = next_activate(attribution, activate);
 			}
-			uint64_t to = activate >= 0 && attribution->ended[activate] < span->to
+			uint64_t to = activate >= 0 && attribution->ended[activate] < interval->to
 					      ? attribution->ended[activate]
-					      : span->to;
+					      : interval->to;
 			*counted_as(share_of(attribution, activate >= 0 ? activate : last), what) += to - from;
 			from = to;
 		}
@@ -211,12 +211,12 @@ static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_
 {
 	uint64_t all = 0, before = 0, given = 0;
 	for (int i = 0; i < attribution->generated->n_layers; i++)
-		all += by_weights ? attribution->of_layer[i].counter.weight_bytes : attribution->of_layer[i].cycles;
+		all += by_weights ? attribution->of_layer[i].counters.weight_bytes : attribution->of_layer[i].cycles;
 	for (int i = 0; i < attribution->generated->n_layers && all; i++) {
 		struct tpu_share *share = &attribution->of_layer[i];
-		before += by_weights ? share->counter.weight_bytes : share->cycles;
+		before += by_weights ? share->counters.weight_bytes : share->cycles;
 		uint64_t upto = (uint64_t)((wide)whole * before / all);
-		memcpy((char *)&share->counter + counter, &(uint64_t){upto - given}, sizeof upto);
+		memcpy((char *)&share->counters + counter, &(uint64_t){upto - given}, sizeof upto);
 		given = upto;
 	}
 }
@@ -231,16 +231,16 @@ static void share_weight_memory(struct tpu_attribution *attribution, const struc
 	share_out(attribution, whole->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles), false);
 }
 
-/* A counter of the table from its struct, as npl_stats_read finds it. */
+/* A counter of the table from its struct, as npl_counters_read finds it. */
 static int compare_sums(const struct tpu_attribution *attribution, const struct tpu_outcome *outcome,
 			struct npl_err *err)
 {
 	uint64_t whole[TPU_COUNTERS], sum[TPU_COUNTERS] = {0}, part[TPU_COUNTERS];
 	uint64_t cycles = 0, overflows = 0, saturations = 0;
-	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &outcome->counter, whole);
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &outcome->counters, whole);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
 		const struct tpu_share *share = &attribution->of_layer[i];
-		npl_stats_read(tpu_counter_table, TPU_COUNTERS, &share->counter, part);
+		npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &share->counters, part);
 		for (int k = 0; k < TPU_COUNTERS; k++)
 			sum[k] += part[k];
 		cycles += share->cycles;
@@ -250,7 +250,7 @@ static int compare_sums(const struct tpu_attribution *attribution, const struct 
 	for (int k = 0; k < TPU_COUNTERS; k++)
 		if (sum[k] != whole[k])
 			return npl_fail(err, NPL_EINTERNAL, "the layers' %s sum to %llu, the program has %llu",
-					tpu_counter_table[k].name, (unsigned long long)sum[k],
+					tpu_counter_defs[k].name, (unsigned long long)sum[k],
 					(unsigned long long)whole[k]);
 	if (cycles != outcome->cycles || overflows != outcome->overflows || saturations != outcome->saturations)
 		return npl_fail(
@@ -269,17 +269,18 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the cycles of %d layers",
 				attribution->generated->n_layers);
 	count_instructions(attribution);
-	for (int64_t s = 0; s < attribution->n_spans; s++) {
-		const struct sim_span *span = &attribution->span[s];
-		if (span->instruction >= 0)
-			*counted_as(share_of(attribution, span->instruction), span->kind) += span->to - span->from;
+	for (int64_t s = 0; s < attribution->n_intervals; s++) {
+		const struct sim_cycles *interval = &attribution->interval[s];
+		if (interval->instruction >= 0)
+			*counted_as(share_of(attribution, interval->instruction),
+				    interval->cycle_class) += interval->to - interval->from;
 	}
-	for (enum tpu_spending what = TPU_SPENT_NON_MATRIX; what < TPU_SPENDINGS; what++)
+	for (enum tpu_cycle_class what = TPU_CYCLES_NON_MATRIX; what < TPU_CYCLE_CLASSES; what++)
 		share_waits(attribution, what);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
-		struct tpu_counters *c = &attribution->of_layer[i].counter;
+		struct tpu_counters *c = &attribution->of_layer[i].counters;
 		attribution->of_layer[i].cycles = c->array_active + c->weight_stall + c->weight_shift + c->non_matrix;
 	}
-	share_weight_memory(attribution, &outcome->counter);
+	share_weight_memory(attribution, &outcome->counters);
 	return compare_sums(attribution, outcome, err);
 }

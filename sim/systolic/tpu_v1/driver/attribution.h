@@ -8,10 +8,11 @@
 #ifndef NPULAB_SYSTOLIC_ATTRIBUTION_H
 #define NPULAB_SYSTOLIC_ATTRIBUTION_H
 
+#include "sim/systolic/tpu_v1/engine/engine.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
 
 struct tpu_share {
-	struct tpu_counters counter;
+	struct tpu_counters counters;
 	uint64_t cycles, overflows, saturations;
 };
 
@@ -22,8 +23,8 @@ struct tpu_attribution {
 	struct sim_observer observer; /* for the engine; on_retired is the caller's to set */
 	struct sim_faults *faults;
 	uint64_t *started, *ended; /* per instruction: of activate */
-	struct sim_span *span;
-	int64_t n_spans, spans_room;
+	struct sim_cycles *interval;
+	int64_t n_intervals, intervals_capacity;
 	bool out_of_memory;
 };
 

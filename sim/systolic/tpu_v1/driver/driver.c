@@ -13,64 +13,63 @@
 
 static void tpu_close(void *state)
 {
-	struct tpu *tpu = state;
-	if (tpu) {
-		npl_memory_close(tpu->weights);
-		npl_arena_free(&tpu->arena);
-		free(tpu->buffer);
+	struct tpu_machine *machine = state;
+	if (machine) {
+		npl_memory_close(machine->weights);
+		npl_arena_free(&machine->arena);
+		free(machine->buffer);
 	}
-	free(tpu);
+	free(machine);
 }
 
 /* The link, weight memory, and what follows from them. */
-static int complete(struct tpu *tpu, struct npl_err *err)
+static int complete(struct tpu_machine *machine, struct npl_err *err)
 {
-	struct tpu_config *own = &tpu->own;
-	if (tpu_config_derive(own, err) || tpu_weight_memory_open(own, false, &tpu->weights, err))
+	struct tpu_config *config = &machine->config;
+	if (tpu_config_derive(config, err) || tpu_weight_memory_open(config, false, &machine->weights, err))
 		return err->code;
-	if (!tpu->weights)
+	if (!machine->weights)
 		return 0;
-	own->weight_peak_bytes_per_second = npl_memory_info(tpu->weights)->peak_bytes_per_second;
-	tpu->memory_yaml = npl_memory_yaml(tpu->weights, &tpu->arena);
-	return tpu->memory_yaml ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	config->weight_peak_bytes_per_second = npl_memory_info(machine->weights)->peak_bytes_per_second;
+	machine->memory_yaml = npl_memory_yaml(machine->weights, &machine->arena);
+	return machine->memory_yaml ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 }
 
 static int tpu_open(const void *config, void **state, struct npl_err *err)
 {
 	if (tpu_config_check(config, err))
 		return NPL_EINPUT;
-	struct tpu *tpu = malloc(sizeof *tpu);
-	if (!tpu)
+	struct tpu_machine *machine = malloc(sizeof *machine);
+	if (!machine)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	*tpu = (struct tpu){.own = *(const struct tpu_config *)config};
-	tpu->config = &tpu->own;
-	if (complete(tpu, err)) {
-		tpu_close(tpu);
+	*machine = (struct tpu_machine){.config = *(const struct tpu_config *)config};
+	if (complete(machine, err)) {
+		tpu_close(machine);
 		return err->code;
 	}
-	*state = tpu;
+	*state = machine;
 	return 0;
 }
 
 static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
 {
 	(void)err;
-	((struct tpu *)state)->rtl = !strcmp(name, "rtl");
+	((struct tpu_machine *)state)->rtl = !strcmp(name, "rtl");
 	return 0;
 }
 
 static void tpu_describe(const void *state, struct npl_device_info *info)
 {
-	const struct tpu *tpu = state;
-	const struct tpu_config *c = tpu->config;
+	const struct tpu_machine *machine = state;
+	const struct tpu_config *c = &machine->config;
 	info->kind = NPL_KIND_SIMULATED;
 	info->capabilities = NPL_TAKES_INT8;
 	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->engine = tpu->rtl ? "rtl" : "fast";
+	info->engine = machine->rtl ? "rtl" : "fast";
 	info->clock_hz = (double)c->clock_hz;
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
-	info->memory_yaml = tpu->memory_yaml;
+	info->memory_yaml = machine->memory_yaml;
 	info->memory_bytes_per_second = tpu_weight_rate(c);
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
 	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
@@ -83,31 +82,31 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 				       .latency_seconds = c->link_latency_seconds,
 				       .pj_per_byte = c->link_pj_per_byte,
 				       .energy_origin = c->link_origin};
-	info->stat = tpu_counter_table;
-	info->n_stats = TPU_COUNTERS;
+	info->counter_def = tpu_counter_defs;
+	info->n_counters = TPU_COUNTERS;
 	char rate[40] = "at once";
 	if (isfinite(tpu_weight_rate(c)))
 		snprintf(rate, sizeof rate, "at %g GB/s", tpu_weight_rate(c) / 1e9);
 	snprintf(info->detail, sizeof info->detail,
 		 "%lld x %lld cells at %g MHz, %g MiB unified buffer, %lld accumulator rows, weights %s%s%s",
 		 (long long)c->rows, (long long)c->columns, (double)c->clock_hz / 1e6,
-		 (double)c->buffer_bytes / 1048576, (long long)c->accumulator_rows, rate, tpu->weights ? " from " : "",
-		 tpu->weights ? npl_memory_info(tpu->weights)->name : "");
+		 (double)c->buffer_bytes / 1048576, (long long)c->accumulator_rows, rate,
+		 machine->weights ? " from " : "", machine->weights ? npl_memory_info(machine->weights)->name : "");
 }
 
 /* Whether it fits is known when there is a program. */
 static bool tpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
-	struct tpu tpu = *(const struct tpu *)state;
+	struct tpu_machine machine = *(const struct tpu_machine *)state;
 	const struct npl_tensor *const out = layer->out;
 	const struct npl_layer_group alone = {
 		.n = 1, .layer = &layer, .n_wanted = 1, .wanted = &out, .timing_only = true};
 	struct npl_layer_group_info info;
 	struct npl_err err = {0};
 	void *group = NULL;
-	if (!tpu_generate_supports(tpu.config, layer, why, n))
+	if (!tpu_generate_supports(&machine.config, layer, why, n))
 		return false;
-	if (tpu_layer_group_open(&tpu, &alone, &group, &info, &err))
+	if (tpu_layer_group_open(&machine, &alone, &group, &info, &err))
 		return npl_refuse(why, n, "%s", err.msg);
 	tpu_layer_group_close(group);
 	return true;
@@ -122,7 +121,7 @@ struct alone {
 
 static int open_alone(void *state, const struct npl_layer *layer, struct alone *alone, struct npl_err *err)
 {
-	const struct tpu *tpu = state;
+	const struct tpu_machine *machine = state;
 	*alone = (struct alone){.layer = layer, .out = layer->out};
 	const struct npl_layer_group group = {.n = 1,
 					      .layer = &alone->layer,
@@ -131,7 +130,7 @@ static int open_alone(void *state, const struct npl_layer *layer, struct alone *
 					      .timing_only = layer->timing_only};
 	struct npl_layer_group_info info;
 	char why[200] = "";
-	if (!tpu_generate_supports(tpu->config, layer, why, sizeof why))
+	if (!tpu_generate_supports(&machine->config, layer, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE, "%s", why);
 	return tpu_layer_group_open(state, &group, &alone->group, &info, err);
 }

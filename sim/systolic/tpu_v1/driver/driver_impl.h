@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the driver `systolic`: the open machine, and layer groups on it (layer_group.c). */
+ * The inside of the driver `systolic`: the open machine, layer groups on it (layer_group.c), its instruction set (execute.c). */
 #ifndef NPULAB_SYSTOLIC_DRIVER_IMPL_H
 #define NPULAB_SYSTOLIC_DRIVER_IMPL_H
 
 #include "npulab/driver.h"
 #include "npulab/program_dump.h"
+#include "sim/systolic/tpu_v1/counters.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
 
-struct tpu {
-	struct tpu_config own; /* with what is derived */
-	const struct tpu_config *config;
-	bool rtl; /* the engine that runs; else fast */
+struct tpu_machine {
+	struct tpu_config config; /* with what is derived */
+	bool rtl;                 /* the engine that runs; else fast */
 	struct npl_arena arena;
 	const char *memory_yaml;
 	struct npl_memory *weights; /* what weight memory costs; NULL: the preset is fixed */
@@ -19,16 +19,22 @@ struct tpu {
 	int caches;                 /* layer groups that keep their fast engine's memory between runs */
 };
 
-int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **opened,
+extern const struct npl_isa tpu_isa;
+
+int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err);
-int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_observer *observer,
+int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err);
 void tpu_layer_group_close(void *opened);
-int tpu_layer_group_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err);
+int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
 
 /* dump.c: the program as text, and the memories, in which the given tensors are. */
 int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *group,
 	     const struct tpu_generated *generated, const struct tpu_memory *memory, struct npl_program_dump *dump,
 	     struct npl_err *err);
+
+/* energy.c: fills result->energy from the counters; weights: weight memory, NULL with the preset fixed. */
+int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights,
+		  const struct tpu_counters *counters, uint64_t cycles, struct npl_result *result, struct npl_err *err);
 
 #endif

@@ -2,11 +2,10 @@
  *
  * The program of a layer group as text (npulab/program_dump.h): which instructions are whose, where tensors lie. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "driver_impl.h"
 #include "npulab/text.h"
+#include "sim/common/dump.h"
 
 struct listing {
 	const struct npl_layer_group *group;
@@ -15,76 +14,69 @@ struct listing {
 	int layer; /* whose instruction was put last; -1: none's */
 };
 
-/* Names come from model files: in a comment they must not end the line. */
-static void put_name(FILE *out, const char *name)
-{
-	char *copy = strdup(name ? name : "");
-	fputs(copy ? npl_make_printable(copy) : "?", out);
-	free(copy);
-}
-
 /* The layer and those that are done in its pass. */
 static void put_layer(FILE *out, const struct listing *l, int layer)
 {
 	const char *before = " (with ";
 	fputs("# layer ", out);
-	put_name(out, l->group->layer[layer]->name);
+	sim_put_name(out, l->group->layer[layer]->name);
 	for (int i = 0; i < l->group->n; i++) {
 		if (i == layer || l->generated->layer[i].pass != layer)
 			continue;
 		fputs(before, out);
-		put_name(out, l->group->layer[i]->name);
+		sim_put_name(out, l->group->layer[i]->name);
 		before = ", ";
 	}
 	fputs(*before == ',' ? ")\n" : "\n", out);
 }
 
-static void put_run(FILE *out, const struct listing *l, const struct tpu_location *place, const struct tpu_extent *run)
+static void put_extent(FILE *out, const struct listing *l, const struct tpu_location *location,
+		       const struct tpu_extent *extent)
 {
-	fprintf(out, "#   channels %" PRId64 " to %" PRId64 ": ", run->first, run->first + run->channels - 1);
-	if (run->in_host)
-		fprintf(out, "host memory from byte %" PRId64 ", a pixel every %" PRId64 " bytes", run->host_address,
-			run->pixel_bytes);
+	fprintf(out, "#   channels %" PRId64 " to %" PRId64 ": ", extent->first, extent->first + extent->channels - 1);
+	if (extent->in_host)
+		fprintf(out, "host memory from byte %" PRId64 ", a pixel every %" PRId64 " bytes", extent->host_address,
+			extent->pixel_bytes);
 	else
 		fprintf(out,
 			"unified buffer from row %" PRId64 ", lane %" PRId64 ", a row of %" PRId64 " bytes for %" PRId64
 			" pixel%s of %" PRId64 " lanes",
-			run->row, run->lane, l->row_bytes, run->row_pixels, npl_plural(run->row_pixels),
-			run->pixel_lanes);
-	if (place->planes > 1 && run->in_host)
-		fprintf(out, "; %d planes of bytes, low ones first, %" PRId64 " bytes apart", place->planes,
-			run->plane_bytes);
-	else if (place->planes > 1)
-		fprintf(out, "; %d planes of bytes, low ones first, %" PRId64 " rows apart", place->planes,
-			run->plane_rows);
+			extent->row, extent->lane, l->row_bytes, extent->row_pixels, npl_plural(extent->row_pixels),
+			extent->pixel_lanes);
+	if (location->planes > 1 && extent->in_host)
+		fprintf(out, "; %d planes of bytes, low ones first, %" PRId64 " bytes apart", location->planes,
+			extent->plane_bytes);
+	else if (location->planes > 1)
+		fprintf(out, "; %d planes of bytes, low ones first, %" PRId64 " rows apart", location->planes,
+			extent->plane_rows);
 	fputc('\n', out);
 }
 
 /* Where the tensors lie that are there before, or are wanted. */
-static void put_places(FILE *out, const struct listing *l, bool given)
+static void put_locations(FILE *out, const struct listing *l, bool given)
 {
-	for (int i = 0; i < l->generated->n_places; i++) {
-		const struct tpu_location *place = &l->generated->place[i];
+	for (int i = 0; i < l->generated->n_locations; i++) {
+		const struct tpu_location *location = &l->generated->location[i];
 		char shape[128];
-		if (given ? !place->given : !place->wanted)
+		if (given ? !location->given : !location->wanted)
 			continue;
-		npl_shape_text(&place->tensor->shape, shape, sizeof shape);
+		npl_shape_text(&location->tensor->shape, shape, sizeof shape);
 		fprintf(out, "# %s ", given ? "input" : "result");
-		put_name(out, place->tensor->name);
+		sim_put_name(out, location->tensor->name);
 		fprintf(out, " %s %s, image after image, row after row of pixels:\n", shape,
-			npl_dtype_name(place->tensor->dtype));
-		for (int r = 0; r < place->n_extents; r++)
-			put_run(out, l, place, &place->run[r]);
+			npl_dtype_name(location->tensor->dtype));
+		for (int r = 0; r < location->n_extents; r++)
+			put_extent(out, l, location, &location->extent[r]);
 	}
 }
 
 static void put_comment(void *context, FILE *out, int64_t instruction)
 {
 	struct listing *l = context;
-	const int layer = l->generated->of_layer[instruction];
+	const int layer = instruction < 0 ? -1 : l->generated->of_layer[instruction];
 	if (instruction == 0) {
-		put_places(out, l, true);
-		put_places(out, l, false);
+		put_locations(out, l, true);
+		put_locations(out, l, false);
 	}
 	if (layer >= 0 && layer != l->layer) {
 		fputc('\n', out);
@@ -93,7 +85,7 @@ static void put_comment(void *context, FILE *out, int64_t instruction)
 	l->layer = layer >= 0 ? layer : l->layer;
 }
 
-/* Bytes of weight memory up to the last that the program reads: what the image lacks of them is 0. */
+/* Bytes of weight memory up to the last that the program reads: what the weights lack of them is 0. */
 static size_t weights_read(const struct tpu_config *config, const struct sim_program *program)
 {
 	size_t end = 0;
@@ -108,21 +100,6 @@ static size_t weights_read(const struct tpu_config *config, const struct sim_pro
 	return end;
 }
 
-/* Takes the first `given` bytes of a memory and fills up with zeros; NPL_ENOMEM. */
-static int take_image(const uint8_t *memory, size_t given, size_t bytes, struct npl_program_image *image,
-		      struct npl_err *err)
-{
-	if (!bytes)
-		return 0;
-	image->data = calloc(bytes, 1);
-	image->bytes = bytes;
-	if (!image->data)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of a program's memory", bytes);
-	if (given)
-		memcpy(image->data, memory, given < bytes ? given : bytes);
-	return 0;
-}
-
 /* Whole rows up to the last one that holds something. */
 static size_t rows_used(const struct tpu_config *config, const uint8_t *buffer)
 {
@@ -135,14 +112,14 @@ static size_t rows_used(const struct tpu_config *config, const uint8_t *buffer)
 	return 0;
 }
 
-static int take_images(const struct tpu_config *config, const struct tpu_generated *generated,
-		       const struct tpu_memory *memory, struct npl_program_dump *dump, struct npl_err *err)
+static int take_memories(const struct tpu_config *config, const struct tpu_generated *generated,
+			 const struct tpu_memory *memory, struct npl_program_dump *dump, struct npl_err *err)
 {
 	const size_t buffer = rows_used(config, memory->buffer), weights = weights_read(config, &generated->program);
-	if (take_image(memory->host, memory->host_bytes, memory->host_bytes, &dump->host, err) ||
-	    take_image(memory->weights, memory->weight_bytes, weights, &dump->weights, err))
+	if (sim_take_memory(memory->host, memory->host_bytes, memory->host_bytes, &dump->host, err) ||
+	    sim_take_memory(memory->weights, memory->weight_bytes, weights, &dump->weights, err))
 		return err->code;
-	return take_image(memory->buffer, buffer, buffer, &dump->buffer, err);
+	return sim_take_memory(memory->buffer, buffer, buffer, &dump->buffer, err);
 }
 
 int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *group,
@@ -153,13 +130,13 @@ int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *grou
 		.group = group, .generated = generated, .row_bytes = tpu_row_bytes(config), .layer = -1};
 	const struct sim_comments comments = {put_comment, &listing};
 	dump->timing_only = group->timing_only;
-	for (int i = 0; i < generated->n_places; i++)
-		for (int r = 0; r < generated->place[i].n_extents && generated->place[i].wanted; r++) {
-			dump->writes_host |= generated->place[i].run[r].in_host;
-			dump->writes_buffer |= !generated->place[i].run[r].in_host;
+	for (int i = 0; i < generated->n_locations; i++)
+		for (int r = 0; r < generated->location[i].n_extents && generated->location[i].wanted; r++) {
+			dump->writes_host |= generated->location[i].extent[r].in_host;
+			dump->writes_buffer |= !generated->location[i].extent[r].in_host;
 		}
 	int rc = sim_disassemble("program", &generated->program, dump->machine, &comments, &dump->text, err);
 	if (!rc && !group->timing_only)
-		rc = take_images(config, generated, memory, dump, err);
+		rc = take_memories(config, generated, memory, dump, err);
 	return rc;
 }

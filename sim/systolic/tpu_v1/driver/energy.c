@@ -13,22 +13,22 @@
  * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
  * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
  * byte that follows the size of a memory: the table is right for the sizes that it was made for. */
+#include "driver_impl.h"
 #include "sim/common/memory_energy.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
 
 static int weight_memory_energy(const struct tpu_config *config, const struct npl_memory *weights,
-				const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
+				const struct tpu_counters *counters, struct npl_result *result, struct npl_err *err)
 {
 	static const char *const names[NPL_MEMORY_ENERGIES] = SIM_MEMORY_PARTS("weight memory");
 	const uint64_t access = weights ? npl_memory_info(weights)->access_bytes : 0;
-	const struct npl_memory_counters count = {.reads = counter->dram_reads,
-						  .read_bytes = access ? counter->dram_reads * access
-								       : counter->weight_bytes,
-						  .read_commands = counter->dram_reads,
-						  .activates = counter->dram_activates,
-						  .refreshes = counter->dram_refreshes,
-						  .active_rank_cycles = counter->dram_active_cycles,
-						  .idle_rank_cycles = counter->dram_idle_cycles};
+	const struct npl_memory_counters count = {.reads = counters->dram_reads,
+						  .read_bytes = access ? counters->dram_reads * access
+								       : counters->weight_bytes,
+						  .read_commands = counters->dram_reads,
+						  .activates = counters->dram_activates,
+						  .refreshes = counters->dram_refreshes,
+						  .active_rank_cycles = counters->dram_active_cycles,
+						  .idle_rank_cycles = counters->dram_idle_cycles};
 	const unsigned parts = config->weight_standby == TPU_STANDBY_STATIC ? 0 : SIM_STANDING_PARTS;
 	bool known = false;
 	if (weights && sim_memory_energy(result, weights, &count, names, parts, &known, err))
@@ -36,17 +36,17 @@ static int weight_memory_energy(const struct tpu_config *config, const struct np
 	if (known)
 		return 0;
 	/* a memory without an energy model is no reason to charge another's */
-	return npl_result_energy_of(result, NPL_OF_MEMORY, "weight memory", counter->weight_bytes,
+	return npl_result_energy_of(result, NPL_OF_MEMORY, "weight memory", counters->weight_bytes,
 				    weights ? 0 : config->weight_byte.pj,
 				    weights ? "absent" : config->weight_byte.origin, err);
 }
 
-int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights, const struct tpu_counters *counter,
-		  uint64_t cycles, struct npl_result *result, struct npl_err *err)
+int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights,
+		  const struct tpu_counters *counters, uint64_t cycles, struct npl_result *result, struct npl_err *err)
 {
 	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
 	struct tpu_energy link = {config->link_pj_per_byte, config->link_origin};
-	uint64_t link_bytes = counter->host_bytes_in + counter->host_bytes_out;
+	uint64_t link_bytes = counters->host_bytes_in + counters->host_bytes_out;
 	uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
 	const struct {
 		const char *component;
@@ -54,11 +54,11 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 		const struct tpu_energy *each;
 		enum npl_energy_part part;
 	} parts[] = {
-		{"matrix unit", counter->useful_macs + counter->unused_macs, &config->cell, NPL_OF_MACHINE},
-		{"unified buffer read", counter->ub_rows_read * row_bytes, &config->buffer_byte_read, NPL_OF_MACHINE},
-		{"unified buffer write", counter->ub_rows_written * row_bytes, &config->buffer_byte_written,
+		{"matrix unit", counters->useful_macs + counters->unused_macs, &config->cell, NPL_OF_MACHINE},
+		{"unified buffer read", counters->ub_rows_read * row_bytes, &config->buffer_byte_read, NPL_OF_MACHINE},
+		{"unified buffer write", counters->ub_rows_written * row_bytes, &config->buffer_byte_written,
 		 NPL_OF_MACHINE},
-		{"accumulators", counter->accumulator_writes * row_words, &config->accumulator_word, NPL_OF_MACHINE},
+		{"accumulators", counters->accumulator_writes * row_words, &config->accumulator_word, NPL_OF_MACHINE},
 		{"weight memory", 0, NULL, NPL_OF_MEMORY},
 		{"static", cycles, &idle, NPL_OF_MACHINE},
 		{"host link", link_bytes, &link, NPL_OF_LINK},
@@ -68,7 +68,7 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 		int rc = parts[i].each
 				 ? npl_result_energy_of(result, parts[i].part, parts[i].component, parts[i].events,
 							parts[i].each->pj, parts[i].each->origin, err)
-				 : weight_memory_energy(config, weights, counter, result, err);
+				 : weight_memory_energy(config, weights, counters, result, err);
 		if (rc)
 			return rc;
 	}

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "driver_impl.h"
-#include "sim/common/execute.h"
+#include "sim/systolic/tpu_v1/fast/run.h"
+#include "sim/systolic/tpu_v1/isa/check.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 #include "times.h"
 
 static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
 {
-	return tpu_program_check(((const struct tpu *)state)->config, program, NULL, source, err);
+	return tpu_program_check(&((const struct tpu_machine *)state)->config, program, NULL, source, err);
 }
 
 static const char *const event_names[TPU_EVENTS] = {
@@ -28,32 +30,7 @@ static const char *const event_names[TPU_EVENTS] = {
 	[TPU_HOST_ENDED] = "host_ended",
 };
 
-/* Runs on the engine that is asked for; what is told of it, and times of instructions, as asked. */
-static int run(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
-	       struct npl_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
-{
-	struct tpu_times *times = NULL;
-	struct sim_listener listener = {.execution = execution,
-					.event_name = event_names,
-					.time_event = tpu_times_event,
-					.time_span = tpu_times_span,
-					.instruction_of = tpu_times_instruction};
-	const struct sim_observer *observer = sim_listen(&listener);
-	int rc = observer ? tpu_times_open(&times, config, program, err) : 0;
-	listener.times = times;
-	if (!rc)
-		rc = (strcmp(execution->engine, "rtl") ? tpu_run_fast : tpu_run_rtl)(config, program, memory, observer,
-										     outcome, err);
-	if (!rc)
-		rc = sim_tell(&listener, err);
-	if (!rc && execution->timed)
-		rc = tpu_times_take(times, &execution->time, err);
-	tpu_times_close(times);
-	sim_listener_close(&listener);
-	return rc;
-}
-
-/* Memories for a run with values, but for the weights. NPL_ENOMEM; close_memory in any case. */
+/* Memories for a run with values, but for the weights. NPL_ENOMEM; to be freed in any case. */
 static int open_memory(const struct tpu_config *config, const struct npl_execution *execution, int64_t written_end,
 		       struct tpu_memory *memory, struct npl_err *err)
 {
@@ -78,12 +55,6 @@ static int open_memory(const struct tpu_config *config, const struct npl_executi
 	if (execution->buffer_bytes)
 		memcpy(memory->buffer, execution->buffer, execution->buffer_bytes);
 	return 0;
-}
-
-static void close_memory(struct tpu_memory *memory)
-{
-	free(memory->buffer);
-	free(memory->host);
 }
 
 /* What the program wrote of host memory, and of the unified buffer. */
@@ -119,12 +90,34 @@ static int check_given(const struct tpu_config *config, const struct npl_executi
 	return 0;
 }
 
+static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
+{
+	struct tpu_execution *on_machine = context;
+	struct tpu_outcome outcome;
+	on_machine->observer = observer;
+	if ((sim_is_rtl(execution->engine) ? tpu_run_rtl : tpu_run_fast)(on_machine, &outcome, err))
+		return err->code;
+	execution->cycles = outcome.cycles;
+	execution->overflows = outcome.overflows;
+	execution->saturations = outcome.saturations;
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &outcome.counters, execution->counter);
+	return 0;
+}
+
+static const struct sim_executor executor = {
+	.event_name = event_names,
+	.times = &tpu_times,
+	.counter_def = tpu_counter_defs,
+	.n_counters = TPU_COUNTERS,
+	.run = run,
+};
+
 static int execute(const void *state, const char *source, const struct sim_program *program,
 		   struct npl_execution *execution, struct npl_err *err)
 {
-	const struct tpu_config *config = ((const struct tpu *)state)->config;
-	struct tpu_memory memory;
-	struct tpu_outcome outcome = {0};
+	const struct tpu_config *config = &((const struct tpu_machine *)state)->config;
+	struct tpu_execution on_machine = {.config = config, .program = program};
+	struct tpu_memory *memory = &on_machine.memory;
 	int64_t first, end;
 	if (check_given(config, execution, err))
 		return err->code;
@@ -132,24 +125,16 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	if (tpu_program_check(config, program, NULL, source, err))
 		return err->code;
 	tpu_program_host_written(program, config->rows, config->columns, &first, &end);
-	int rc = open_memory(config, execution, end, &memory, err);
+	int rc = open_memory(config, execution, end, memory, err);
 	if (!rc)
-		rc = tpu_program_check(config, program, &memory, source, err);
-	if (!rc) {
-		rc = run(config, program, &memory, execution, &outcome, err);
-		if (rc == NPL_EINPUT)
-			npl_prefix(err, "%s", source);
-	}
+		rc = tpu_program_check(config, program, memory, source, err);
 	if (!rc)
-		rc = keep_outputs(config, program, source, &memory, execution, err);
-	close_memory(&memory);
+		rc = sim_execute(&executor, &on_machine, config, program, source, execution, err);
+	if (!rc)
+		rc = keep_outputs(config, program, source, memory, execution, err);
 	execution->buffer_row_bytes = (size_t)tpu_row_bytes(config);
-	execution->cycles = outcome.cycles;
-	execution->overflows = outcome.overflows;
-	execution->saturations = outcome.saturations;
-	execution->stat = tpu_counter_table;
-	execution->n_stats = TPU_COUNTERS;
-	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &outcome.counter, execution->counter);
+	free(memory->buffer);
+	free(memory->host);
 	return rc;
 }
 
@@ -169,7 +154,7 @@ const struct npl_isa tpu_isa = {
 	.has_buffer = true,
 	.check = check,
 	.describe = describe,
-	.spending = tpu_spendings,
-	.n_spendings = TPU_TIMES,
+	.cycle_class = tpu_time_classes,
+	.n_cycle_classes = TPU_TIME_CLASSES,
 	.execute = execute,
 };

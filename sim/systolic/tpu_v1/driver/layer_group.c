@@ -7,6 +7,8 @@
 
 #include "attribution.h"
 #include "driver_impl.h"
+#include "sim/systolic/tpu_v1/fast/run.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 
 /* A result that is there as a whole when an instruction ends. */
 struct made {
@@ -66,20 +68,20 @@ static int by_instruction(const void *a, const void *b)
 static void note_made(struct tpu_layer_group *c)
 {
 	for (int i = 0; i < c->group.n; i++) {
-		const struct tpu_location *place = tpu_place_of(&c->generated, c->group.layer[i]->out);
-		if (place && !place->wanted && place->made >= 0)
-			c->made[c->n_made++] = (struct made){place->made, i};
+		const struct tpu_location *location = tpu_location_of(&c->generated, c->group.layer[i]->out);
+		if (location && !location->wanted && location->made >= 0)
+			c->made[c->n_made++] = (struct made){location->made, i};
 	}
 	qsort(c->made, (size_t)c->n_made, sizeof *c->made, by_instruction);
 }
 
 /* Bytes of it that are in host memory, or in the unified buffer: a wanted Concat may lie in both. */
-static uint64_t bytes_in(const struct tpu_location *place, bool host)
+static uint64_t bytes_in(const struct tpu_location *location, bool host)
 {
 	uint64_t channels = 0;
-	for (int r = 0; r < place->n_extents; r++)
-		channels += place->run[r].in_host == host ? (uint64_t)place->run[r].channels : 0;
-	return channels * (uint64_t)(place->images * place->height * place->width * place->planes);
+	for (int r = 0; r < location->n_extents; r++)
+		channels += location->extent[r].in_host == host ? (uint64_t)location->extent[r].channels : 0;
+	return channels * (uint64_t)(location->images * location->height * location->width * location->planes);
 }
 
 static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *info, struct npl_err *err)
@@ -88,8 +90,8 @@ static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *inf
 	c->pass = calloc((size_t)n, sizeof *c->pass);
 	c->begins = calloc((size_t)n, sizeof *c->begins);
 	c->made = calloc((size_t)n, sizeof *c->made);
-	c->moved = calloc((size_t)c->generated.n_places + 1, sizeof *c->moved);
-	c->left = calloc((size_t)c->generated.n_places + 1, sizeof *c->left);
+	c->moved = calloc((size_t)c->generated.n_locations + 1, sizeof *c->moved);
+	c->left = calloc((size_t)c->generated.n_locations + 1, sizeof *c->left);
 	if (!c->pass || !c->begins || !c->made || !c->moved || !c->left)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
 	*info = (struct npl_layer_group_info){
@@ -99,21 +101,21 @@ static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *inf
 		c->pass[i] = c->generated.layer[i].pass;
 		c->begins[i] = c->generated.layer[i].begins;
 	}
-	for (int i = 0; i < c->generated.n_places; i++) {
-		const struct tpu_location *place = &c->generated.place[i];
-		if ((!place->given && !place->wanted) || !bytes_in(place, true))
+	for (int i = 0; i < c->generated.n_locations; i++) {
+		const struct tpu_location *location = &c->generated.location[i];
+		if ((!location->given && !location->wanted) || !bytes_in(location, true))
 			continue;
-		c->left[info->n_moved] = bytes_in(place, false);
-		c->moved[info->n_moved++] = place->tensor;
+		c->left[info->n_moved] = bytes_in(location, false);
+		c->moved[info->n_moved++] = location->tensor;
 	}
 	note_made(c);
 	return 0;
 }
 
-int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **opened,
+int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err)
 {
-	const struct tpu *t = tpu;
+	const struct tpu_machine *machine = state;
 	const struct tpu_generate_options options = {.n_wanted = group->n_wanted,
 						     .wanted = group->wanted,
 						     .inputs_over_link = group->inputs_over_link,
@@ -125,10 +127,10 @@ int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **
 	if (!c)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	c->group = *group;
-	c->config = t->config;
-	int rc = tpu_generate(t->config, group->layer, group->n, &options, &c->generated, err);
+	c->config = &machine->config;
+	int rc = tpu_generate(&machine->config, group->layer, group->n, &options, &c->generated, err);
 	if (!rc)
-		rc = tpu_attribution_open(&c->attribution, t->config, &c->generated, err);
+		rc = tpu_attribution_open(&c->attribution, &machine->config, &c->generated, err);
 	if (!rc)
 		rc = note_plan(c, info, err);
 	if (!rc && !group->timing_only) {
@@ -144,24 +146,26 @@ int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **
 }
 
 /* Memories for the program, the given tensors in them. */
-static int fill_memory(struct tpu *tpu, struct tpu_layer_group *c, struct tpu_memory *memory, struct npl_err *err)
+static int fill_memory(struct tpu_machine *machine, struct tpu_layer_group *c, struct tpu_memory *memory,
+		       struct npl_err *err)
 {
 	*memory = (struct tpu_memory){.timing_only = true};
 	if (c->group.timing_only)
 		return 0;
-	if (!tpu->buffer)
-		tpu->buffer = calloc((size_t)tpu_buffer_size_rows(tpu->config), (size_t)tpu_row_bytes(tpu->config));
-	if (!tpu->buffer)
+	if (!machine->buffer)
+		machine->buffer = calloc((size_t)tpu_buffer_size_rows(&machine->config),
+					 (size_t)tpu_row_bytes(&machine->config));
+	if (!machine->buffer)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the unified buffer");
-	*memory = (struct tpu_memory){.buffer = tpu->buffer,
+	*memory = (struct tpu_memory){.buffer = machine->buffer,
 				      .weights = c->generated.weights,
 				      .weight_bytes = c->generated.weight_bytes,
 				      .host = c->host,
 				      .host_bytes = c->generated.host_bytes};
-	for (int i = 0; i < c->generated.n_places; i++) {
-		const struct tpu_location *place = &c->generated.place[i];
-		if (place->given &&
-		    tpu_load_tensor(&c->generated, c->config, place->tensor, place->tensor, memory, err))
+	for (int i = 0; i < c->generated.n_locations; i++) {
+		const struct tpu_location *location = &c->generated.location[i];
+		if (location->given &&
+		    tpu_load_tensor(&c->generated, c->config, location->tensor, location->tensor, memory, err))
 			return err->code;
 	}
 	return 0;
@@ -192,7 +196,7 @@ static int tell_made(const struct tpu_layer_group *c, int layer, struct npl_err 
 	return rc;
 }
 
-static int retired(void *context, int64_t instruction, struct npl_err *err)
+static int on_retired(void *context, int64_t instruction, struct npl_err *err)
 {
 	struct tpu_layer_group *c = (struct tpu_layer_group *)((char *)context -
 							       offsetof(struct tpu_layer_group, attribution));
@@ -216,21 +220,26 @@ static int retired(void *context, int64_t instruction, struct npl_err *err)
 	return 0;
 }
 
-static int run_program(struct tpu *tpu, struct tpu_layer_group *c, const struct npl_layer_group_observer *observer,
-		       const struct tpu_memory *memory, struct tpu_outcome *outcome, struct npl_err *err)
+static int run_program(struct tpu_machine *machine, struct tpu_layer_group *c,
+		       const struct npl_layer_group_observer *observer, const struct tpu_memory *memory,
+		       struct tpu_outcome *outcome, struct npl_err *err)
 {
+	const struct tpu_execution execution = {.config = c->config,
+						.program = &c->generated.program,
+						.memory = *memory,
+						.observer = &c->attribution.observer,
+						.cache = &c->cache};
 	tpu_attribution_reset(&c->attribution);
 	c->observer = observer;
 	c->memory = memory;
 	c->layer_now = -1;
-	c->attribution.observer.on_retired = retired;
-	if (tpu->rtl)
-		return tpu_run_rtl(c->config, &c->generated.program, memory, &c->attribution.observer, outcome, err);
-	const int rc = tpu_run_fast_again(&c->cache, c->config, &c->generated.program, memory, &c->attribution.observer,
-					  outcome, err);
-	if (!c->keeps && tpu->caches < CACHES) {
-		c->keeps = &tpu->caches;
-		tpu->caches++;
+	c->attribution.observer.on_retired = on_retired;
+	if (machine->rtl)
+		return tpu_run_rtl(&execution, outcome, err);
+	const int rc = tpu_run_fast(&execution, outcome, err);
+	if (!c->keeps && machine->caches < CACHES) {
+		c->keeps = &machine->caches;
+		machine->caches++;
 	}
 	if (!c->keeps) {
 		tpu_fast_cache_free(c->cache);
@@ -252,49 +261,49 @@ static uint64_t passes_per_mac(const struct npl_layer *layer)
 
 /* What crossed the ports. A layer that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read and write them where
  * they are. */
-static void count_bytes(const struct tpu_layer_group *c, const struct tpu_counters *counter, struct npl_result *result)
+static void count_bytes(const struct tpu_layer_group *c, const struct tpu_counters *counters, struct npl_result *result)
 {
-	result->bytes[NPL_MEM_DRAM] = counter->weight_bytes;
-	result->bytes[NPL_MEM_HOST] = counter->host_bytes_in + counter->host_bytes_out;
-	result->bytes[NPL_MEM_BUFFER] = (counter->ub_rows_read + counter->ub_rows_written) *
+	result->bytes[NPL_MEM_DRAM] = counters->weight_bytes;
+	result->bytes[NPL_MEM_HOST] = counters->host_bytes_in + counters->host_bytes_out;
+	result->bytes[NPL_MEM_BUFFER] = (counters->ub_rows_read + counters->ub_rows_written) *
 					(uint64_t)tpu_row_bytes(c->config);
 }
 
-static int report(const struct tpu *tpu, const struct tpu_layer_group *c, int i, struct npl_result *result,
+static int report(const struct tpu_machine *machine, const struct tpu_layer_group *c, int i, struct npl_result *result,
 		  struct npl_err *err)
 {
 	const struct tpu_share *share = &c->attribution.of_layer[i];
 	result->cycles = share->cycles;
-	result->macs = share->counter.useful_macs / passes_per_mac(c->group.layer[i]);
+	result->macs = share->counters.useful_macs / passes_per_mac(c->group.layer[i]);
 	result->overflows += share->overflows;
 	result->saturations += share->saturations;
-	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &share->counter, result->counter);
-	count_bytes(c, &share->counter, result);
-	return tpu_energy_of(c->config, tpu->weights, &share->counter, share->cycles, result, err);
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &share->counters, result->counter);
+	count_bytes(c, &share->counters, result);
+	return tpu_energy_of(c->config, machine->weights, &share->counters, share->cycles, result, err);
 }
 
-int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_observer *observer,
+int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err)
 {
 	struct tpu_layer_group *c = opened;
 	struct tpu_memory memory;
-	struct tpu_outcome outcome = {0};
-	int rc = fill_memory(tpu, c, &memory, err);
+	struct tpu_outcome outcome;
+	int rc = fill_memory(state, c, &memory, err);
 	if (!rc)
-		rc = run_program(tpu, c, observer, &memory, &outcome, err);
+		rc = run_program(state, c, observer, &memory, &outcome, err);
 	if (!rc)
 		rc = take_wanted(c, &memory, err);
 	if (!rc)
 		rc = tpu_attribution_finish(&c->attribution, &outcome, err);
 	for (int i = 0; i < c->group.n && !rc; i++)
-		rc = report(tpu, c, i, &results[i], err);
+		rc = report(state, c, i, &results[i], err);
 	return rc;
 }
 
 /* A buffer of its own, so that nothing of another run is in it. */
-int tpu_layer_group_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err)
+int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err)
 {
-	struct tpu own = *(struct tpu *)tpu;
+	struct tpu_machine own = *(struct tpu_machine *)state;
 	struct tpu_layer_group *c = opened;
 	struct tpu_memory memory;
 	own.buffer = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cycles by instruction (times.h): events and spans are kept while the program runs, and put together afterwards, in
+ * Cycles by instruction (times.h): events and intervals are kept while the program runs, and put together afterwards, in
  * program order. */
 #include "times.h"
 
@@ -8,37 +8,38 @@
 
 #include "core/base/arith.h"
 #include "core/base/grow.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
 
-_Static_assert(TPU_TIMES <= NPL_MAX_SPENDINGS, "all spendings have room");
+_Static_assert(TPU_TIME_CLASSES <= NPL_MAX_CYCLE_CLASSES, "a result has room for all classes");
 
-const struct npl_spending tpu_spendings[TPU_TIMES] = {
-	[TPU_TIME_ISSUE] = {"issue", NPL_SPENT_PASSING, "it issues"},
-	[TPU_TIME_ARRAY_ACTIVE] = {"array_active", NPL_SPENT_WORKING, "its vectors enter the array"},
-	[TPU_TIME_ACTIVATE_CYCLES] = {"activate_cycles", NPL_SPENT_WORKING, "the activation unit reads"},
-	[TPU_TIME_HOST_LINK] = {"host_link", NPL_SPENT_WORKING, "its bytes are on the link"},
-	[TPU_TIME_WEIGHT_MEMORY] = {"weight_memory", NPL_SPENT_WORKING, "its tiles or tables come from weight memory"},
-	[TPU_TIME_INPUT_STALL] = {"input_stall", NPL_SPENT_WAITING, "issue, for host_in, while the array has no work"},
-	[TPU_TIME_RAW_STALL] = {"raw_stall", NPL_SPENT_WAITING,
+const struct npl_cycle_class tpu_time_classes[TPU_TIME_CLASSES] = {
+	[TPU_TIME_ISSUE] = {"issue", NPL_CLASS_PASSING, "it issues"},
+	[TPU_TIME_ARRAY_ACTIVE] = {"array_active", NPL_CLASS_WORKING, "its vectors enter the array"},
+	[TPU_TIME_ACTIVATE_CYCLES] = {"activate_cycles", NPL_CLASS_WORKING, "the activation unit reads"},
+	[TPU_TIME_HOST_LINK] = {"host_link", NPL_CLASS_WORKING, "its bytes are on the link"},
+	[TPU_TIME_WEIGHT_MEMORY] = {"weight_memory", NPL_CLASS_WORKING, "its tiles or tables come from weight memory"},
+	[TPU_TIME_INPUT_STALL] = {"input_stall", NPL_CLASS_WAITING, "issue, for host_in, while the array has no work"},
+	[TPU_TIME_RAW_STALL] = {"raw_stall", NPL_CLASS_WAITING,
 				"issue, for matrix or activate, while the array has no work"},
-	[TPU_TIME_OUTPUT_STALL] = {"output_stall", NPL_SPENT_WAITING,
+	[TPU_TIME_OUTPUT_STALL] = {"output_stall", NPL_CLASS_WAITING,
 				   "issue, for host_out, while the array has no work"},
-	[TPU_TIME_SYNC_PAUSE] = {"sync_pause", NPL_SPENT_WAITING,
+	[TPU_TIME_SYNC_PAUSE] = {"sync_pause", NPL_CLASS_WAITING,
 				 "the time that a sync takes, while the array has no work"},
-	[TPU_TIME_SYNC] = {"sync", NPL_SPENT_WAITING, "issue, at a sync or halt, in other cycles"},
-	[TPU_TIME_QUEUE_FULL] = {"queue_full", NPL_SPENT_WAITING, "issue, for room in the unit's queue"},
-	[TPU_TIME_UNIT_BUSY] = {"unit_busy", NPL_SPENT_WAITING, "for the instruction before it in its unit"},
-	[TPU_TIME_WEIGHT_STALL] = {"weight_stall", NPL_SPENT_WAITING, "for its tile to reach the FIFO"},
-	[TPU_TIME_WEIGHT_SHIFT] = {"weight_shift", NPL_SPENT_WAITING, "for its tile to be shifted in"},
-	[TPU_TIME_ACCUMULATORS] = {"accumulators", NPL_SPENT_WAITING, "for accumulators that others read or write"},
-	[TPU_TIME_TABLE] = {"table", NPL_SPENT_WAITING, "for its table of parameters"},
-	[TPU_TIME_FIFO_FULL] = {"fifo_full", NPL_SPENT_WAITING, "for room for its tiles or tables"},
-	[TPU_TIME_RESULTS] = {"results", NPL_SPENT_PASSING, "its results are on their way to where they are written"},
+	[TPU_TIME_SYNC] = {"sync", NPL_CLASS_WAITING, "issue, at a sync or halt, in other cycles"},
+	[TPU_TIME_QUEUE_FULL] = {"queue_full", NPL_CLASS_WAITING, "issue, for room in the unit's queue"},
+	[TPU_TIME_UNIT_BUSY] = {"unit_busy", NPL_CLASS_WAITING, "for the instruction before it in its unit"},
+	[TPU_TIME_WEIGHT_STALL] = {"weight_stall", NPL_CLASS_WAITING, "for its tile to reach the FIFO"},
+	[TPU_TIME_WEIGHT_SHIFT] = {"weight_shift", NPL_CLASS_WAITING, "for its tile to be shifted in"},
+	[TPU_TIME_ACCUMULATORS] = {"accumulators", NPL_CLASS_WAITING, "for accumulators that others read or write"},
+	[TPU_TIME_TABLE] = {"table", NPL_CLASS_WAITING, "for its table of parameters"},
+	[TPU_TIME_FIFO_FULL] = {"fifo_full", NPL_CLASS_WAITING, "for room for its tiles or tables"},
+	[TPU_TIME_RESULTS] = {"results", NPL_CLASS_PASSING, "its results are on their way to where they are written"},
 };
 
 /* Boundaries, in the order in which they came. */
 struct boundaries {
 	uint64_t *at;
-	int64_t count, room;
+	int64_t count, capacity;
 };
 
 /* The read_weights of one kind: which brings the item, and when each arrived and made room again. */
@@ -48,14 +49,14 @@ struct brought {
 	struct boundaries arrived, left;
 };
 
-struct tpu_times {
+struct times {
 	const struct tpu_config *config;
 	const struct sim_program *program;
 	struct npl_instruction_time *time;
 	uint64_t *issued, *started, *ended; /* of each instruction */
 	struct brought brought[2];          /* tiles, tables */
-	struct sim_span *stall;             /* of issue: parts of non_matrix */
-	int64_t stalls, stalls_room;
+	struct sim_cycles *stall;           /* of issue: parts of non_matrix */
+	int64_t stalls, stalls_capacity;
 	bool out_of_memory;
 };
 enum { TILES, TABLES };
@@ -85,11 +86,12 @@ static bool open_brought(struct brought *b, const struct sim_program *program, i
 	return true;
 }
 
-int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, const struct sim_program *program,
-		   struct npl_err *err)
+static void times_close(void *opened);
+
+static int times_open(void **opened, const void *config, const struct sim_program *program, struct npl_err *err)
 {
 	const size_t n = (size_t)program->count + 1;
-	struct tpu_times *times = *opened = calloc(1, sizeof *times);
+	struct times *times = *opened = calloc(1, sizeof *times);
 	if (times) {
 		times->config = config;
 		times->program = program;
@@ -102,13 +104,14 @@ int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, c
 		    open_brought(&times->brought[TABLES], program, TABLES))
 			return 0;
 	}
-	tpu_times_close(times);
+	times_close(times);
 	*opened = NULL;
 	return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions", (long long)program->count);
 }
 
-void tpu_times_close(struct tpu_times *times)
+static void times_close(void *opened)
 {
+	struct times *times = opened;
 	if (!times)
 		return;
 	for (int kind = TILES; kind <= TABLES; kind++) {
@@ -125,9 +128,9 @@ void tpu_times_close(struct tpu_times *times)
 	free(times);
 }
 
-static void add_boundary(struct tpu_times *times, struct boundaries *boundaries, uint64_t at)
+static void add_boundary(struct times *times, struct boundaries *boundaries, uint64_t at)
 {
-	uint64_t *more = npl_grow(boundaries->at, boundaries->count, &boundaries->room, sizeof *more);
+	uint64_t *more = npl_grow(boundaries->at, boundaries->count, &boundaries->capacity, sizeof *more);
 	times->out_of_memory = times->out_of_memory || !more;
 	if (!more)
 		return;
@@ -135,9 +138,9 @@ static void add_boundary(struct tpu_times *times, struct boundaries *boundaries,
 	more[boundaries->count++] = at;
 }
 
-void tpu_times_event(void *opened, const struct sim_event *event)
+static void times_event(void *opened, const struct sim_event *event)
 {
-	struct tpu_times *times = opened;
+	struct times *times = opened;
 	const struct tpu_instruction *in = times->program->instruction;
 	switch (event->kind) {
 	case TPU_ISSUED:
@@ -171,27 +174,27 @@ void tpu_times_event(void *opened, const struct sim_event *event)
 	}
 }
 
-void tpu_times_span(void *opened, const struct sim_span *span)
+static void times_interval(void *opened, const struct sim_cycles *interval)
 {
-	struct tpu_times *times = opened;
-	const uint64_t n = span->to - span->from;
-	if (span->instruction >= 0) {
-		uint64_t *cycles = times->time[span->instruction].cycles;
-		if (span->kind == TPU_SPENT_ACTIVE)
+	struct times *times = opened;
+	const uint64_t n = interval->to - interval->from;
+	if (interval->instruction >= 0) {
+		uint64_t *cycles = times->time[interval->instruction].cycles;
+		if (interval->cycle_class == TPU_CYCLES_ACTIVE)
 			cycles[TPU_TIME_ARRAY_ACTIVE] += n;
-		else if (span->kind == TPU_SPENT_WEIGHT_STALL)
+		else if (interval->cycle_class == TPU_CYCLES_WEIGHT_STALL)
 			cycles[TPU_TIME_WEIGHT_STALL] += n;
-		else if (span->kind == TPU_SPENT_WEIGHT_SHIFT)
+		else if (interval->cycle_class == TPU_CYCLES_WEIGHT_SHIFT)
 			cycles[TPU_TIME_WEIGHT_SHIFT] += n;
 	}
-	if (span->kind <= TPU_SPENT_NON_MATRIX)
+	if (interval->cycle_class <= TPU_CYCLES_NON_MATRIX)
 		return;
-	struct sim_span *more = npl_grow(times->stall, times->stalls, &times->stalls_room, sizeof *more);
+	struct sim_cycles *more = npl_grow(times->stall, times->stalls, &times->stalls_capacity, sizeof *more);
 	times->out_of_memory = times->out_of_memory || !more;
 	if (!more)
 		return;
 	times->stall = more;
-	more[times->stalls++] = *span;
+	more[times->stalls++] = *interval;
 }
 
 /* The last of n numbers, which do not get smaller, that is not above the value. */
@@ -205,9 +208,9 @@ static int64_t last_below(const int64_t *numbers, int64_t n, int64_t value)
 	return low;
 }
 
-int64_t tpu_times_instruction(const void *opened, const struct sim_event *event)
+static int64_t times_instruction(const void *opened, const struct sim_event *event)
 {
-	const struct tpu_times *times = opened;
+	const struct times *times = opened;
 	const bool table = event->kind == TPU_TABLE_LOADED;
 	if (!table && event->kind != TPU_TILE_PUSHED && event->kind != TPU_TILE_SHIFTED &&
 	    event->kind != TPU_TILE_POPPED)
@@ -219,29 +222,29 @@ int64_t tpu_times_instruction(const void *opened, const struct sim_event *event)
 /* ---- After the run ---- */
 
 /* Issue waits in the cycles before the first instruction that issues no earlier; a sync takes its time after it has issued. */
-static void share_stalls(struct tpu_times *times)
+static void share_stalls(struct times *times)
 {
-	static const int as[TPU_SPENDINGS] = {[TPU_SPENT_RAW_STALL] = TPU_TIME_RAW_STALL,
-					      [TPU_SPENT_INPUT_STALL] = TPU_TIME_INPUT_STALL,
-					      [TPU_SPENT_OUTPUT_STALL] = TPU_TIME_OUTPUT_STALL,
-					      [TPU_SPENT_SYNC_PAUSE] = TPU_TIME_SYNC_PAUSE};
+	static const int as[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_RAW_STALL] = TPU_TIME_RAW_STALL,
+						  [TPU_CYCLES_INPUT_STALL] = TPU_TIME_INPUT_STALL,
+						  [TPU_CYCLES_OUTPUT_STALL] = TPU_TIME_OUTPUT_STALL,
+						  [TPU_CYCLES_SYNC_PAUSE] = TPU_TIME_SYNC_PAUSE};
 	for (int64_t s = 0; s < times->stalls; s++) {
-		const struct sim_span *span = &times->stall[s];
+		const struct sim_cycles *interval = &times->stall[s];
 		int64_t low = -1;
 		for (int64_t high = times->program->count - 1; high - low > 1;) {
 			const int64_t middle = low + (high - low) / 2;
-			*(times->issued[middle] < span->from ? &low : &high) = middle;
+			*(times->issued[middle] < interval->from ? &low : &high) = middle;
 		}
-		const int64_t whose = span->kind == TPU_SPENT_SYNC_PAUSE ? low : low + 1;
-		times->time[whose].cycles[as[span->kind]] += span->to - span->from;
+		const int64_t whose = interval->cycle_class == TPU_CYCLES_SYNC_PAUSE ? low : low + 1;
+		times->time[whose].cycles[as[interval->cycle_class]] += interval->to - interval->from;
 	}
 }
 
 /* Charges the cycles up to a boundary, if it is not past, and goes there. */
-static void charge(struct npl_instruction_time *time, uint64_t *now, uint64_t until, int spending)
+static void charge(struct npl_instruction_time *time, uint64_t *now, uint64_t until, int cycle_class)
 {
 	if (until > *now)
-		time->cycles[spending] += until - *now;
+		time->cycles[cycle_class] += until - *now;
 	*now = npl_max_u64(*now, until);
 }
 
@@ -253,14 +256,14 @@ struct walk {
 };
 
 /* Transfers: each waits for room, then comes; what comes in one cycle with the next counts for the earlier. */
-static void walk_read(const struct tpu_times *times, struct walk *walk, int64_t i, uint64_t *now)
+static void walk_read(const struct times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
 	const struct tpu_instruction *in = &tpu_code(times->program)[i];
 	const int kind = in->flags & TPU_WEIGHTS_PARAMETERS ? TABLES : TILES;
 	const struct brought *b = &times->brought[kind];
-	const int64_t room = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
+	const int64_t capacity = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
 	for (int64_t n = 0; n < in->acc; n++) {
-		const int64_t item = walk->read[kind]++, before = item - room;
+		const int64_t item = walk->read[kind]++, before = item - capacity;
 		if (item >= b->arrived.count)
 			continue; /* the program ended without it */
 		const uint64_t arrived = b->arrived.at[item];
@@ -271,7 +274,7 @@ static void walk_read(const struct tpu_times *times, struct walk *walk, int64_t 
 	walk->free[TPU_WEIGHTS] = *now;
 }
 
-static void walk_matrix(const struct tpu_times *times, struct walk *walk, int64_t i, uint64_t *now)
+static void walk_matrix(const struct times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
 	uint64_t *cycles = times->time[i].cycles;
 	/* Its waits for a tile, and its work, are known; they have their place behind the others. */
@@ -282,7 +285,7 @@ static void walk_matrix(const struct tpu_times *times, struct walk *walk, int64_
 	charge(&times->time[i], now, times->ended[i], TPU_TIME_RESULTS);
 }
 
-static void walk_activate(const struct tpu_times *times, struct walk *walk, int64_t i, uint64_t *now)
+static void walk_activate(const struct times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
 	struct npl_instruction_time *time = &times->time[i];
 	const uint64_t read = times->ended[i] - (uint64_t)times->config->activate_latency_cycles;
@@ -294,7 +297,7 @@ static void walk_activate(const struct tpu_times *times, struct walk *walk, int6
 	walk->free[TPU_ACTIVATION] = times->ended[i];
 }
 
-static void walk_instruction(const struct tpu_times *times, struct walk *walk, int64_t i)
+static void walk_instruction(const struct times *times, struct walk *walk, int64_t i)
 {
 	const struct tpu_instruction *in = &tpu_code(times->program)[i];
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
@@ -327,9 +330,11 @@ static void walk_instruction(const struct tpu_times *times, struct walk *walk, i
 	time->end = now;
 }
 
-int tpu_times_take(struct tpu_times *times, struct npl_instruction_time **table, struct npl_err *err)
+static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
 {
+	struct times *times = opened;
 	struct walk walk = {0};
+	(void)cycles;
 	*table = NULL;
 	if (times->out_of_memory)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions",
@@ -340,7 +345,7 @@ int tpu_times_take(struct tpu_times *times, struct npl_instruction_time **table,
 		walk_instruction(times, &walk, i);
 		const uint64_t all = time->end - time->begin;
 		uint64_t left = all;
-		for (int s = 0; s < TPU_TIMES && left <= all; s++)
+		for (int s = 0; s < TPU_TIME_CLASSES && left <= all; s++)
 			left -= time->cycles[s];
 		if (left)
 			return npl_fail(err, NPL_EINTERNAL, "instruction %lld has %llu cycles and spends others",
@@ -350,3 +355,12 @@ int tpu_times_take(struct tpu_times *times, struct npl_instruction_time **table,
 	times->time = NULL;
 	return 0;
 }
+
+const struct sim_times tpu_times = {
+	.open = times_open,
+	.on_event = times_event,
+	.on_cycles = times_interval,
+	.instruction_of = times_instruction,
+	.take = times_take,
+	.close = times_close,
+};

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each instruction of a program spends its cycles on (docs/exec.md), of what either engine tells an observer. An
+ * The attribution of a program's cycles to its instructions (docs/exec.md), from what either engine tells an observer. An
  * instruction's cycles are those from the one in which issue comes to it to the last before its results are there. */
 #ifndef NPULAB_SYSTOLIC_TIMES_H
 #define NPULAB_SYSTOLIC_TIMES_H
 
-#include "npulab/program.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/common/execute.h"
 
 enum {
 	TPU_TIME_ISSUE,
@@ -27,21 +26,10 @@ enum {
 	TPU_TIME_TABLE,
 	TPU_TIME_FIFO_FULL,
 	TPU_TIME_RESULTS,
-	TPU_TIMES
+	TPU_TIME_CLASSES
 };
-extern const struct npl_spending tpu_spendings[TPU_TIMES];
-
-struct tpu_times;
-
-/* NPL_ENOMEM. The program must outlive it. */
-int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, const struct sim_program *program,
-		   struct npl_err *err);
-void tpu_times_event(void *opened, const struct sim_event *event);
-void tpu_times_span(void *opened, const struct sim_span *span);
-/* The instruction that an event is about: of tiles and tables the one that reads them from weight memory. */
-int64_t tpu_times_instruction(const void *opened, const struct sim_event *event);
-/* After a run: the table, the caller's to free. NPL_ENOMEM; NPL_EINTERNAL: an instruction's cycles do not add up. */
-int tpu_times_take(struct tpu_times *times, struct npl_instruction_time **table, struct npl_err *err);
-void tpu_times_close(struct tpu_times *times); /* accepts NULL */
+extern const struct npl_cycle_class tpu_time_classes[TPU_TIME_CLASSES];
+/* NPL_EINTERNAL of take: an instruction's cycles do not add up. */
+extern const struct sim_times tpu_times;
 
 #endif

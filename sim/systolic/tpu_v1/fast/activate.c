@@ -6,11 +6,12 @@
  * (isa/check_activate.c). */
 #include "activate.h"
 
-#include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/parallel.h"
 #include "fast.h"
+#include "sim/systolic/tpu_v1/function_table.h"
 
 static int64_t held(const struct tpu_fast_machine *m, enum tpu_register r)
 {
@@ -290,7 +291,7 @@ int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err 
 	int rc = open_activation(&a, m, in, err);
 	rc = rc ? rc : before_results(&a, err);
 	if (!rc && a.pooling != TPU_NO_POOLING)
-		rc = tpu_fast_image_room(&a, err);
+		rc = tpu_fast_image_space(&a, err);
 	if (rc)
 		return rc;
 	for (int i = 0; i < m->workers; i++)

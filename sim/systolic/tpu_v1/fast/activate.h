@@ -51,6 +51,6 @@ void tpu_fast_pool(const struct tpu_fast_activation *activation, int64_t image);
 /* Vectors of an image. */
 int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *machine);
 /* Room for an image. */
-int tpu_fast_image_room(const struct tpu_fast_activation *activation, struct npl_err *err);
+int tpu_fast_image_space(const struct tpu_fast_activation *activation, struct npl_err *err);
 
 #endif

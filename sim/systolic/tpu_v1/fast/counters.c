@@ -2,7 +2,7 @@
  *
  * The fast engine's durations and counters. What an instruction counts by itself is added as it issues; the stalls
  * follow from the intervals in which vectors enter the array, tiles are waited for, and issue is held. All are in order of
- * time, so one walk over them is enough, and whoever wants to know what the cycles are spent on hears it on the way. */
+ * time, so one walk over them is enough, and an observer is told of the classes of cycles on the way. */
 #include "fast.h"
 
 #include "core/base/arith.h"
@@ -65,23 +65,23 @@ static int64_t pooling_steps(const struct tpu_registers *r, const struct tpu_ins
 
 static uint64_t matrix_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
 {
-	struct tpu_counters *counter = &s->outcome->counter;
+	struct tpu_counters *counters = &s->outcome->counters;
 	uint64_t entering = (uint64_t)in->length << !!(in->flags & TPU_MATRIX_INPUTS16);
 	uint64_t cells = (uint64_t)(s->config->rows * s->config->columns);
 	uint64_t useful = s->registers.value[TPU_REG_USEFUL_CELLS];
-	counter->useful_macs += entering * useful;
-	counter->unused_macs += entering * (cells - useful);
-	counter->ub_rows_read += entering;
-	counter->accumulator_writes += entering;
+	counters->useful_macs += entering * useful;
+	counters->unused_macs += entering * (cells - useful);
+	counters->ub_rows_read += entering;
+	counters->accumulator_writes += entering;
 	if (in->flags & TPU_MATRIX_SWITCH)
-		counter->tiles++;
+		counters->tiles++;
 	return entering;
 }
 
 static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
 {
 	const struct tpu_registers *r = &s->registers;
-	struct tpu_counters *counter = &s->outcome->counter;
+	struct tpu_counters *counters = &s->outcome->counters;
 	enum tpu_operand operand = tpu_operand_of(in->flags);
 	bool from_buffer = in->flags & TPU_ACTIVATE_FROM_BUFFER, two = operand == TPU_ADD || operand == TPU_MULTIPLY;
 	int64_t result = tpu_fast_planes(r->value[TPU_REG_RESULT_TYPE]), planes = result;
@@ -91,9 +91,9 @@ static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_
 	int64_t steps = in->length, pooled = pools(r, in) ? pooling_steps(r, in) : 0;
 	steps = pooled > steps ? pooled : steps;
 	uint64_t cycles = (uint64_t)(s->config->activate_cycles_per_row * planes * steps);
-	counter->ub_rows_read += (uint64_t)((source + second) * in->length);
-	counter->ub_rows_written += (uint64_t)(result * tpu_fast_results(r, in));
-	counter->activate_cycles += cycles;
+	counters->ub_rows_read += (uint64_t)((source + second) * in->length);
+	counters->ub_rows_written += (uint64_t)(result * tpu_fast_results(r, in));
+	counters->activate_cycles += cycles;
 	return cycles;
 }
 
@@ -101,15 +101,15 @@ __extension__ typedef unsigned __int128 wide;
 
 static uint64_t link_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
 {
-	struct tpu_counters *counter = &s->outcome->counter;
+	struct tpu_counters *counters = &s->outcome->counters;
 	uint64_t bytes = (uint64_t)in->length * s->registers.value[TPU_REG_HOST_ROW_BYTES];
 	uint64_t rate = tpu_link_bytes_per_second(s->config);
 	if (in->opcode == TPU_READ_HOST_MEMORY) {
-		counter->host_bytes_in += bytes;
-		counter->ub_rows_written += in->length;
+		counters->host_bytes_in += bytes;
+		counters->ub_rows_written += in->length;
 	} else {
-		counter->host_bytes_out += bytes;
-		counter->ub_rows_read += in->length;
+		counters->host_bytes_out += bytes;
+		counters->ub_rows_read += in->length;
 	}
 	wide cycles = ((wide)bytes * (uint64_t)s->config->clock_hz + rate - 1) / rate;
 	return tpu_link_latency_cycles(s->config) + (uint64_t)cycles;
@@ -124,7 +124,7 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 	case TPU_ACTIVATION:
 		return activate_duration(s, in);
 	case TPU_WEIGHTS:
-		s->outcome->counter.weight_bytes += in->acc * (in->flags & TPU_WEIGHTS_PARAMETERS ? table : tile);
+		s->outcome->counters.weight_bytes += in->acc * (in->flags & TPU_WEIGHTS_PARAMETERS ? table : tile);
 		return 0;
 	case TPU_HOST_IN:
 	case TPU_HOST_OUT:
@@ -134,53 +134,55 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 	}
 }
 
-/* The spans that may still go on: of the four spendings that share out all cycles, and of each part of non_matrix. */
-struct spans {
-	const struct sim_observer *observer; /* NULL: nobody wants them */
-	struct sim_span last[TPU_SPENDINGS]; /* the first stands for four; from == to: none */
+/* The intervals that may still go on: of the four classes that share out all cycles, and of each part of non_matrix. */
+struct intervals {
+	const struct sim_observer *observer;       /* NULL: nobody wants them */
+	struct sim_cycles last[TPU_CYCLE_CLASSES]; /* the first stands for four; from == to: none */
 };
 
-/* Tells of the span that went before, unless the next makes it longer. */
-static void follow(const struct sim_observer *observer, struct sim_span *span, struct sim_span next)
+/* Tells of the interval that went before, unless the next makes it longer. */
+static void follow(const struct sim_observer *observer, struct sim_cycles *interval, struct sim_cycles next)
 {
-	if (span->to == next.from && span->kind == next.kind && span->instruction == next.instruction) {
-		span->to = next.to;
+	if (interval->to == next.from && interval->cycle_class == next.cycle_class &&
+	    interval->instruction == next.instruction) {
+		interval->to = next.to;
 		return;
 	}
-	if (span->from < span->to)
-		observer->on_span(observer->context, span);
-	*span = next;
+	if (interval->from < interval->to)
+		observer->on_cycles(observer->context, interval);
+	*interval = next;
 }
 
 /* Cycles from <= t < to go to `what`; how many these are. */
-static inline uint64_t spend(struct spans *spans, enum tpu_spending what, uint64_t from, uint64_t to,
-			     int64_t instruction)
+static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_class what, uint64_t from, uint64_t to,
+				 int64_t instruction)
 {
 	if (from >= to)
 		return 0;
-	if (spans->observer)
-		follow(spans->observer, &spans->last[what <= TPU_SPENT_NON_MATRIX ? 0 : what],
-		       (struct sim_span){what, from, to, instruction});
+	if (intervals->observer)
+		follow(intervals->observer, &intervals->last[what <= TPU_CYCLES_NON_MATRIX ? 0 : what],
+		       (struct sim_cycles){what, from, to, instruction});
 	return to - from;
 }
 
 /* The non-matrix cycles [from, to), and what the waits of the issue stage and the time of syncs have of them; *next is the
  * first wait that can still matter, as these come in order. */
-static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next, struct spans *spans)
+static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next,
+			struct intervals *intervals)
 {
-	struct tpu_counters *counter = &s->outcome->counter;
-	counter->non_matrix += spend(spans, TPU_SPENT_NON_MATRIX, from, to, -1);
+	struct tpu_counters *counters = &s->outcome->counters;
+	counters->non_matrix += attribute(intervals, TPU_CYCLES_NON_MATRIX, from, to, -1);
 	for (int64_t i = *next; i < s->waits && s->wait[i].from < to; i++) {
 		const struct tpu_fast_wait *wait = &s->wait[i];
 		const uint64_t known = npl_max_u64(wait->input, wait->raw);
-		counter->input_stall += spend(spans, TPU_SPENT_INPUT_STALL, npl_max_u64(from, wait->from),
-					      npl_min_u64(to, wait->input), -1);
-		counter->raw_stall += spend(spans, TPU_SPENT_RAW_STALL, npl_max_u64(from, wait->input),
-					    npl_min_u64(to, wait->raw), -1);
-		counter->output_stall += spend(spans, TPU_SPENT_OUTPUT_STALL, npl_max_u64(from, known),
-					       npl_min_u64(to, wait->output), -1);
-		counter->sync_pause += spend(spans, TPU_SPENT_SYNC_PAUSE, npl_max_u64(from, wait->pause),
-					     npl_min_u64(to, wait->end), -1);
+		counters->input_stall += attribute(intervals, TPU_CYCLES_INPUT_STALL, npl_max_u64(from, wait->from),
+						   npl_min_u64(to, wait->input), -1);
+		counters->raw_stall += attribute(intervals, TPU_CYCLES_RAW_STALL, npl_max_u64(from, wait->input),
+						 npl_min_u64(to, wait->raw), -1);
+		counters->output_stall += attribute(intervals, TPU_CYCLES_OUTPUT_STALL, npl_max_u64(from, known),
+						    npl_min_u64(to, wait->output), -1);
+		counters->sync_pause += attribute(intervals, TPU_CYCLES_SYNC_PAUSE, npl_max_u64(from, wait->pause),
+						  npl_min_u64(to, wait->end), -1);
 		if (wait->end <= to)
 			*next = i + 1;
 	}
@@ -188,40 +190,41 @@ static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to,
 
 /* A matrix instruction that could start at `can` waits for its tile; until when. */
 static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_job *job, uint64_t can,
-			   struct spans *spans)
+			   struct intervals *intervals)
 {
-	struct tpu_counters *counter = &s->outcome->counter;
+	struct tpu_counters *counters = &s->outcome->counters;
 	const struct tpu_fast_tile *tile = &s->tile[job->takes];
-	counter->weight_stall += spend(spans, TPU_SPENT_WEIGHT_STALL, can, npl_min_u64(job->start, tile->shifted),
-				       job->index);
-	counter->weight_shift += spend(spans, TPU_SPENT_WEIGHT_SHIFT, npl_max_u64(can, tile->shifted),
-				       npl_min_u64(job->start, tile->popped), job->index);
+	counters->weight_stall += attribute(intervals, TPU_CYCLES_WEIGHT_STALL, can,
+					    npl_min_u64(job->start, tile->shifted), job->index);
+	counters->weight_shift += attribute(intervals, TPU_CYCLES_WEIGHT_SHIFT, npl_max_u64(can, tile->shifted),
+					    npl_min_u64(job->start, tile->popped), job->index);
 	return npl_max_u64(tile->popped, can);
 }
 
-static void tell_rest(const struct spans *spans)
+static void tell_rest(const struct intervals *intervals)
 {
-	for (int i = 0; i < TPU_SPENDINGS && spans->observer; i++)
-		if (spans->last[i].from < spans->last[i].to)
-			spans->observer->on_span(spans->observer->context, &spans->last[i]);
+	for (int i = 0; i < TPU_CYCLE_CLASSES && intervals->observer; i++)
+		if (intervals->last[i].from < intervals->last[i].to)
+			intervals->observer->on_cycles(intervals->observer->context, &intervals->last[i]);
 }
 
 void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	struct spans spans = {.observer = s->observer && s->observer->on_span ? s->observer : NULL};
+	struct tpu_counters *counters = &s->outcome->counters;
+	struct intervals intervals = {.observer = s->observer && s->observer->on_cycles ? s->observer : NULL};
 	uint64_t idle = 0; /* from here on no vector enters */
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->resolved; i++) {
 		const struct tpu_fast_job *job = &matrix->job[i];
 		uint64_t can = npl_max_u64(job->issued + 1, idle), through = can;
-		count_waits(s, idle, can, &next, &spans);
+		count_waits(s, idle, can, &next, &intervals);
 		if (job->takes >= 0)
-			through = count_tile(s, job, can, &spans);
-		count_waits(s, through, job->start, &next, &spans);
+			through = count_tile(s, job, can, &intervals);
+		count_waits(s, through, job->start, &next, &intervals);
 		idle = job->start + job->duration;
-		s->outcome->counter.array_active += spend(&spans, TPU_SPENT_ACTIVE, job->start, idle, job->index);
+		counters->array_active += attribute(&intervals, TPU_CYCLES_ACTIVE, job->start, idle, job->index);
 	}
-	count_waits(s, idle, s->outcome->cycles, &next, &spans);
-	tell_rest(&spans);
+	count_waits(s, idle, s->outcome->cycles, &next, &intervals);
+	tell_rest(&intervals);
 }

@@ -93,7 +93,7 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer 
 	}
 }
 
-/* What a run leaves for the next. */
+/* What an execution leaves for the next. */
 struct tpu_fast_cache {
 	struct tpu_fast_machine *machine;
 	struct npl_memory *weights;
@@ -109,38 +109,28 @@ void tpu_fast_cache_free(struct tpu_fast_cache *cache)
 	free(cache);
 }
 
-static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, const struct sim_program *program,
-	       const struct tpu_memory *memory, const struct sim_observer *observer, struct tpu_outcome *outcome,
+static int run(struct tpu_fast_cache *cache, const struct tpu_execution *execution, struct tpu_outcome *outcome,
 	       struct npl_err *err)
 {
 	struct tpu_fast_schedule schedule;
-	memset(outcome, 0, sizeof *outcome);
-	if (!cache->weights_open && tpu_weight_memory_open(config, false, &cache->weights, err))
+	*outcome = (struct tpu_outcome){0};
+	if (!cache->weights_open && tpu_weight_memory_open(execution->config, false, &cache->weights, err))
 		return err->code;
 	cache->weights_open = true;
-	int rc = tpu_fast_schedule(&schedule, config, program, cache->weights, observer, outcome, err);
-	if (!rc && observer && observer->on_event)
-		tpu_fast_tell(&schedule, observer);
+	int rc = tpu_fast_schedule(&schedule, execution, cache->weights, outcome, err);
+	if (!rc && execution->observer && execution->observer->on_event)
+		tpu_fast_tell(&schedule, execution->observer);
 	tpu_fast_schedule_close(&schedule);
-	return rc ? rc : tpu_fast_values(&cache->machine, config, program, memory, observer, outcome, err);
+	return rc ? rc : tpu_fast_values(&cache->machine, execution, outcome, err);
 }
 
-int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
-		       const struct sim_program *program, const struct tpu_memory *memory,
-		       const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_run_fast(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
+	struct tpu_fast_cache *kept = NULL, **cache = execution->cache ? execution->cache : &kept;
 	if (!*cache)
 		*cache = calloc(1, sizeof **cache);
-	if (!*cache)
-		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
-	return run(*cache, config, program, memory, observer, outcome, err);
-}
-
-int tpu_run_fast(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
-		 const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err)
-{
-	struct tpu_fast_cache *cache = NULL;
-	int rc = tpu_run_fast_again(&cache, config, program, memory, observer, outcome, err);
-	tpu_fast_cache_free(cache);
+	const int rc = *cache ? run(*cache, execution, outcome, err)
+			      : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
+	tpu_fast_cache_free(kept);
 	return rc;
 }

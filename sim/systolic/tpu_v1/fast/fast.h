@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine of the systolic machines (engine.h), private to sim/systolic: two halves that share nothing.
+ * The fast engine of the systolic machines (engine.h), private to this folder: two halves that share nothing.
  *
  * Time. Units are queues that only wait for each other, in an order the program gives: no unit ever chooses. So the time of
  * every event follows from those before it by a maximum and a sum (docs/tpu-isa.md, Time), and no cycle is stepped:
@@ -9,7 +9,7 @@
  *     units.c       when a unit's next instruction starts and ends
  *     port.c        weight transfers in exact fractions of a cycle, tiles on their way to the array
  *     port_memory.c weight transfers through the memory port
- *     spans.c       which instruction touched some of these accumulator rows last
+ *     ranges.c       which instruction touched some of these accumulator rows last
  *     counters.c    durations, and the counters out of the intervals
  *     stuck.c       why a program can never end
  *
@@ -18,7 +18,7 @@
 #ifndef NPULAB_SYSTOLIC_FAST_H
 #define NPULAB_SYSTOLIC_FAST_H
 
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "run.h"
 
 /* An instruction of a unit, in the order of issue. */
 struct tpu_fast_job {
@@ -61,8 +61,8 @@ struct tpu_fast_port {
 
 	struct npl_memory *memory; /* NULL: fixed */
 	struct npl_hz clock, memory_clock;
-	struct tpu_fast_transfer *transfer; /* (room) the oldest at arrived % room */
-	uint64_t room, arrived, asked;      /* transfers, in all */
+	struct tpu_fast_transfer *transfer; /* (capacity) the oldest at arrived % capacity */
+	uint64_t capacity, arrived, asked;  /* transfers, in all */
 };
 
 /* What holds the issue stage at a sync or halt: [from, input) it waits for host_in, [from, raw) for matrix or activate, [from,
@@ -71,16 +71,16 @@ struct tpu_fast_wait {
 	uint64_t from, input, raw, output, pause, end;
 };
 
-/* Last values assigned to spans of rows, -1 at first, where each is at least those before: a tree of maxima. */
-struct tpu_fast_spans {
+/* Last values assigned to ranges of rows, -1 at first, where each is at least those before: a tree of maxima. */
+struct tpu_fast_ranges {
 	int64_t leaves; /* a power of 2 */
 	int64_t *most;  /* of the node's rows; node 1 is the root, children of i are 2i and 2i + 1 */
 	int64_t *whole; /* assigned to all of the node's rows */
 };
-int tpu_fast_spans_open(struct tpu_fast_spans *spans, int64_t rows, struct npl_err *err);
-void tpu_fast_spans_close(struct tpu_fast_spans *spans);
-void tpu_fast_spans_assign(struct tpu_fast_spans *spans, int64_t first, int64_t count, int64_t value);
-int64_t tpu_fast_spans_most(const struct tpu_fast_spans *spans, int64_t first, int64_t count);
+int tpu_fast_ranges_open(struct tpu_fast_ranges *ranges, int64_t rows, struct npl_err *err);
+void tpu_fast_ranges_close(struct tpu_fast_ranges *ranges);
+void tpu_fast_ranges_assign(struct tpu_fast_ranges *ranges, int64_t first, int64_t count, int64_t value);
+int64_t tpu_fast_ranges_most(const struct tpu_fast_ranges *ranges, int64_t first, int64_t count);
 
 struct tpu_fast_schedule {
 	const struct tpu_config *config;
@@ -103,16 +103,15 @@ struct tpu_fast_schedule {
 	int64_t pushed, popped, loaded;                                   /* how many of them are known */
 	int64_t tile_switches, table_switches, tiles_taken, tables_taken; /* issued; resolved */
 
-	struct tpu_fast_spans writers, readers; /* ordinals of matrix and activate jobs, by accumulator row */
-	struct tpu_outcome *outcome;            /* its counters are added to */
-	const struct sim_observer *observer;    /* NULL: nobody */
+	struct tpu_fast_ranges writers, readers; /* ordinals of matrix and activate jobs, by accumulator row */
+	struct tpu_outcome *outcome;             /* its counters are added to */
+	const struct sim_observer *observer;     /* NULL: nobody */
 };
 
-/* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the observer, if there is one, what
- * cycles are spent on. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
-int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_config *config,
-		      const struct sim_program *program, struct npl_memory *weights,
-		      const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err);
+/* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the observer, if there is one, the class of
+ * each cycle. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
+int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_execution *execution,
+		      struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
 /* Tells the observer all events. */
 void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct sim_observer *observer);
@@ -147,7 +146,7 @@ int tpu_fast_stuck(const struct tpu_fast_schedule *schedule, struct npl_err *err
 
 /* The next instruction's duration and its part of the counters, as it issues. */
 uint64_t tpu_fast_duration(struct tpu_fast_schedule *schedule, const struct tpu_instruction *instruction);
-/* The counters that follow from when things happened, once all is known, and the observer's spans. */
+/* The counters that follow from when things happened, once all is known, and the observer's intervals. */
 void tpu_fast_count_stalls(struct tpu_fast_schedule *schedule);
 
 /* Bytes of an element in the buffer: the planes of its tensor. */

@@ -80,10 +80,10 @@ static int split(struct tpu_fast_machine *m, struct tpu_fast_pending *p, int64_t
 	int rc = free_slot(m, &rest, err);
 	if (rc || p->first == p->past) /* it was the oldest, and is in memory now */
 		return rc;
-	struct tpu_fast_pass *room = rest->pass;
+	struct tpu_fast_pass *space = rest->pass;
 	int64_t capacity = rest->capacity;
 	*rest = *p;
-	rest->pass = room;
+	rest->pass = space;
 	rest->capacity = capacity;
 	rest->passes = 0;
 	for (int64_t i = 0; i < p->passes && !rc; i++)

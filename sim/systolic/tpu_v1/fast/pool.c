@@ -7,18 +7,18 @@
 #include "activate.h"
 #include "core/base/parallel.h"
 
-struct span {
+struct range {
 	int64_t first, past;
 };
 
 /* Positions of one dimension that window o covers, inside the image. */
-static struct span covered(const struct tpu_registers *r, int axis, int64_t o)
+static struct range covered(const struct tpu_registers *r, int axis, int64_t o)
 {
 	int64_t in = r->value[TPU_REG_IN_HEIGHT + axis], kernel = r->value[TPU_REG_KERNEL_HEIGHT + axis];
 	int64_t first = o * r->value[TPU_REG_STRIDE_Y + axis] -
 			tpu_signed(r, (enum tpu_register)(TPU_REG_PAD_TOP + axis));
 	int64_t past = first + kernel < in ? first + kernel : in;
-	return (struct span){first > 0 ? first : 0, past};
+	return (struct range){first > 0 ? first : 0, past};
 }
 
 int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *m)
@@ -26,7 +26,7 @@ int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *m)
 	return (int64_t)m->registers.value[TPU_REG_IN_HEIGHT] * m->registers.value[TPU_REG_IN_WIDTH];
 }
 
-int tpu_fast_image_room(const struct tpu_fast_activation *a, struct npl_err *err)
+int tpu_fast_image_space(const struct tpu_fast_activation *a, struct npl_err *err)
 {
 	struct tpu_fast_machine *m = a->machine;
 	size_t bytes = (size_t)(tpu_fast_image_vectors(m) * a->columns) * sizeof *m->image;
@@ -41,7 +41,7 @@ int tpu_fast_image_room(const struct tpu_fast_activation *a, struct npl_err *err
 	return 0;
 }
 
-static void greatest(const struct tpu_fast_activation *a, struct span y, struct span x, int16_t *result)
+static void greatest(const struct tpu_fast_activation *a, struct range y, struct range x, int16_t *result)
 {
 	const struct tpu_fast_machine *m = a->machine;
 	int64_t width = m->registers.value[TPU_REG_IN_WIDTH];
@@ -51,7 +51,7 @@ static void greatest(const struct tpu_fast_activation *a, struct span y, struct 
 			a->steps->greatest(m->image + (iy * width + ix) * a->columns, a->columns, result);
 }
 
-static void average(const struct tpu_fast_activation *a, struct span y, struct span x, int32_t *sum, int16_t *result)
+static void average(const struct tpu_fast_activation *a, struct range y, struct range x, int32_t *sum, int16_t *result)
 {
 	const struct tpu_fast_machine *m = a->machine;
 	const struct tpu_registers *r = &m->registers;

@@ -41,7 +41,7 @@ void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 }
 
 /* From when on its FIFO has room, if that is known. */
-static bool tile_has_room(const struct tpu_fast_schedule *s, uint64_t *ready)
+static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
 	int64_t before = s->tiles_begun - s->config->fifo_tiles; /* must be out of the FIFO */
 	if (before >= s->popped)
@@ -51,7 +51,7 @@ static bool tile_has_room(const struct tpu_fast_schedule *s, uint64_t *ready)
 	return true;
 }
 
-static bool table_has_room(const struct tpu_fast_schedule *s, uint64_t *ready)
+static bool table_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
 	int64_t before = s->tables_begun - s->config->parameter_tables; /* must be in use, or past it */
 	if (before >= s->tables_taken)
@@ -78,7 +78,7 @@ bool tpu_fast_next_transfer(const struct tpu_fast_schedule *s, struct tpu_fast_n
 	next->ready = job->issued + 1;
 	next->rows = next->is_table ? 8 : (uint64_t)s->config->rows;
 	next->row = in->length + (uint64_t)s->begun * next->rows;
-	return next->is_table ? table_has_room(s, &next->ready) : tile_has_room(s, &next->ready);
+	return next->is_table ? table_has_space(s, &next->ready) : tile_has_space(s, &next->ready);
 }
 
 int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *s, bool is_table, uint64_t begun)

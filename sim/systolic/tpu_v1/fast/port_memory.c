@@ -16,8 +16,8 @@ int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, 
 	npl_memory_reset(weights);
 	port->clock = (struct npl_hz){s->config->clock_hz, 1};
 	port->memory_clock = npl_memory_info(weights)->clock;
-	port->room = (uint64_t)(s->config->fifo_tiles + s->config->parameter_tables);
-	port->transfer = calloc(port->room, sizeof *port->transfer);
+	port->capacity = (uint64_t)(s->config->fifo_tiles + s->config->parameter_tables);
+	port->transfer = calloc(port->capacity, sizeof *port->transfer);
 	if (port->transfer)
 		return 0;
 	return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for transfers of weights");
@@ -35,13 +35,13 @@ static bool take_answers(struct tpu_fast_schedule *s)
 	for (uint64_t n = AT_ONCE; n == AT_ONCE;) {
 		n = npl_memory_take(port->memory, answer, AT_ONCE);
 		for (uint64_t i = 0; i < n; i++) {
-			struct tpu_fast_transfer *of = &port->transfer[answer[i].tag % port->room];
+			struct tpu_fast_transfer *of = &port->transfer[answer[i].tag % port->capacity];
 			of->accesses--;
 			of->answered = answer[i].cycle;
 		}
 	}
-	while (port->arrived < port->asked && !port->transfer[port->arrived % port->room].accesses) {
-		const struct tpu_fast_transfer *first = &port->transfer[port->arrived++ % port->room];
+	while (port->arrived < port->asked && !port->transfer[port->arrived % port->capacity].accesses) {
+		const struct tpu_fast_transfer *first = &port->transfer[port->arrived++ % port->capacity];
 		uint64_t cycle = npl_hz_ceil(first->answered, &port->memory_clock, &port->clock);
 		if (cycle <= first->begun)
 			cycle = first->begun + 1;
@@ -87,7 +87,7 @@ static uint64_t ask(struct tpu_fast_schedule *s, uint64_t address, uint64_t end)
 				bytes = access - address % access;
 			request[n] = (struct npl_memory_request){address, bytes, port->asked, false};
 		}
-		port->transfer[port->asked % port->room].accesses += n;
+		port->transfer[port->asked % port->capacity].accesses += n;
 		feed(s, request, n);
 		if (!asked)
 			first = npl_memory_now(port->memory);
@@ -103,7 +103,7 @@ bool tpu_fast_ask_weights(struct tpu_fast_schedule *s)
 	struct tpu_fast_next next;
 	bool moved = false;
 	while (tpu_fast_next_transfer(s, &next)) {
-		struct tpu_fast_transfer *transfer = &port->transfer[port->asked % port->room];
+		struct tpu_fast_transfer *transfer = &port->transfer[port->asked % port->capacity];
 		*transfer = (struct tpu_fast_transfer){.is_table = next.is_table};
 		advance_to(s, next.ready);
 		take_answers(s);
@@ -129,5 +129,5 @@ void tpu_fast_count_weight_memory(struct tpu_fast_schedule *s)
 {
 	if (s->port.memory)
 		advance_to(s, s->outcome->cycles);
-	tpu_count_weight_memory(s->port.memory, &s->outcome->counter);
+	tpu_count_weight_memory(s->port.memory, &s->outcome->counters);
 }

@@ -76,7 +76,7 @@ int tpu_fast_prepare(struct tpu_fast_machine *m, struct tpu_fast_pending *pendin
 	for (int64_t p = 0; p < pending->passes && !rc; p++)
 		for (int64_t panel = 0; panel < panels && !rc; panel++) {
 			struct tpu_fast_packed *tile = pending->pass[p].packed;
-			if (!tpu_fast_panel_room(&m->weights, tile, panel))
+			if (!tpu_fast_panel_space(&m->weights, tile, panel))
 				rc = npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a panel of weights");
 			else if (!is_ready(&pending->pass[p], panel))
 				bytes += npl_int8_panel_bytes(tile->k);

@@ -50,8 +50,8 @@ static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
 	if (!ok || !s->issued || !s->wait || !s->tile || !s->table)
 		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a program of %lld instructions",
 				(long long)s->program->count);
-	int rc = tpu_fast_spans_open(&s->writers, s->config->accumulator_rows, err);
-	return rc ? rc : tpu_fast_spans_open(&s->readers, s->config->accumulator_rows, err);
+	int rc = tpu_fast_ranges_open(&s->writers, s->config->accumulator_rows, err);
+	return rc ? rc : tpu_fast_ranges_open(&s->readers, s->config->accumulator_rows, err);
 }
 
 void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
@@ -63,8 +63,8 @@ void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
 	free(s->tile);
 	free(s->table);
 	free(s->port.transfer);
-	tpu_fast_spans_close(&s->writers);
-	tpu_fast_spans_close(&s->readers);
+	tpu_fast_ranges_close(&s->writers);
+	tpu_fast_ranges_close(&s->readers);
 }
 
 /* What orders matrix and activate instructions that touch the same accumulators. */
@@ -74,9 +74,9 @@ static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_inst
 	job->after = -1;
 	if (!matrix && (in->flags & TPU_ACTIVATE_FROM_BUFFER))
 		return;
-	job->after = tpu_fast_spans_most(matrix ? &s->readers : &s->writers, in->acc, in->length);
-	tpu_fast_spans_assign(matrix ? &s->writers : &s->readers, in->acc, in->length,
-			      s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].issued);
+	job->after = tpu_fast_ranges_most(matrix ? &s->readers : &s->writers, in->acc, in->length);
+	tpu_fast_ranges_assign(matrix ? &s->writers : &s->readers, in->acc, in->length,
+			       s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].issued);
 }
 
 /* Puts an instruction that issues at `cycle` into its unit's queue. */
@@ -98,7 +98,7 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 }
 
 /* Whether it is known when the queue has room, and from which cycle on. */
-static bool queue_has_room(const struct tpu_fast_schedule *s, enum tpu_unit which, uint64_t *from)
+static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit which, uint64_t *from)
 {
 	const struct tpu_fast_unit *unit = &s->unit[which];
 	int64_t before = unit->issued - s->config->queue_instructions; /* must have left the queue */
@@ -143,7 +143,7 @@ static bool issue_one(struct tpu_fast_schedule *s)
 	struct tpu_fast_wait wait;
 	if (waits && !units_done(s, in->opcode == TPU_HALT ? all : in->flags, &cycle, &wait))
 		return false;
-	if (unit < TPU_UNITS && !queue_has_room(s, unit, &cycle))
+	if (unit < TPU_UNITS && !queue_has_space(s, unit, &cycle))
 		return false;
 	if (waits) {
 		wait.pause = cycle + 1;
@@ -156,19 +156,19 @@ static bool issue_one(struct tpu_fast_schedule *s)
 		s->registers.value[in->acc] = in->length;
 	s->issued[s->next++] = cycle;
 	s->look = cycle + (uint64_t)s->config->issue_cycles + pause;
-	s->outcome->counter.instructions++;
+	s->outcome->counters.instructions++;
 	s->halted = in->opcode == TPU_HALT;
 	return true;
 }
 
-int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *config, const struct sim_program *program,
-		      struct npl_memory *weights, const struct sim_observer *observer, struct tpu_outcome *outcome,
-		      struct npl_err *err)
+int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_execution *execution, struct npl_memory *weights,
+		      struct tpu_outcome *outcome, struct npl_err *err)
 {
+	const struct tpu_config *config = execution->config;
 	*s = (struct tpu_fast_schedule){.config = config,
-					.program = program,
+					.program = execution->program,
 					.outcome = outcome,
-					.observer = observer,
+					.observer = execution->observer,
 					.registers = tpu_reset_registers(config->rows, config->columns)};
 	int rc = open_schedule(s, err);
 	if (!rc)

@@ -2,6 +2,7 @@
  *
  * Why a program can never end, once the fast engine's schedule has nothing left that it could resolve: what the first
  * unresolved instruction of each unit waits for, and what the issue stage does. */
+#include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "fast.h"
 
 static bool is_held_up(const struct tpu_fast_schedule *s, enum tpu_unit unit)
@@ -42,8 +43,8 @@ static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu
 	const struct tpu_fast_job *job = &unit->job[unit->resolved];
 	struct tpu_waiting waiting = {.index = job->index};
 	if (which == TPU_WEIGHTS) {
-		waiting.what = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_ROOM
-										      : TPU_FOR_TILE_ROOM;
+		waiting.what = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
+										      : TPU_FOR_TILE_SPACE;
 	} else if (job->takes >= (which == TPU_MATRIX ? s->popped : s->loaded)) {
 		waiting.what = which == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
 	} else {

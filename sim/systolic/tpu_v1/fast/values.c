@@ -274,18 +274,19 @@ static int run_program(struct tpu_fast_machine *m, const struct sim_program *pro
 	return rc;
 }
 
-int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct sim_program *program,
-		    const struct tpu_memory *memory, const struct sim_observer *observer, struct tpu_outcome *outcome,
+int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_execution *execution, struct tpu_outcome *outcome,
 		    struct npl_err *err)
 {
-	if (memory->timing_only)
+	const struct sim_program *program = execution->program;
+	const struct sim_observer *observer = execution->observer;
+	if (execution->memory.timing_only)
 		return run_program(NULL, program, observer, err);
-	struct tpu_fast_machine *m = machine_for(kept, config, err);
+	struct tpu_fast_machine *m = machine_for(kept, execution->config, err);
 	if (!m)
 		return err->code;
-	m->config = config;
+	m->config = execution->config;
 	m->program = program;
-	m->memory = memory;
+	m->memory = &execution->memory;
 	m->outcome = outcome;
 	m->faults = observer ? observer->faults : NULL;
 	int rc = open_run(m, err);

@@ -19,7 +19,7 @@
 
 #include "core/int8/rows.h"
 #include "npulab/arena.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
 
 enum {
 	TPU_FAST_BLOCK = 192, /* rows evaluated at once: with 256 columns their sums take 192 KiB */
@@ -83,8 +83,8 @@ struct tpu_fast_weights {
 	int64_t rows, columns, panels; /* panels across a tile */
 	struct tpu_fast_packed **bucket;
 	struct npl_arena arena; /* what is known of tiles */
-	struct tpu_fast_room *first,
-		*room; /* their panels: all memory there is for them, and where the next one goes */
+	struct tpu_fast_slab *first,
+		*slab; /* their panels: all memory there is for them, and where the next one goes */
 	size_t packed_bytes;
 	uint8_t *aside; /* a tile that is not all there */
 };
@@ -148,10 +148,9 @@ struct tpu_fast_machine {
 	int16_t *function[TPU_FUNCTIONS]; /* 65536 values of sigmoid and tanh, once they were needed */
 };
 
-/* Values of a checked program; adds to the outcome's overflows and saturations. *kept is what the run before has left, or
+/* Values of a checked program; adds to the outcome's overflows and saturations. *kept is what the execution before has left, or
  * NULL. */
-int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct sim_program *program,
-		    const struct tpu_memory *memory, const struct sim_observer *observer, struct tpu_outcome *outcome,
+int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_execution *execution, struct tpu_outcome *outcome,
 		    struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
 /* What went wrong in values of an instruction. */
@@ -201,7 +200,7 @@ struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *weights, u
 int tpu_fast_find_tiles(struct tpu_fast_weights *weights, struct tpu_fast_pass *pass, int64_t passes,
 			struct npl_err *err);
 /* Memory for a panel of it, before any thread packs it; false: there is none. */
-bool tpu_fast_panel_room(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel);
+bool tpu_fast_panel_space(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel);
 /* Packs the panel unless it is, and keeps the sums of its columns over the first k rows, as packed, unless k < 0. Several threads may
  * do so with different panels. */
 void tpu_fast_pack(const struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel, int64_t k);

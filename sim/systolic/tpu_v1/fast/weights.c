@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 4096, ROOM_BYTES = 1 << 21 };
+enum { BUCKETS = 4096, SLAB_BYTES = 1 << 21 };
 
 /* Memory for panels; all of it stays for those that come after a reset. */
-struct tpu_fast_room {
-	struct tpu_fast_room *next;
+struct tpu_fast_slab {
+	struct tpu_fast_slab *next;
 	size_t bytes, used;
 	uint8_t *memory;
 };
@@ -35,9 +35,9 @@ static void reset(struct tpu_fast_weights *w)
 {
 	npl_arena_free(&w->arena);
 	memset(w->bucket, 0, BUCKETS * sizeof *w->bucket);
-	for (struct tpu_fast_room *room = w->first; room; room = room->next)
-		room->used = 0;
-	w->room = w->first;
+	for (struct tpu_fast_slab *slab = w->first; slab; slab = slab->next)
+		slab->used = 0;
+	w->slab = w->first;
 	w->packed_bytes = 0;
 }
 
@@ -51,10 +51,10 @@ void tpu_fast_weights_use(struct tpu_fast_weights *w, const struct tpu_memory *m
 
 void tpu_fast_weights_close(struct tpu_fast_weights *w)
 {
-	for (struct tpu_fast_room *room = w->first, *next; room; room = next) {
-		next = room->next;
-		free(room->memory);
-		free(room);
+	for (struct tpu_fast_slab *slab = w->first, *next; slab; slab = next) {
+		next = slab->next;
+		free(slab->memory);
+		free(slab);
 	}
 	npl_arena_free(&w->arena);
 	free(w->bucket);
@@ -62,34 +62,34 @@ void tpu_fast_weights_close(struct tpu_fast_weights *w)
 }
 
 /* NULL: no memory. */
-static struct tpu_fast_room *add_room(struct tpu_fast_weights *w, size_t bytes)
+static struct tpu_fast_slab *add_slab(struct tpu_fast_weights *w, size_t bytes)
 {
-	struct tpu_fast_room *room = malloc(sizeof *room);
-	if (!room)
+	struct tpu_fast_slab *slab = malloc(sizeof *slab);
+	if (!slab)
 		return NULL;
-	room->bytes = bytes > ROOM_BYTES ? bytes : ROOM_BYTES;
-	room->memory = aligned_alloc(64, room->bytes);
-	if (!room->memory) {
-		free(room);
+	slab->bytes = bytes > SLAB_BYTES ? bytes : SLAB_BYTES;
+	slab->memory = aligned_alloc(64, slab->bytes);
+	if (!slab->memory) {
+		free(slab);
 		return NULL;
 	}
-	room->used = 0;
-	room->next = w->first;
-	w->first = room;
-	return room;
+	slab->used = 0;
+	slab->next = w->first;
+	w->first = slab;
+	return slab;
 }
 
 /* Memory for a panel, a multiple of 64 bytes. */
 static uint8_t *panel_memory(struct tpu_fast_weights *w, size_t bytes)
 {
-	while (w->room && w->room->bytes - w->room->used < bytes)
-		w->room = w->room->next;
-	if (!w->room)
-		w->room = add_room(w, bytes);
-	if (!w->room)
+	while (w->slab && w->slab->bytes - w->slab->used < bytes)
+		w->slab = w->slab->next;
+	if (!w->slab)
+		w->slab = add_slab(w, bytes);
+	if (!w->slab)
 		return NULL;
-	uint8_t *memory = w->room->memory + w->room->used;
-	w->room->used += bytes;
+	uint8_t *memory = w->slab->memory + w->slab->used;
+	w->slab->used += bytes;
 	w->packed_bytes += bytes;
 	return memory;
 }
@@ -165,7 +165,7 @@ static struct tpu_fast_packed *find_tile(struct tpu_fast_weights *w, uint64_t ti
 	return add_tile(w, tile, format, !inputs_signed);
 }
 
-static void make_room(struct tpu_fast_weights *w)
+static void make_space(struct tpu_fast_weights *w)
 {
 	if (w->packed_bytes + w->arena.bytes > TPU_FAST_KEPT_BYTES)
 		reset(w);
@@ -174,13 +174,13 @@ static void make_room(struct tpu_fast_weights *w)
 struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *w, uint64_t tile, struct tpu_fast_format format,
 					     bool inputs_signed)
 {
-	make_room(w);
+	make_space(w);
 	return find_tile(w, tile, format, inputs_signed);
 }
 
 int tpu_fast_find_tiles(struct tpu_fast_weights *w, struct tpu_fast_pass *pass, int64_t passes, struct npl_err *err)
 {
-	make_room(w);
+	make_space(w);
 	for (int64_t p = 0; p < passes; p++) {
 		pass[p].packed = find_tile(w, pass[p].tile, pass[p].weights, pass[p].inputs.is_signed);
 		if (!pass[p].packed)
@@ -197,7 +197,7 @@ static void fill(const struct tpu_fast_weights *w, struct tpu_fast_packed *p, in
 	p->filled[panel] = true;
 }
 
-bool tpu_fast_panel_room(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel)
+bool tpu_fast_panel_space(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel)
 {
 	if (p->panel[panel])
 		return true;

@@ -88,14 +88,14 @@ static unsigned steps(struct tpu_gen *gen, const struct tpu_gen_group *group)
 	return flags;
 }
 
-/* The lanes of a block in the run that it belongs to, and the tensors around it. */
+/* The lanes of a block in the extent that it belongs to, and the tensors around it. */
 static void layout(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_n_block *block,
 		   const struct tpu_gen_address *out)
 {
 	tpu_gen_set(gen, TPU_REG_RESULT_COLUMNS, block->channels);
 	tpu_gen_set(gen, TPU_REG_RESULT_PIXEL_LANES, out->allocation->pixel_lanes);
 	tpu_gen_set(gen, TPU_REG_RESULT_ROW_PIXELS, out->allocation->row_pixels);
-	tpu_gen_set(gen, TPU_REG_RESULT_LANE, out->lane + block->first - group->out_run[block->run].first);
+	tpu_gen_set(gen, TPU_REG_RESULT_LANE, out->lane + block->first - group->out_extent[block->extent].first);
 	if (out->allocation->planes > 1)
 		tpu_gen_set(gen, TPU_REG_RESULT_PLANE_ROWS, out->allocation->plane_rows);
 }
@@ -112,27 +112,29 @@ static void reads(struct tpu_gen *gen, const struct tpu_gen_address *at, enum tp
 }
 
 /* Where a block's tensors lie. */
-struct places {
+struct addresses {
 	struct tpu_gen_address source, second, out;
 };
 
-static struct places places_of(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_n_block *block)
+static struct addresses addresses_of(struct tpu_gen *gen, struct tpu_gen_group *group,
+				     const struct tpu_gen_n_block *block)
 {
-	struct tpu_gen_address out = tpu_gen_address_of(gen, group, TPU_GEN_OUT, block->run);
-	struct places p = {out, out, out};
+	struct tpu_gen_address out = tpu_gen_address_of(gen, group, TPU_GEN_OUT, block->extent);
+	struct addresses p = {out, out, out};
 	if (group->matrix < 0)
-		p.source = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, block->run);
+		p.source = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, block->extent);
 	if (group->second >= 0)
-		p.second = tpu_gen_address_of(gen, group, TPU_GEN_SECOND, block->run);
+		p.second = tpu_gen_address_of(gen, group, TPU_GEN_SECOND, block->extent);
 	return p;
 }
 
-static void second(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
+static void second(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		   const struct tpu_gen_address *at, int64_t first, int64_t count)
 {
 	if (group->second >= 0)
 		reads(gen, at, TPU_REG_OPERAND,
-		      tpu_gen_vector_at(at->allocation, work->image, work->row, work->column) + first, count);
+		      tpu_gen_vector_at(at->allocation, out_tile->image, out_tile->row, out_tile->column) + first,
+		      count);
 }
 
 static void writes(struct tpu_gen *gen, unsigned flags, const struct tpu_gen_address *out, int64_t acc, int64_t length,
@@ -143,21 +145,21 @@ static void writes(struct tpu_gen *gen, unsigned flags, const struct tpu_gen_add
 	tpu_gen_add(gen, TPU_ACTIVATE, flags, out->row, acc, length);
 }
 
-void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		      const struct tpu_gen_n_block *block, int64_t acc, int64_t first, int64_t count)
 {
-	struct places at = places_of(gen, group, block);
+	struct addresses at = addresses_of(gen, group, block);
 	unsigned flags = steps(gen, group);
-	int64_t to = tpu_gen_vector_at(at.out.allocation, work->image, work->row, work->column) + first,
+	int64_t to = tpu_gen_vector_at(at.out.allocation, out_tile->image, out_tile->row, out_tile->column) + first,
 		results = count;
 	layout(gen, group, block, &at.out);
-	second(gen, group, work, &at.second, first, count);
+	second(gen, group, out_tile, &at.second, first, count);
 	if (group->pool >= 0) {
 		const struct tpu_gen_node *node = &gen->node[group->pool];
 		const struct npl_image *from = &gen->value[node->in[0]].image, *image = &gen->value[node->out].image;
 		int64_t source = from->size[0] * from->size[1], pooled = image->size[0] * image->size[1];
 		flags |= pool_step(gen, group, from->size, image->size, node->window.pad_begin);
-		to = (work->image + first / source) * pooled;
+		to = (out_tile->image + first / source) * pooled;
 		results = count / source * pooled;
 	}
 	if (tpu_gen_need(gen, true, block->table_row, 1))
@@ -166,12 +168,13 @@ void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const st
 }
 
 /* Pooling reads the strip of the image that its windows cover as an image. */
-static void pool_block(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+static void pool_block(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		       const struct tpu_gen_n_block *block)
 {
 	const struct tpu_gen_node *node = &gen->node[group->pool];
-	struct places at = places_of(gen, group, block);
-	int64_t start[2] = {work->row, work->column}, out[2] = {work->rows, work->columns}, in[2], pad[2], low[2];
+	struct addresses at = addresses_of(gen, group, block);
+	int64_t start[2] = {out_tile->row, out_tile->column}, out[2] = {out_tile->rows, out_tile->columns}, in[2],
+		pad[2], low[2];
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		int64_t end;
 		tpu_gen_covered(gen, group, TPU_GEN_SOURCE, d, start[d], out[d], &low[d], &end);
@@ -179,36 +182,36 @@ static void pool_block(struct tpu_gen *gen, struct tpu_gen_group *group, const s
 		pad[d] = node->window.pad_begin[d] + low[d] - start[d] * node->window.stride[d];
 	}
 	unsigned flags = steps(gen, group) | pool_step(gen, group, in, out, pad) | TPU_ACTIVATE_FROM_BUFFER;
-	int64_t vectors = work->images * in[0] * in[1];
-	struct tpu_gen_work source = {.image = work->image, .row = low[0], .column = low[1]};
+	int64_t vectors = out_tile->images * in[0] * in[1];
+	struct tpu_gen_out_tile source = {.image = out_tile->image, .row = low[0], .column = low[1]};
 	layout(gen, group, block, &at.out);
-	reads(gen, &at.source, TPU_REG_SOURCE, tpu_gen_vector_at(at.source.allocation, work->image, low[0], low[1]),
+	reads(gen, &at.source, TPU_REG_SOURCE, tpu_gen_vector_at(at.source.allocation, out_tile->image, low[0], low[1]),
 	      vectors);
 	second(gen, group, &source, &at.second, 0, vectors);
 	writes(gen, flags, &at.out, 0, vectors,
-	       tpu_gen_vector_at(at.out.allocation, work->image, work->row, work->column),
-	       work->images * work->rows * work->columns);
+	       tpu_gen_vector_at(at.out.allocation, out_tile->image, out_tile->row, out_tile->column),
+	       out_tile->images * out_tile->rows * out_tile->columns);
 }
 
-static void plain_block(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+static void plain_block(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 			const struct tpu_gen_n_block *block)
 {
-	struct places at = places_of(gen, group, block);
+	struct addresses at = addresses_of(gen, group, block);
 	unsigned flags = steps(gen, group) | TPU_ACTIVATE_FROM_BUFFER;
-	int64_t vectors = work->images * work->rows * work->columns;
+	int64_t vectors = out_tile->images * out_tile->rows * out_tile->columns;
 	layout(gen, group, block, &at.out);
 	reads(gen, &at.source, TPU_REG_SOURCE,
-	      tpu_gen_vector_at(at.source.allocation, work->image, work->row, work->column), vectors);
-	second(gen, group, work, &at.second, 0, vectors);
+	      tpu_gen_vector_at(at.source.allocation, out_tile->image, out_tile->row, out_tile->column), vectors);
+	second(gen, group, out_tile, &at.second, 0, vectors);
 	writes(gen, flags, &at.out, 0, vectors,
-	       tpu_gen_vector_at(at.out.allocation, work->image, work->row, work->column), vectors);
+	       tpu_gen_vector_at(at.out.allocation, out_tile->image, out_tile->row, out_tile->column), vectors);
 }
 
 /* Lanes first to first + columns - 1 of `rows` rows, from row `row` of each tensor on. */
-static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct places *at, unsigned flags,
-		      const int64_t row[3], int64_t rows, int64_t first, int64_t columns)
+static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct addresses *at,
+		      unsigned flags, const int64_t row[3], int64_t rows, int64_t first, int64_t columns)
 {
-	const struct tpu_gen_address *place[] = {&at->source, &at->second, &at->out};
+	const struct tpu_gen_address *address[] = {&at->source, &at->second, &at->out};
 	static const enum tpu_register base[] = {TPU_REG_SOURCE, TPU_REG_OPERAND};
 	tpu_gen_set(gen, TPU_REG_RESULT_COLUMNS, columns);
 	tpu_gen_set(gen, TPU_REG_RESULT_PIXEL_LANES, gen->width);
@@ -217,14 +220,15 @@ static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 	tpu_gen_set(gen, TPU_REG_FIRST_SOURCE, 0);
 	tpu_gen_set(gen, TPU_REG_FIRST_RESULT, 0);
 	for (int i = 0; i < 3; i++) {
-		const struct tpu_gen_allocation *allocation = place[i]->allocation;
+		const struct tpu_gen_allocation *allocation = address[i]->allocation;
 		if (i == TPU_GEN_SECOND && group->second < 0)
 			continue;
 		for (int p = 0; p < allocation->planes; p++)
-			tpu_gen_touch(gen, false, i == TPU_GEN_OUT, place[i]->row + p * allocation->plane_rows + row[i],
-				      place[i]->row + p * allocation->plane_rows + row[i] + rows);
+			tpu_gen_touch(gen, false, i == TPU_GEN_OUT,
+				      address[i]->row + p * allocation->plane_rows + row[i],
+				      address[i]->row + p * allocation->plane_rows + row[i] + rows);
 		if (i != TPU_GEN_OUT)
-			tpu_gen_set(gen, base[i], place[i]->row + row[i]);
+			tpu_gen_set(gen, base[i], address[i]->row + row[i]);
 		if (allocation->planes > 1)
 			tpu_gen_set(gen, i == TPU_GEN_OUT ? TPU_REG_RESULT_PLANE_ROWS : base[i] + 1,
 				    allocation->plane_rows);
@@ -234,15 +238,16 @@ static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 
 /* Several vectors in a row are as good as one long one, where nothing is pooled: whole rows are done at once, as far as
  * the columns go, and then what is left in the last. False: the vectors do not begin with a row. */
-static bool whole_rows(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+static bool whole_rows(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
-	struct places at = places_of(gen, group, &group->block[0]);
+	struct addresses at = addresses_of(gen, group, &group->block[0]);
 	const struct tpu_gen_allocation *allocations[] = {
 		at.source.allocation, group->second < 0 ? at.source.allocation : at.second.allocation,
 		at.out.allocation};
-	int64_t row[3], per_row = at.out.allocation->row_pixels, vectors = work->images * work->rows * work->columns;
+	int64_t row[3], per_row = at.out.allocation->row_pixels,
+			vectors = out_tile->images * out_tile->rows * out_tile->columns;
 	for (int i = 0; i < 3; i++) {
-		row[i] = tpu_gen_vector_at(allocations[i], work->image, work->row, work->column);
+		row[i] = tpu_gen_vector_at(allocations[i], out_tile->image, out_tile->row, out_tile->column);
 		if (row[i] % per_row || per_row == 1)
 			return false;
 		row[i] /= per_row;
@@ -261,14 +266,14 @@ static bool whole_rows(struct tpu_gen *gen, struct tpu_gen_group *group, const s
 	return true;
 }
 
-void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
-	if (group->pool < 0 && group->n_out_runs == 1 && work->blocks == group->n_blocks &&
-	    whole_rows(gen, group, work))
+	if (group->pool < 0 && group->n_out_extents == 1 && out_tile->blocks == group->n_blocks &&
+	    whole_rows(gen, group, out_tile))
 		return;
-	for (int b = work->block; b < work->block + work->blocks; b++)
+	for (int b = out_tile->block; b < out_tile->block + out_tile->blocks; b++)
 		if (group->pool >= 0)
-			pool_block(gen, group, work, &group->block[b]);
+			pool_block(gen, group, out_tile, &group->block[b]);
 		else
-			plain_block(gen, group, work, &group->block[b]);
+			plain_block(gen, group, out_tile, &group->block[b]);
 }

@@ -13,9 +13,10 @@ static struct tpu_gen_stage *stage_of(struct tpu_gen_group *group, enum tpu_gen_
 }
 
 struct tpu_gen_address tpu_gen_address_of(struct tpu_gen *gen, struct tpu_gen_group *group, enum tpu_gen_role role,
-					  int run)
+					  int extent)
 {
-	const struct tpu_gen_run *runs[] = {group->in_run, group->second_run, group->out_run}, *r = &runs[role][run];
+	const struct tpu_gen_extent *extents[] = {group->in_extent, group->second_extent, group->out_extent},
+				    *r = &extents[role][extent];
 	struct tpu_gen_stage *stage = stage_of(group, role, r->store);
 	const struct tpu_gen_allocation *allocation =
 		&gen->allocation[stage ? stage->allocation[group->set] : r->allocation];

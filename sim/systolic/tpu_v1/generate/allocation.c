@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places in the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When not all fit, the batch is run
+ * Locations in the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When not all fit, the batch is run
  * in as few parts as make it fit, and then as many of the last groups as can in fewer: in networks the activations are
  * large at the beginning and the weights, which every part fetches again, at the end. When single images are still too
  * much, what is given and wanted comes from and goes to host memory part by part, the largest first. */
@@ -15,7 +15,7 @@
 /* Whether all has a place with the parts as they are. */
 static bool fits(struct tpu_gen *gen)
 {
-	tpu_gen_lives(gen);
+	tpu_gen_lifetimes(gen);
 	if (tpu_gen_peak_rows(gen) > gen->buffer_rows) /* they cannot, in whatever order */
 		return false;
 	return tpu_gen_place_all(gen, false) < 0 ||

@@ -35,9 +35,9 @@ struct request {
 
 struct tpu_gen_emit {
 	struct item *item;
-	int64_t n_items, items_room;
+	int64_t n_items, items_capacity;
 	struct request *request;
-	int64_t n_requests, requests_room;
+	int64_t n_requests, requests_capacity;
 	struct tpu_registers held;
 	uint64_t of_format; /* a bit per register: set in this group */
 	struct tpu_gen_touch touch[MOST_TOUCHES];
@@ -88,7 +88,7 @@ void tpu_gen_layer(struct tpu_gen *gen, int layer)
 static void append(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t need)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	struct item *item = npl_grow(emit->item, emit->n_items, &emit->items_room, sizeof *item);
+	struct item *item = npl_grow(emit->item, emit->n_items, &emit->items_capacity, sizeof *item);
 	if (!item) {
 		out_of_memory(gen);
 		return;
@@ -165,7 +165,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 		emit->need = emit->n_requests - 1;
 		return true;
 	}
-	struct request *request = npl_grow(emit->request, emit->n_requests, &emit->requests_room, sizeof *request);
+	struct request *request = npl_grow(emit->request, emit->n_requests, &emit->requests_capacity, sizeof *request);
 	if (!request) {
 		out_of_memory(gen);
 		return true;
@@ -236,12 +236,12 @@ void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, in
 static void final(struct tpu_gen *gen, struct tpu_instruction instruction, int32_t layer)
 {
 	struct tpu_generated *g = gen->generated;
-	int64_t room = g->program.capacity;
+	int64_t capacity = g->program.capacity;
 	if (!gen->emit->rc)
 		gen->emit->rc = sim_program_add(&g->program, &instruction, 0, gen->err);
 	if (gen->emit->rc)
 		return;
-	if (!g->of_layer || g->program.capacity != room) {
+	if (!g->of_layer || g->program.capacity != capacity) {
 		int32_t *bigger = reallocarray(g->of_layer, (size_t)g->program.capacity, sizeof *bigger);
 		if (!bigger) {
 			out_of_memory(gen);

@@ -8,9 +8,9 @@
 
 #include "impl.h"
 
-/* Room for all nodes, values and so on that the layers can become: a node per input, a fused Relu, a step before a table
+/* Space for all nodes, values and so on that the layers can become: a node per input, a fused Relu, a step before a table
  * function, and copies of what nodes read. */
-static int make_room(struct tpu_gen *gen)
+static int make_space(struct tpu_gen *gen)
 {
 	int64_t nodes = 0;
 	for (int i = 0; i < gen->n_layers; i++)
@@ -89,15 +89,15 @@ static void stage_at(struct tpu_gen *gen, int g, const struct part *part, bool i
 
 static void emit_group(struct tpu_gen *gen, struct tpu_gen_group *group, int64_t images)
 {
-	const struct npl_image *image = tpu_gen_work_image(gen, group);
-	struct tpu_gen_work work = {
+	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
+	struct tpu_gen_out_tile out_tile = {
 		.images = images, .rows = image->size[0], .columns = image->size[1], .blocks = group->n_blocks};
 	if (group->n_stages)
 		tpu_gen_strips(gen, group);
 	else if (group->matrix >= 0)
-		tpu_gen_matrix(gen, group, &work);
+		tpu_gen_matrix(gen, group, &out_tile);
 	else
-		tpu_gen_vector(gen, group, &work);
+		tpu_gen_vector(gen, group, &out_tile);
 }
 
 /* Bytes that host_in and host_out alone make cross the link. */
@@ -164,7 +164,7 @@ static int emit(struct tpu_gen *gen)
 
 static int generate(struct tpu_gen *gen)
 {
-	int rc = make_room(gen);
+	int rc = make_space(gen);
 	if (!rc)
 		rc = tpu_gen_nodes(gen);
 	if (!rc)
@@ -212,8 +212,8 @@ void tpu_generated_free(struct tpu_generated *generated)
 	free(generated->of_layer);
 	free(generated->layer);
 	free(generated->weights);
-	free(generated->place);
+	free(generated->location);
 	free(generated->by_tensor);
-	free(generated->runs);
+	free(generated->extents);
 	*generated = (struct tpu_generated){0};
 }

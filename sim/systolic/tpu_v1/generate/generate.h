@@ -8,8 +8,8 @@
  *     if (tpu_generate(&config, layers, n, &options, &g, &err)) ...
  *     struct tpu_memory memory = {.buffer = ..., .weights = g.weights, .weight_bytes = g.weight_bytes, .host = ...,
  *                                 .host_bytes = g.host_bytes};
- *     tpu_load_tensor(&g, &config, x, x, &memory, &err);          each of g.place that is given
- *     tpu_run_fast(&config, &g.program, &memory, ...);
+ *     tpu_load_tensor(&g, &config, x, x, &memory, &err);          each of g.location that is given
+ *     tpu_run_fast(&(struct tpu_execution){.config = &config, .program = &g.program, .memory = memory}, &outcome, &err);
  *     tpu_read_tensor(&g, &config, y, y, &memory, &err);          each that is wanted
  *     tpu_generated_free(&g);
  *
@@ -31,7 +31,8 @@
 #ifndef NPULAB_SYSTOLIC_GENERATE_H
 #define NPULAB_SYSTOLIC_GENERATE_H
 
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/isa/isa.h"
+#include "sim/systolic/tpu_v1/tpu.h"
 
 struct tpu_generate_options {
 	int n_wanted;
@@ -62,7 +63,7 @@ struct tpu_location {
 	int64_t images, channels, height, width; /* as it is kept; a flattened tensor has those it had before */
 	int planes;
 	int n_extents;
-	const struct tpu_extent *run;
+	const struct tpu_extent *extent;
 };
 
 /* Instructions first..last of the program are a layer's, where of_layer says so: parts of a batch and prefetched weights
@@ -80,13 +81,13 @@ struct tpu_generated {
 	int n_layers;
 	uint8_t *weights; /* NULL in timing_only */
 	size_t weight_bytes;
-	struct tpu_location *place;
-	const struct tpu_location **by_tensor; /* the places, in the order of their tensors' addresses */
-	int n_places;
-	struct tpu_extent *runs; /* that the places refer to */
-	int64_t peak_rows;       /* of the unified buffer that hold something at the same time, at most */
-	int64_t parts;           /* that the batch is run in */
-	size_t host_bytes;       /* of host memory that the program uses */
+	struct tpu_location *location;
+	const struct tpu_location **by_tensor; /* the locations, in the order of their tensors' addresses */
+	int n_locations;
+	struct tpu_extent *extents; /* of all locations */
+	int64_t peak_rows;          /* of the unified buffer that hold something at the same time, at most */
+	int64_t parts;              /* that the batch is run in */
+	size_t host_bytes;          /* of host memory that the program uses */
 	uint64_t
 		host_bytes_for_size; /* that cross the link because something does not fit, not because of host_in or host_out */
 };
@@ -101,7 +102,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer *const 
 void tpu_generated_free(struct tpu_generated *generated); /* accepts a zeroed one */
 
 /* NULL: it lies nowhere, but passes from step to step of the activation unit. */
-const struct tpu_location *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor);
+const struct tpu_location *tpu_location_of(const struct tpu_generated *generated, const struct npl_tensor *tensor);
 /* Moves all elements between `data`, a tensor of the same type and shape, and the memories. NPL_EINTERNAL: no such
  * place. */
 int tpu_load_tensor(const struct tpu_generated *generated, const struct tpu_config *config,

@@ -6,7 +6,7 @@
  *     value   a tensor as a node sees it: format, image, and pieces of stores side by side (Concat and Slice move nothing)
  *     store   what one group writes, or what is given
  *     allocation  rows of the unified buffer for one store, or for several that are read as one (inputs of a Concat)
- *     run     channels of a value that lie side by side in rows of one allocation: at most a row wide
+ *     extent  channels of a value that lie side by side in rows of one allocation: at most a row wide
  *
  * Everything lives in an arena until the program is done. */
 #ifndef NPULAB_SYSTOLIC_GENERATE_IMPL_H
@@ -68,7 +68,7 @@ struct tpu_gen_allocation {
 	int first, last; /* groups */
 };
 
-struct tpu_gen_run {
+struct tpu_gen_extent {
 	int64_t first, channels; /* of the value */
 	int store, allocation;
 	int64_t block, lane;
@@ -88,7 +88,7 @@ struct tpu_gen_node {
 
 /* Input channels side by side in the array's rows, `taps` times from tap `tap` on. */
 struct tpu_gen_k_tile {
-	int run;
+	int extent;
 	int64_t first, channels; /* of the input value */
 	int64_t tap, taps;
 };
@@ -96,7 +96,7 @@ struct tpu_gen_k_tile {
 /* Output channels side by side in the array's columns. Its K tiles are k_tile[k_first] on; a weight of 16 bits makes
  * two tiles of each. */
 struct tpu_gen_n_block {
-	int run;
+	int extent;
 	int64_t first, channels; /* of the output value */
 	int k_first, k_count;
 	int64_t weight_row, table_row;
@@ -116,8 +116,8 @@ struct tpu_gen_group {
 	int source;                          /* value: of the array, or of the activation unit without one */
 	int second;                          /* value, of the operand; -1 */
 	int out;                             /* value */
-	int n_in_runs, n_second_runs, n_out_runs;
-	struct tpu_gen_run *in_run, *second_run, *out_run;
+	int n_in_extents, n_second_extents, n_out_extents;
+	struct tpu_gen_extent *in_extent, *second_extent, *out_extent;
 	int n_blocks, n_k_tiles;
 	struct tpu_gen_n_block *block;
 	struct tpu_gen_k_tile *k_tile;
@@ -135,7 +135,7 @@ struct tpu_gen_group {
 
 /* What a group does at once: positions of images, rows and columns of what the array gives, or of the result where
  * there is none, and blocks of N. Images count from the first of the part. */
-struct tpu_gen_work {
+struct tpu_gen_out_tile {
 	int64_t image, images, row, rows, column, columns;
 	int block, blocks;
 };
@@ -163,10 +163,10 @@ struct tpu_gen {
 	int *stage_next[2],
 		*stage_first
 			[2]; /* out of, into host memory: stores by the group at which they are moved; -1: no more */
-	int n_values, n_stores, n_nodes, n_groups, n_allocations, rooms_capacity;
+	int n_values, n_stores, n_nodes, n_groups, n_allocations, allocations_capacity;
 	bool streaming;     /* some store is streamed */
-	bool out_of_memory; /* while allocations were placed */
-	int rest;           /* groups for which room that was given up is not taken again */
+	bool out_of_memory; /* while rows were looked for */
+	int rest;           /* groups for which rows that were given up are not taken again */
 	int64_t images;     /* of all values, when the batch can be split; else 0 */
 	bool split;         /* some group does the batch in parts */
 	int64_t part_image; /* first image of the part that is emitted */
@@ -198,35 +198,35 @@ int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int
 /* Brings a nested value to pieces of stores. */
 int tpu_gen_resolve(struct tpu_gen *gen, int value);
 
-/* layout.c: groups, allocations without a place, runs and tiles. */
+/* layout.c: groups, allocations without rows yet, extents and tiles. */
 int tpu_gen_layout(struct tpu_gen *gen);
 int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);
 /* Sets gen->common_pixels, which sizes of allocations depend on where gen->split says that the batch is done in parts. */
 void tpu_gen_common_pixels(struct tpu_gen *gen);
 /* Sets what depends on how many images are in it. */
 void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocation *allocation, int64_t images);
-int tpu_gen_runs(struct tpu_gen *gen, int value, struct tpu_gen_run **run, int *n);
+int tpu_gen_extents(struct tpu_gen *gen, int value, struct tpu_gen_extent **extent, int *n);
 
 /* lifetimes.c: lifetimes and sizes of all allocations of stores, for the groups' parts; the group before which a staged store
  * comes, and after which it leaves: with the first and last part if its allocation is for all images. */
-void tpu_gen_lives(struct tpu_gen *gen);
+void tpu_gen_lifetimes(struct tpu_gen *gen);
 int tpu_gen_comes_at(const struct tpu_gen *gen, int store);
 int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 
-/* allocation.c: places for all allocations, splitting the batch as far as it takes. */
+/* allocation.c: rows for all allocations, splitting the batch as far as it takes. */
 int tpu_gen_allocate(struct tpu_gen *gen);
 /* Whether the store is at home in host memory because of host_in or host_out. */
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 
-/* fit.c: places for all allocations in the order in which they begin to live, or the largest first, as far as they fit: returns
+/* fit.c: rows for all allocations in the order in which they begin to live, or the largest first, as far as they fit: returns
  * the group at which they do not; -1. */
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first);
 /* Rows of all allocations that live at one time, at most. */
 int64_t tpu_gen_peak_rows(struct tpu_gen *gen);
-/* Where an allocation would fit beside those that have a place; -1: nowhere. */
+/* Where an allocation would fit beside those that have rows; -1: nowhere. */
 int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_allocation *allocation);
 
-/* tiles.c: blocks of N and tiles of K of a group whose runs are known. */
+/* tiles.c: blocks of N and tiles of K of a group whose extents are known. */
 int tpu_gen_tiles(struct tpu_gen *gen, struct tpu_gen_group *group);
 /* Weights of the layer in a tile. */
 int64_t tpu_gen_useful(const struct tpu_gen *gen, const struct tpu_gen_group *group,
@@ -257,14 +257,14 @@ int64_t tpu_gen_items(const struct tpu_gen *gen);
 /* Ends the program; 0 or the first thing that went wrong. */
 int tpu_gen_emit_finish(struct tpu_gen *gen);
 
-/* addressing.c: where a run of a group lies as its work is done. */
+/* addressing.c: where an extent of a group lies while a tile of it is done. */
 struct tpu_gen_address {
 	const struct tpu_gen_allocation *allocation;
 	int64_t row, lane;
 };
 /* May emit a transfer: before the instruction's touches. */
 struct tpu_gen_address tpu_gen_address_of(struct tpu_gen *gen, struct tpu_gen_group *group, enum tpu_gen_role role,
-					  int run);
+					  int extent);
 /* The allocation's vector at a position of an image of the part. */
 int64_t tpu_gen_vector_at(const struct tpu_gen_allocation *allocation, int64_t image, int64_t row, int64_t column);
 /* The next instruction touches those vectors. */
@@ -273,9 +273,9 @@ void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_ge
 
 /* activate.c: from the accumulators, `count` vectors of a group's work from `first` on, at accumulator row acc; and
  * a group without a matrix. */
-void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		      const struct tpu_gen_n_block *block, int64_t acc, int64_t first, int64_t count);
-void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work);
+void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile);
 
 /* locations.c */
 int tpu_gen_locations(struct tpu_gen *gen);
@@ -287,17 +287,17 @@ void tpu_gen_transfer(struct tpu_gen *gen, int store, const struct tpu_gen_alloc
 
 /* stream.c: allocations for strips, when nothing else fits. */
 int tpu_gen_stream(struct tpu_gen *gen);
-/* strips.c: a group's work strip by strip. */
+/* strips.c: a group strip by strip. */
 void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group);
 /* What of the input along dimension d output positions first .. first + count - 1 of a group read: at least one row. */
 void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
 		     int64_t first, int64_t count, int64_t *low, int64_t *end);
-/* Image of the positions that a group works on. */
-const struct npl_image *tpu_gen_work_image(const struct tpu_gen *gen, const struct tpu_gen_group *group);
+/* Image that the tiles of a group are cut from. */
+const struct npl_image *tpu_gen_tiled_image(const struct tpu_gen *gen, const struct tpu_gen_group *group);
 /* Brings a block of a streamed store, for the strip that the allocations of the set are set for. */
 void tpu_gen_stage_block(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage, int64_t block);
 
 /* matrix.c */
-void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work);
+void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile);
 
 #endif

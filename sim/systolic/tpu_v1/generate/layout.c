@@ -12,15 +12,15 @@
 
 int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes)
 {
-	if (gen->n_allocations == gen->rooms_capacity) {
-		int capacity = 2 * gen->rooms_capacity + 64;
+	if (gen->n_allocations == gen->allocations_capacity) {
+		int capacity = 2 * gen->allocations_capacity + 64;
 		struct tpu_gen_allocation *more = npl_arena_array(&gen->arena, (size_t)capacity, sizeof *more);
 		if (!more)
 			return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 		for (int r = 0; r < gen->n_allocations; r++)
 			more[r] = gen->allocation[r];
 		gen->allocation = more;
-		gen->rooms_capacity = capacity;
+		gen->allocations_capacity = capacity;
 	}
 	struct tpu_gen_allocation *allocation = &gen->allocation[gen->n_allocations];
 	*allocation = (struct tpu_gen_allocation){.planes = tpu_gen_planes(type),
@@ -65,7 +65,7 @@ void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocatio
 }
 
 /* False: out of memory. */
-static bool own_rooms(struct tpu_gen *gen)
+static bool own_allocations(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++) {
 		struct tpu_gen_store *store = &gen->store[s];
@@ -117,7 +117,7 @@ static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_pie
 }
 
 /* Puts what can share an allocation into one. False: out of memory. */
-static bool share_room(struct tpu_gen *gen, int v)
+static bool share_allocation(struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
 	int sharing = 0, allocation = -1;
@@ -141,7 +141,7 @@ static bool share_room(struct tpu_gen *gen, int v)
 	return true;
 }
 
-static bool give_rooms(struct tpu_gen *gen)
+static bool give_allocations(struct tpu_gen *gen)
 {
 	gen->n_allocations = 0;
 	for (int s = 0; s < gen->n_stores; s++) {
@@ -150,31 +150,31 @@ static bool give_rooms(struct tpu_gen *gen)
 	}
 	note_activated(gen);
 	for (int v = gen->n_values - 1; v >= 0 && !gen->streaming; v--)
-		if (gen->value[v].n_pieces > 1 && !gen->value[v].nested && !share_room(gen, v))
+		if (gen->value[v].n_pieces > 1 && !gen->value[v].nested && !share_allocation(gen, v))
 			return false;
-	return own_rooms(gen);
+	return own_allocations(gen);
 }
 
-/* Appends to run[n] the channels of a piece, joining it to the run before where they lie side by side. */
+/* Appends to extent[n] the channels of a piece, joining it to the extent before where they lie side by side. */
 static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piece, int64_t *channel,
-		     struct tpu_gen_run *run, int n)
+		     struct tpu_gen_extent *extent, int n)
 {
 	const struct tpu_gen_store *store = &gen->store[piece->store];
 	int64_t lane = store->lane + piece->first, left = piece->channels;
 	while (left) {
 		int64_t block = lane / gen->width, in_row = lane % gen->width,
 			take = npl_min_i64(left, gen->width - in_row);
-		struct tpu_gen_run *last = n ? &run[n - 1] : NULL;
+		struct tpu_gen_extent *last = n ? &extent[n - 1] : NULL;
 		if (last && last->allocation == store->allocation && last->block == block &&
 		    last->lane + last->channels == in_row)
 			last->channels += take;
 		else
-			run[n++] = (struct tpu_gen_run){.first = *channel,
-							.channels = take,
-							.store = piece->store,
-							.allocation = store->allocation,
-							.block = block,
-							.lane = in_row};
+			extent[n++] = (struct tpu_gen_extent){.first = *channel,
+							      .channels = take,
+							      .store = piece->store,
+							      .allocation = store->allocation,
+							      .block = block,
+							      .lane = in_row};
 		*channel += take;
 		lane += take;
 		left -= take;
@@ -182,7 +182,7 @@ static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piec
 	return n;
 }
 
-int tpu_gen_runs(struct tpu_gen *gen, int v, struct tpu_gen_run **run, int *n)
+int tpu_gen_extents(struct tpu_gen *gen, int v, struct tpu_gen_extent **extent, int *n)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
 	size_t most = 0;
@@ -190,33 +190,35 @@ int tpu_gen_runs(struct tpu_gen *gen, int v, struct tpu_gen_run **run, int *n)
 	for (int p = 0; p < value->n_pieces; p++)
 		most += (size_t)(value->piece[p].channels / gen->width) + 2;
 	*n = 0;
-	*run = npl_arena_array(&gen->arena, most, sizeof **run);
-	if (!*run)
+	*extent = npl_arena_array(&gen->arena, most, sizeof **extent);
+	if (!*extent)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 	for (int p = 0; p < value->n_pieces; p++)
-		*n = add_piece(gen, &value->piece[p], &channel, *run, *n);
+		*n = add_piece(gen, &value->piece[p], &channel, *extent, *n);
 	return 0;
 }
 
 /* Whether a value lies as a store of its own would. */
-static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_run *run, int n)
+static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_extent *extent, int n)
 {
 	int64_t channels = gen->value[v].image.channels, lanes = 2 * channels > gen->width ? gen->width : channels;
 	if (n != npl_div_up_i64(channels, gen->width))
 		return false;
 	for (int i = 0; i < n; i++)
-		if (run[i].lane || run[i].block - run[0].block != i || run[i].allocation != run[0].allocation ||
-		    gen->allocation[run[i].allocation].pixel_lanes != lanes)
+		if (extent[i].lane || extent[i].block - extent[0].block != i ||
+		    extent[i].allocation != extent[0].allocation ||
+		    gen->allocation[extent[i].allocation].pixel_lanes != lanes)
 			return false;
 	return true;
 }
 
-static int runs_of_group(struct tpu_gen *gen, struct tpu_gen_group *group)
+static int extents_of_group(struct tpu_gen *gen, struct tpu_gen_group *group)
 {
-	if (tpu_gen_runs(gen, group->source, &group->in_run, &group->n_in_runs) ||
-	    tpu_gen_runs(gen, group->out, &group->out_run, &group->n_out_runs))
+	if (tpu_gen_extents(gen, group->source, &group->in_extent, &group->n_in_extents) ||
+	    tpu_gen_extents(gen, group->out, &group->out_extent, &group->n_out_extents))
 		return NPL_ENOMEM;
-	return group->second < 0 ? 0 : tpu_gen_runs(gen, group->second, &group->second_run, &group->n_second_runs);
+	return group->second < 0 ? 0
+				 : tpu_gen_extents(gen, group->second, &group->second_extent, &group->n_second_extents);
 }
 
 /* A copy that goes before a node: of its input k. */
@@ -281,9 +283,9 @@ static void reader(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *group, int *k)
 {
 	int n = -1;
-	if (group->matrix < 0 && !lies_plainly(gen, group->source, group->in_run, group->n_in_runs))
+	if (group->matrix < 0 && !lies_plainly(gen, group->source, group->in_extent, group->n_in_extents))
 		reader(gen, group, group->source, &n, k);
-	else if (group->second >= 0 && !lies_plainly(gen, group->second, group->second_run, group->n_second_runs))
+	else if (group->second >= 0 && !lies_plainly(gen, group->second, group->second_extent, group->n_second_extents))
 		reader(gen, group, group->second, &n, k);
 	return n;
 }
@@ -315,10 +317,10 @@ int tpu_gen_layout(struct tpu_gen *gen)
 {
 	for (int copies = 0, found = 1; found > 0; copies += found) {
 		tpu_gen_groups(gen);
-		if (!give_rooms(gen))
+		if (!give_allocations(gen))
 			return NPL_ENOMEM;
 		for (int g = 0; g < gen->n_groups; g++)
-			if (runs_of_group(gen, &gen->group[g]))
+			if (extents_of_group(gen, &gen->group[g]))
 				return NPL_ENOMEM;
 		found = mend(gen, 1 + copies / 8);
 		if (found < 0)

@@ -95,7 +95,7 @@ static void see_life(struct tpu_gen *gen, int s, int g)
 		extend(allocation, g, tpu_gen_leaves_at(gen, s));
 }
 
-void tpu_gen_lives(struct tpu_gen *gen)
+void tpu_gen_lifetimes(struct tpu_gen *gen)
 {
 	find_segments(gen);
 	for (int r = 0; r < gen->n_allocations; r++) {

@@ -8,11 +8,11 @@
 #include "impl.h"
 #include "transpose.h"
 
-/* The runs of a value that is in the buffer, or of its pieces in host memory. */
-static int runs_of(struct tpu_gen *gen, int v, struct tpu_extent *out)
+/* The extents of a value that is in the buffer, or of its pieces in host memory. */
+static int extents_of(struct tpu_gen *gen, int v, struct tpu_extent *out)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
-	struct tpu_gen_run *run;
+	struct tpu_gen_extent *extent;
 	int n = 0, count = 0;
 	int64_t channel = 0;
 	for (int p = 0; p < value->n_pieces; p++) {
@@ -28,26 +28,26 @@ static int runs_of(struct tpu_gen *gen, int v, struct tpu_extent *out)
 							   .plane_bytes = vectors * store->image.channels};
 		channel += piece->channels;
 	}
-	if (tpu_gen_runs(gen, v, &run, &n))
+	if (tpu_gen_extents(gen, v, &extent, &n))
 		return -1;
 	for (int i = 0; i < n; i++) {
-		const struct tpu_gen_store *store = &gen->store[run[i].store];
+		const struct tpu_gen_store *store = &gen->store[extent[i].store];
 		if (store->staged || store->streamed)
 			continue;
-		const struct tpu_gen_allocation *allocation = &gen->allocation[run[i].allocation];
-		out[count++] = (struct tpu_extent){.first = run[i].first,
-						   .channels = run[i].channels,
+		const struct tpu_gen_allocation *allocation = &gen->allocation[extent[i].allocation];
+		out[count++] = (struct tpu_extent){.first = extent[i].first,
+						   .channels = extent[i].channels,
 						   .row = allocation->base +
-							  run[i].block * allocation->planes * allocation->plane_rows,
+							  extent[i].block * allocation->planes * allocation->plane_rows,
 						   .plane_rows = allocation->plane_rows,
 						   .pixel_lanes = allocation->pixel_lanes,
 						   .row_pixels = allocation->row_pixels,
-						   .lane = run[i].lane};
+						   .lane = extent[i].lane};
 	}
 	return count;
 }
 
-static bool is_place(const struct tpu_gen *gen, int v)
+static bool is_location(const struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
 	bool absent = value->nested;
@@ -94,69 +94,69 @@ static int by_tensor(const void *a, const void *b)
 int tpu_gen_locations(struct tpu_gen *gen)
 {
 	struct tpu_generated *g = gen->generated;
-	size_t runs = 0, places = 0;
+	size_t extents = 0, locations = 0;
 	for (int v = 0; v < gen->n_values; v++) {
-		places += is_place(gen, v);
-		for (int p = 0; p < gen->value[v].n_pieces && is_place(gen, v); p++)
-			runs += 3 + (size_t)(gen->value[v].piece[p].channels / gen->width);
+		locations += is_location(gen, v);
+		for (int p = 0; p < gen->value[v].n_pieces && is_location(gen, v); p++)
+			extents += 3 + (size_t)(gen->value[v].piece[p].channels / gen->width);
 	}
-	g->place = calloc(places + 1, sizeof *g->place);
-	g->runs = calloc(runs + 1, sizeof *g->runs);
-	g->by_tensor = calloc(places + 1, sizeof *g->by_tensor);
-	if (!g->place || !g->runs || !g->by_tensor)
-		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the places of %zu tensors", places);
-	struct tpu_extent *next = g->runs;
+	g->location = calloc(locations + 1, sizeof *g->location);
+	g->extents = calloc(extents + 1, sizeof *g->extents);
+	g->by_tensor = calloc(locations + 1, sizeof *g->by_tensor);
+	if (!g->location || !g->extents || !g->by_tensor)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the places of %zu tensors", locations);
+	struct tpu_extent *next = g->extents;
 	for (int v = 0; v < gen->n_values; v++) {
 		const struct tpu_gen_value *value = &gen->value[v];
-		if (!is_place(gen, v))
+		if (!is_location(gen, v))
 			continue;
-		int n = runs_of(gen, v, next);
+		int n = extents_of(gen, v, next);
 		if (n < 0)
 			return NPL_ENOMEM;
-		g->place[g->n_places++] = (struct tpu_location){.tensor = value->tensor,
-								.given = !value->made,
-								.wanted = value->wanted,
-								.made = made_at(gen, value),
-								.images = value->image.images,
-								.channels = value->image.channels,
-								.height = value->image.size[0],
-								.width = value->image.size[1],
-								.planes = tpu_gen_planes(value->type),
-								.n_extents = n,
-								.run = next};
+		g->location[g->n_locations++] = (struct tpu_location){.tensor = value->tensor,
+								      .given = !value->made,
+								      .wanted = value->wanted,
+								      .made = made_at(gen, value),
+								      .images = value->image.images,
+								      .channels = value->image.channels,
+								      .height = value->image.size[0],
+								      .width = value->image.size[1],
+								      .planes = tpu_gen_planes(value->type),
+								      .n_extents = n,
+								      .extent = next};
 		next += n;
 	}
-	for (int i = 0; i < g->n_places; i++)
-		g->by_tensor[i] = &g->place[i];
-	if (g->n_places)
-		qsort(g->by_tensor, (size_t)g->n_places, sizeof *g->by_tensor, by_tensor);
+	for (int i = 0; i < g->n_locations; i++)
+		g->by_tensor[i] = &g->location[i];
+	if (g->n_locations)
+		qsort(g->by_tensor, (size_t)g->n_locations, sizeof *g->by_tensor, by_tensor);
 	return 0;
 }
 
-const struct tpu_location *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor)
+const struct tpu_location *tpu_location_of(const struct tpu_generated *generated, const struct npl_tensor *tensor)
 {
 	const struct tpu_location wanted = {.tensor = tensor}, *key = &wanted;
-	if (!generated->n_places)
+	if (!generated->n_locations)
 		return NULL;
-	const struct tpu_location *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_places,
+	const struct tpu_location *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_locations,
 							  sizeof key, by_tensor);
 	return found ? *found : NULL;
 }
 
-/* One plane of one run: to the memory or from it. */
+/* One plane of one extent: to the memory or from it. */
 struct move {
-	uint8_t *data;   /* the tensor's byte of this plane, image 0, first channel of the run, pixel 0 */
-	uint8_t *memory; /* row 0 of the run and plane, or its first byte in host memory */
+	uint8_t *data;   /* the tensor's byte of this plane, image 0, first channel of the extent, pixel 0 */
+	uint8_t *memory; /* row 0 of the extent and plane, or its first byte in host memory */
 	int64_t step;    /* bytes from element to element of the tensor */
 	int64_t row_bytes;
 	bool load;
 };
 
-static uint8_t *vector_of(const struct move *m, const struct tpu_extent *run, int64_t v)
+static uint8_t *vector_of(const struct move *m, const struct tpu_extent *extent, int64_t v)
 {
-	if (run->in_host)
-		return m->memory + v * run->pixel_bytes;
-	return m->memory + v / run->row_pixels * m->row_bytes + v % run->row_pixels * run->pixel_lanes;
+	if (extent->in_host)
+		return m->memory + v * extent->pixel_bytes;
+	return m->memory + v / extent->row_pixels * m->row_bytes + v % extent->row_pixels * extent->pixel_lanes;
 }
 
 /* Channels c to end - 1 of one vector. */
@@ -176,13 +176,14 @@ static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, in
 
 /* 16 vectors and the pixels that they are, side by side in each channel: squares, as far as they go. Returns the channels
  * that are done. */
-static int64_t move_squares(const struct move *m, const struct tpu_extent *run, int64_t v, uint8_t *data, int64_t far)
+static int64_t move_squares(const struct move *m, const struct tpu_extent *extent, int64_t v, uint8_t *data,
+			    int64_t far)
 {
 	int64_t c = 0;
 	uint8_t *vector[TPU_SQUARE];
 	for (int i = 0; i < TPU_SQUARE; i++)
-		vector[i] = vector_of(m, run, v + i);
-	for (; c + TPU_SQUARE <= run->channels; c += TPU_SQUARE) {
+		vector[i] = vector_of(m, extent, v + i);
+	for (; c + TPU_SQUARE <= extent->channels; c += TPU_SQUARE) {
 		__m128i row[TPU_SQUARE];
 		uint8_t square[TPU_SQUARE][TPU_SQUARE];
 		if (m->load) {
@@ -200,28 +201,28 @@ static int64_t move_squares(const struct move *m, const struct tpu_extent *run, 
 	return c;
 }
 
-static void move_run(const struct move *m, const struct tpu_location *place, const struct tpu_extent *run)
+static void move_extent(const struct move *m, const struct tpu_location *location, const struct tpu_extent *extent)
 {
-	int64_t pixels = place->height * place->width, far = pixels * m->step, n;
-	for (int64_t v = 0; v < place->images * pixels; v += n) {
-		uint8_t *data = m->data + (v / pixels * place->channels * pixels + v % pixels) * m->step;
+	int64_t pixels = location->height * location->width, far = pixels * m->step, n;
+	for (int64_t v = 0; v < location->images * pixels; v += n) {
+		uint8_t *data = m->data + (v / pixels * location->channels * pixels + v % pixels) * m->step;
 		bool squares = m->step == 1 && pixels - v % pixels >= TPU_SQUARE;
-		int64_t c = squares ? move_squares(m, run, v, data, far) : 0;
+		int64_t c = squares ? move_squares(m, extent, v, data, far) : 0;
 		n = squares ? TPU_SQUARE : 1;
-		for (int64_t i = 0; i < n && c < run->channels; i++)
-			move_vector(m, vector_of(m, run, v + i), data + i * m->step, far, c, run->channels);
+		for (int64_t i = 0; i < n && c < extent->channels; i++)
+			move_vector(m, vector_of(m, extent, v + i), data + i * m->step, far, c, extent->channels);
 	}
 }
 
 /* 32-bit results of one vector per image, as a Gemm has them: the four planes of a vector become its elements. */
-static void read_words(const struct move *m, const struct tpu_location *place, const struct tpu_extent *run,
+static void read_words(const struct move *m, const struct tpu_location *location, const struct tpu_extent *extent,
 		       int64_t plane_bytes)
 {
-	for (int64_t v = 0; v < place->images; v++) {
-		const uint8_t *from = vector_of(m, run, v);
-		uint8_t *to = m->data + v * place->channels * 4;
+	for (int64_t v = 0; v < location->images; v++) {
+		const uint8_t *from = vector_of(m, extent, v);
+		uint8_t *to = m->data + v * location->channels * 4;
 		int64_t c = 0;
-		for (; c + TPU_SQUARE <= run->channels; c += TPU_SQUARE) {
+		for (; c + TPU_SQUARE <= extent->channels; c += TPU_SQUARE) {
 			__m128i p[4], low[2], high[2];
 			for (int i = 0; i < 4; i++)
 				p[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * plane_bytes + c));
@@ -234,7 +235,7 @@ static void read_words(const struct move *m, const struct tpu_location *place, c
 			tpu_store(to + 4 * c + 32, _mm_unpacklo_epi16(high[0], high[1]));
 			tpu_store(to + 4 * c + 48, _mm_unpackhi_epi16(high[0], high[1]));
 		}
-		for (; c < run->channels; c++)
+		for (; c < extent->channels; c++)
 			for (int i = 0; i < 4; i++)
 				to[4 * c + i] = from[i * plane_bytes + c];
 	}
@@ -243,27 +244,28 @@ static void read_words(const struct move *m, const struct tpu_location *place, c
 static int move(const struct tpu_generated *generated, const struct tpu_config *config, const struct npl_tensor *tensor,
 		uint8_t *data, const struct tpu_memory *memory, bool load, struct npl_err *err)
 {
-	const struct tpu_location *place = tpu_place_of(generated, tensor);
-	if (!place)
+	const struct tpu_location *location = tpu_location_of(generated, tensor);
+	if (!location)
 		return npl_fail(err, NPL_EINTERNAL, "tensor %s has no place in the program",
 				tensor->name ? tensor->name : "");
-	int64_t row_bytes = tpu_row_bytes(config), pixels = place->height * place->width;
-	bool words = !load && place->planes == 4 && pixels == 1;
-	for (int r = 0; r < place->n_extents; r++)
-		for (int p = 0; p < (words ? 1 : place->planes); p++) {
-			const struct tpu_extent *run = &place->run[r];
-			struct move m = {.data = data + run->first * pixels * place->planes + p,
-					 .step = place->planes,
+	int64_t row_bytes = tpu_row_bytes(config), pixels = location->height * location->width;
+	bool words = !load && location->planes == 4 && pixels == 1;
+	for (int r = 0; r < location->n_extents; r++)
+		for (int p = 0; p < (words ? 1 : location->planes); p++) {
+			const struct tpu_extent *extent = &location->extent[r];
+			struct move m = {.data = data + extent->first * pixels * location->planes + p,
+					 .step = location->planes,
 					 .row_bytes = row_bytes,
 					 .load = load};
-			m.memory = run->in_host
-					   ? memory->host + run->host_address + p * run->plane_bytes
-					   : memory->buffer + (run->row + p * run->plane_rows) * row_bytes + run->lane;
+			m.memory = extent->in_host
+					   ? memory->host + extent->host_address + p * extent->plane_bytes
+					   : memory->buffer + (extent->row + p * extent->plane_rows) * row_bytes +
+						     extent->lane;
 			if (words)
-				read_words(&m, place, run,
-					   run->in_host ? run->plane_bytes : run->plane_rows * row_bytes);
+				read_words(&m, location, extent,
+					   extent->in_host ? extent->plane_bytes : extent->plane_rows * row_bytes);
 			else
-				move_run(&m, place, run);
+				move_extent(&m, location, extent);
 		}
 	return 0;
 }

@@ -37,12 +37,12 @@ static int64_t choose_blocks(const struct tpu_gen *gen, const struct tpu_gen_gro
 }
 
 /* Registers that all tiles share. */
-static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
+static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		       const struct tpu_gen_allocation *allocation)
 {
 	const struct npl_window *w = &gen->node[group->matrix].window;
-	int64_t in[2] = {allocation->height, allocation->width}, out[2] = {work->rows, work->columns};
-	int64_t start[2] = {work->row, work->column}, at[2] = {allocation->first_row, allocation->first_column};
+	int64_t in[2] = {allocation->height, allocation->width}, out[2] = {out_tile->rows, out_tile->columns};
+	int64_t start[2] = {out_tile->row, out_tile->column}, at[2] = {allocation->first_row, allocation->first_column};
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		tpu_gen_set(gen, TPU_REG_IN_HEIGHT + d, in[d]);
 		tpu_gen_set(gen, TPU_REG_OUT_HEIGHT + d, out[d]);
@@ -54,12 +54,12 @@ static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, c
 }
 
 /* Whether the vectors that go through the array are those of the allocation, one per row, as matrix_multiply takes them. */
-static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
-		     const struct tpu_gen_address *at, int64_t lane)
+static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group,
+		     const struct tpu_gen_out_tile *out_tile, const struct tpu_gen_address *at, int64_t lane)
 {
 	const struct npl_window *w = &gen->node[group->matrix].window;
-	int64_t in[2] = {at->allocation->height, at->allocation->width}, out[2] = {work->rows, work->columns};
-	int64_t start[2] = {work->row, work->column},
+	int64_t in[2] = {at->allocation->height, at->allocation->width}, out[2] = {out_tile->rows, out_tile->columns};
+	int64_t start[2] = {out_tile->row, out_tile->column},
 		from[2] = {at->allocation->first_row, at->allocation->first_column};
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad_begin[d] || in[d] != out[d] || start[d] != from[d])
@@ -72,22 +72,22 @@ struct pass {
 	int64_t first, count, acc;
 };
 
-static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
+static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		     const struct tpu_gen_k_tile *tile, const struct tpu_gen_address *at, const struct pass *pass,
 		     unsigned flags)
 {
 	const struct tpu_gen_allocation *allocation = at->allocation;
-	int64_t lane = at->lane + tile->first - group->in_run[tile->run].first;
-	int64_t image = work->image - allocation->first_image, per_image = work->rows * work->columns;
+	int64_t lane = at->lane + tile->first - group->in_extent[tile->extent].first;
+	int64_t image = out_tile->image - allocation->first_image, per_image = out_tile->rows * out_tile->columns;
 	int64_t first = image * per_image + pass->first, last = first + pass->count - 1;
 	if (allocation->planes > 1)
 		tpu_gen_set(gen, TPU_REG_INPUT_PLANE_ROWS, allocation->plane_rows);
-	if (is_plain(gen, group, work, at, lane)) {
+	if (is_plain(gen, group, out_tile, at, lane)) {
 		tpu_gen_touch_vectors(gen, false, at, first, pass->count);
 		tpu_gen_add(gen, TPU_MATRIX_MULTIPLY, flags, at->row + first, pass->acc, pass->count);
 		return;
 	}
-	set_window(gen, group, work, allocation);
+	set_window(gen, group, out_tile, allocation);
 	tpu_gen_set(gen, TPU_REG_PIXEL_LANES, allocation->pixel_lanes);
 	tpu_gen_set(gen, TPU_REG_ROW_PIXELS, allocation->row_pixels);
 	tpu_gen_set(gen, TPU_REG_FIRST_LANE, lane);
@@ -143,7 +143,7 @@ static struct pass piece_of(const struct pass *pass, int64_t unit, int64_t piece
 
 /* All tiles of K of a block of N for the rows of a pass, and its results. The last tile goes through in pieces, so that
  * what waits for the results waits for the last piece alone. */
-static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		   const struct tpu_gen_n_block *block, const struct pass *pass, int64_t unit)
 {
 	int planes = group->wide_weights ? 2 : 1;
@@ -151,7 +151,7 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 	bool switches = tpu_gen_need(gen, false, block->weight_row, (int64_t)block->k_count * planes);
 	for (int t = 0; t < block->k_count * planes; t++) {
 		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + t / planes];
-		struct tpu_gen_address at = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, tile->run);
+		struct tpu_gen_address at = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, tile->extent);
 		unsigned flags = formats(gen, group);
 		bool last = t == block->k_count * planes - 1;
 		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,
@@ -164,25 +164,26 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 			flags |= TPU_MATRIX_SWITCH;
 		for (int64_t i = 0; i < (last ? pieces : 1); i++) {
 			struct pass piece = last ? piece_of(pass, unit, pieces, i) : *pass;
-			convolve(gen, group, work, tile, &at, &piece, i ? flags & ~(unsigned)TPU_MATRIX_SWITCH : flags);
+			convolve(gen, group, out_tile, tile, &at, &piece,
+				 i ? flags & ~(unsigned)TPU_MATRIX_SWITCH : flags);
 			if (last)
-				tpu_gen_activate(gen, group, work, block, piece.acc, piece.first, piece.count);
+				tpu_gen_activate(gen, group, out_tile, block, piece.acc, piece.first, piece.count);
 		}
 	}
 }
 
-void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
-	int64_t per_image = work->rows * work->columns, rows = work->images * per_image;
+	int64_t per_image = out_tile->rows * out_tile->columns, rows = out_tile->images * per_image;
 	int64_t unit = group->pool >= 0 ? per_image : 1, blocks = choose_blocks(gen, group, rows, unit);
-	for (int b = work->block; b < work->block + work->blocks; b++) {
+	for (int b = out_tile->block; b < out_tile->block + out_tile->blocks; b++) {
 		struct pass pass = {0, 0, 0};
 		for (int64_t i = 0; i < blocks; i++, pass.first += pass.count) {
 			/* As equal as can be: two of 1,100 rows hide the weights of two tiles better than 2,048 and 152. */
 			pass.count = (rows / unit / blocks + (i < rows / unit % blocks)) * unit;
 			pass.acc = gen->accumulator + pass.count > gen->accumulators ? 0 : gen->accumulator;
 			gen->accumulator = pass.acc + pass.count;
-			passes(gen, group, work, &group->block[b], &pass, unit);
+			passes(gen, group, out_tile, &group->block[b], &pass, unit);
 		}
 	}
 }

@@ -47,7 +47,7 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 	int g = (int)(group - gen->group);
 	struct npl_image strip = {.images = npl_min_i64(group->at_once[0], store->image.images)};
 	for (int d = 0; d < NPL_SPATIAL; d++) {
-		int64_t low, end, positions = tpu_gen_work_image(gen, group)->size[d];
+		int64_t low, end, positions = tpu_gen_tiled_image(gen, group)->size[d];
 		strip.size[d] = 0;
 		for (int64_t at = 0; at < positions; at += group->at_once[d + 1]) {
 			tpu_gen_covered(gen, group, stage->role, d, at,
@@ -64,7 +64,7 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 			allocation->lanes = npl_min_i64(allocation->lanes, gen->width);
 		tpu_gen_size_allocation(gen, allocation, strip.images);
 		/* A row of a strip of columns is a transfer of its own and begins a row of the buffer. */
-		if (group->at_once[2] < tpu_gen_work_image(gen, group)->size[1] &&
+		if (group->at_once[2] < tpu_gen_tiled_image(gen, group)->size[1] &&
 		    ((stage->role == TPU_GEN_SOURCE && group->matrix >= 0) || group->pool >= 0)) {
 			allocation->row_pixels = 1;
 			allocation->plane_rows = strip.images * strip.size[0] * strip.size[1];
@@ -105,7 +105,7 @@ static int64_t half(int64_t n)
 /* Strips of images, then rows. */
 static bool fit_rows(struct tpu_gen *gen, struct tpu_gen_group *group, int sets)
 {
-	const struct npl_image *image = tpu_gen_work_image(gen, group);
+	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
 	for (int64_t images = half(image->images); image->images > 1; images = half(images)) {
 		if (fit(gen, group, sets, images, image->size[0], image->size[1], false))
 			return true;
@@ -132,7 +132,7 @@ static bool columns_ok(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 /* Strips of columns, then one block of channels of one position. */
 static bool fit_columns(struct tpu_gen *gen, struct tpu_gen_group *group)
 {
-	const struct npl_image *image = tpu_gen_work_image(gen, group);
+	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
 	for (int64_t columns = half(image->size[1]); columns_ok(gen, group); columns = half(columns)) {
 		if (fit(gen, group, 1, 1, 1, columns, false))
 			return true;
@@ -145,7 +145,7 @@ static bool fit_columns(struct tpu_gen *gen, struct tpu_gen_group *group)
 /* Sizes for the group's strips. *changed: more stores must be streamed first. False: nothing fits. */
 static bool stage(struct tpu_gen *gen, struct tpu_gen_group *group, bool *changed)
 {
-	const struct npl_image *image = tpu_gen_work_image(gen, group);
+	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
 	int v[3] = {group->source, group->second, group->out}, most = 0, others;
 	for (int i = 0; i < 3; i++)
 		most += v[i] >= 0 ? gen->value[v[i]].n_pieces : 0;
@@ -210,7 +210,7 @@ static int attempt(struct tpu_gen *gen, int store_allocations, bool *again)
 {
 	*again = true;
 	gen->n_allocations = store_allocations;
-	tpu_gen_lives(gen);
+	tpu_gen_lifetimes(gen);
 	int g = tpu_gen_place_all(gen, false);
 	for (int i = 0; i < gen->n_groups && g < 0; i++) {
 		bool changed = false;

@@ -7,7 +7,7 @@
 
 #include "core/base/arith.h"
 
-const struct npl_image *tpu_gen_work_image(const struct tpu_gen *gen, const struct tpu_gen_group *group)
+const struct npl_image *tpu_gen_tiled_image(const struct tpu_gen *gen, const struct tpu_gen_group *group)
 {
 	return &gen->value[group->matrix >= 0 ? gen->node[group->matrix].out : group->out].image;
 }
@@ -22,7 +22,7 @@ void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 		return;
 	const struct npl_window *w = &gen->node[group->matrix >= 0 ? group->matrix : group->pool].window;
 	int64_t size = gen->value[group->source].image.size[d];
-	if (count == tpu_gen_work_image(gen, group)->size[d]) { /* whole lines lie together */
+	if (count == tpu_gen_tiled_image(gen, group)->size[d]) { /* whole lines lie together */
 		*low = 0;
 		*end = size;
 		return;
@@ -43,18 +43,18 @@ static int64_t blocks_of(const struct tpu_gen *gen, int store)
 	return gen->store[store].image.channels / gen->width + 1;
 }
 
-/* Makes the allocations of the set in use hold what the work needs. */
-static void set_rooms(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+/* Makes the allocations of the set in use hold what the tile needs. */
+static void set_allocations(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
-	int64_t first[2] = {work->row, work->column}, count[2] = {work->rows, work->columns};
+	int64_t first[2] = {out_tile->row, out_tile->column}, count[2] = {out_tile->rows, out_tile->columns};
 	for (int i = 0; i < group->n_stages; i++) {
 		struct tpu_gen_stage *stage = &group->stage[i];
 		struct tpu_gen_allocation *allocation = &gen->allocation[stage->allocation[group->set]];
 		int64_t low[2], end[2];
 		for (int d = 0; d < NPL_SPATIAL; d++)
 			tpu_gen_covered(gen, group, stage->role, d, first[d], count[d], &low[d], &end[d]);
-		allocation->first_image = work->image;
-		allocation->images = work->images;
+		allocation->first_image = out_tile->image;
+		allocation->images = out_tile->images;
 		allocation->first_row = low[0];
 		allocation->height = end[0] - low[0];
 		allocation->first_column = low[1];
@@ -63,9 +63,9 @@ static void set_rooms(struct tpu_gen *gen, struct tpu_gen_group *group, const st
 	}
 }
 
-static void load(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+static void load(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
-	set_rooms(gen, group, work);
+	set_allocations(gen, group, out_tile);
 	for (int i = 0; i < group->n_stages && !group->block_at_once; i++) {
 		const struct tpu_gen_stage *stage = &group->stage[i];
 		if (stage->role != TPU_GEN_OUT)
@@ -86,40 +86,40 @@ static void unload(struct tpu_gen *gen, struct tpu_gen_group *group)
 }
 
 /* The strip after this one, blocks of N innermost, then columns, rows and images. False: that was the last. */
-static bool next(const struct tpu_gen *gen, const struct tpu_gen_group *group, struct tpu_gen_work *work)
+static bool next(const struct tpu_gen *gen, const struct tpu_gen_group *group, struct tpu_gen_out_tile *out_tile)
 {
-	const struct npl_image *image = tpu_gen_work_image(gen, group);
-	work->block += work->blocks;
-	if (work->block >= group->n_blocks) {
-		work->block = 0;
-		work->column += group->at_once[2];
+	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
+	out_tile->block += out_tile->blocks;
+	if (out_tile->block >= group->n_blocks) {
+		out_tile->block = 0;
+		out_tile->column += group->at_once[2];
 	}
-	if (work->column >= image->size[1]) {
-		work->column = 0;
-		work->row += group->at_once[1];
+	if (out_tile->column >= image->size[1]) {
+		out_tile->column = 0;
+		out_tile->row += group->at_once[1];
 	}
-	if (work->row >= image->size[0]) {
-		work->row = 0;
-		work->image += group->at_once[0];
+	if (out_tile->row >= image->size[0]) {
+		out_tile->row = 0;
+		out_tile->image += group->at_once[0];
 	}
-	if (work->image >= image->images)
+	if (out_tile->image >= image->images)
 		return false;
-	work->images = npl_min_i64(group->at_once[0], image->images - work->image);
-	work->rows = npl_min_i64(group->at_once[1], image->size[0] - work->row);
-	work->columns = npl_min_i64(group->at_once[2], image->size[1] - work->column);
+	out_tile->images = npl_min_i64(group->at_once[0], image->images - out_tile->image);
+	out_tile->rows = npl_min_i64(group->at_once[1], image->size[0] - out_tile->row);
+	out_tile->columns = npl_min_i64(group->at_once[2], image->size[1] - out_tile->column);
 	return true;
 }
 
 void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group)
 {
-	struct tpu_gen_work work = {.images = group->at_once[0],
-				    .rows = group->at_once[1],
-				    .columns = group->at_once[2],
-				    .blocks = group->block_at_once ? 1 : group->n_blocks};
+	struct tpu_gen_out_tile out_tile = {.images = group->at_once[0],
+					    .rows = group->at_once[1],
+					    .columns = group->at_once[2],
+					    .blocks = group->block_at_once ? 1 : group->n_blocks};
 	group->set = 0;
-	load(gen, group, &work);
+	load(gen, group, &out_tile);
 	for (bool more = true; more;) {
-		struct tpu_gen_work ahead = work;
+		struct tpu_gen_out_tile ahead = out_tile;
 		int set = group->set;
 		more = next(gen, group, &ahead);
 		if (more && group->n_sets == 2) {
@@ -128,14 +128,14 @@ void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group)
 			group->set = set;
 		}
 		if (group->matrix >= 0)
-			tpu_gen_matrix(gen, group, &work);
+			tpu_gen_matrix(gen, group, &out_tile);
 		else
-			tpu_gen_vector(gen, group, &work);
+			tpu_gen_vector(gen, group, &out_tile);
 		unload(gen, group);
-		work = ahead;
+		out_tile = ahead;
 		if (group->n_sets == 2)
 			group->set = !set;
 		else if (more)
-			load(gen, group, &work);
+			load(gen, group, &out_tile);
 	}
 }

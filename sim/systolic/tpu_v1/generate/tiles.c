@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * How the array does a layer (generate.h): output channels in blocks side by side in its columns, and for each the
- * tiles of K, input channels of one run times kernel taps in its rows. Where channels are few, as many taps stand side by side
+ * tiles of K, input channels of one extent times kernel taps in its rows. Where channels are few, as many taps stand side by side
  * as fit (US Patent 9,697,463, claims 3-4). Groups of a convolution stand block-diagonally in a tile; more groups at
  * once mean fewer blocks, fewer taps at once and more tiles per block: what gives the fewest passes is taken. */
 #include "impl.h"
@@ -41,14 +41,14 @@ static int64_t groups_at_once(const struct tpu_gen *gen, const struct shape *s)
 	return best;
 }
 
-/* Output channels of a block that begins at channel m, at most `room` of them. */
+/* Output channels of a block that begins at channel m, at most `capacity` of them. */
 static int64_t block_channels(const struct tpu_gen *gen, const struct shape *s, int64_t at_once, int64_t m,
-			      int64_t room)
+			      int64_t capacity)
 {
 	int64_t g = m / s->out_group;
 	if (at_once == 1)
-		return npl_min_i64(room, npl_min_i64(gen->columns, (g + 1) * s->out_group - m));
-	return npl_min_i64(room, (g + at_once) * s->out_group - m);
+		return npl_min_i64(capacity, npl_min_i64(gen->columns, (g + 1) * s->out_group - m));
+	return npl_min_i64(capacity, (g + at_once) * s->out_group - m);
 }
 
 /* The tiles for input channels first <= c < end: counted, and written to tile unless it is NULL. */
@@ -56,16 +56,17 @@ static int k_tiles(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 		   int64_t end, struct tpu_gen_k_tile *tile)
 {
 	int n = 0;
-	for (int r = 0; r < group->n_in_runs; r++) {
-		const struct tpu_gen_run *run = &group->in_run[r];
-		int64_t low = npl_max_i64(first, run->first), high = npl_min_i64(end, run->first + run->channels);
+	for (int r = 0; r < group->n_in_extents; r++) {
+		const struct tpu_gen_extent *extent = &group->in_extent[r];
+		int64_t low = npl_max_i64(first, extent->first),
+			high = npl_min_i64(end, extent->first + extent->channels);
 		if (low >= high)
 			continue;
 		int64_t taps = npl_min_i64(kernel_taps, npl_max_i64(1, gen->rows / (high - low)));
 		for (int64_t tap = 0; tap < kernel_taps; tap += taps)
 			for (int64_t c = low; c < high; c += gen->rows, n++)
 				if (tile)
-					tile[n] = (struct tpu_gen_k_tile){.run = r,
+					tile[n] = (struct tpu_gen_k_tile){.extent = r,
 									  .first = c,
 									  .channels = npl_min_i64(gen->rows, high - c),
 									  .tap = tap,
@@ -79,10 +80,10 @@ static void walk(struct tpu_gen *gen, struct tpu_gen_group *group, const struct 
 {
 	int64_t at_once = groups_at_once(gen, s);
 	group->n_blocks = group->n_k_tiles = 0;
-	for (int r = 0; r < group->n_out_runs; r++) {
-		const struct tpu_gen_run *run = &group->out_run[r];
-		for (int64_t m = run->first, end = m + run->channels; m < end;) {
-			struct tpu_gen_n_block block = {.run = r, .first = m, .k_first = group->n_k_tiles};
+	for (int r = 0; r < group->n_out_extents; r++) {
+		const struct tpu_gen_extent *extent = &group->out_extent[r];
+		for (int64_t m = extent->first, end = m + extent->channels; m < end;) {
+			struct tpu_gen_n_block block = {.extent = r, .first = m, .k_first = group->n_k_tiles};
 			block.channels = block_channels(gen, s, at_once, m, end - m);
 			int64_t low = m / s->out_group * s->in_group,
 				high = ((m + block.channels - 1) / s->out_group + 1) * s->in_group;
@@ -106,14 +107,14 @@ static void walk(struct tpu_gen *gen, struct tpu_gen_group *group, const struct 
 static void walk_lanes(const struct tpu_gen *gen, struct tpu_gen_group *group, bool write)
 {
 	group->n_blocks = 0;
-	for (int r = 0; r < group->n_out_runs; r++) {
-		const struct tpu_gen_run *run = &group->out_run[r];
-		for (int64_t c = 0; c < run->channels; c += gen->columns, group->n_blocks++)
+	for (int r = 0; r < group->n_out_extents; r++) {
+		const struct tpu_gen_extent *extent = &group->out_extent[r];
+		for (int64_t c = 0; c < extent->channels; c += gen->columns, group->n_blocks++)
 			if (write)
 				group->block[group->n_blocks] = (struct tpu_gen_n_block){
-					.run = r,
-					.first = run->first + c,
-					.channels = npl_min_i64(gen->columns, run->channels - c)};
+					.extent = r,
+					.first = extent->first + c,
+					.channels = npl_min_i64(gen->columns, extent->channels - c)};
 	}
 }
 

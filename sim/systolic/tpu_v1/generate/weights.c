@@ -61,21 +61,21 @@ static void fill_tile(const struct tpu_gen *gen, const struct source *s, const s
 
 /* Where in the block's tiles each weight of a filter goes, by its place in the filter. */
 static void map_filter(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct source *s,
-		       const struct tpu_gen_n_block *block, int64_t *place)
+		       const struct tpu_gen_n_block *block, int64_t *offset)
 {
 	for (int k = 0; k < block->k_count; k++) {
 		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + k];
 		for (int64_t t = 0; t < tile->taps; t++)
 			for (int64_t c = 0; c < tile->channels; c++)
-				place[(tile->first + c) * s->taps + tile->tap + t] = (k * gen->rows +
-										      t * tile->channels + c) *
-										     gen->columns;
+				offset[(tile->first + c) * s->taps + tile->tap + t] = (k * gen->rows +
+										       t * tile->channels + c) *
+										      gen->columns;
 	}
 }
 
 /* Weights of one byte without groups: squares of 16 filters by 16 places in each, as far as they go, so that whole rows of
  * tiles are written one after the other. Returns the columns that are done. */
-static int64_t fill_squares(const struct source *s, const struct tpu_gen_n_block *block, const int64_t *place,
+static int64_t fill_squares(const struct source *s, const struct tpu_gen_n_block *block, const int64_t *offset,
 			    uint8_t *out)
 {
 	int64_t filter = s->in_group * s->taps, columns = block->channels / TPU_SQUARE * TPU_SQUARE, k = 0;
@@ -85,11 +85,11 @@ static int64_t fill_squares(const struct source *s, const struct tpu_gen_n_block
 			__m128i row[TPU_SQUARE];
 			tpu_transpose(from + j * filter + k, filter, row);
 			for (int i = 0; i < TPU_SQUARE; i++)
-				tpu_store(out + place[k + i] + j, row[i]);
+				tpu_store(out + offset[k + i] + j, row[i]);
 		}
 	for (; k < filter; k++)
 		for (int64_t j = 0; j < columns; j++)
-			out[place[k] + j] = from[j * filter + k];
+			out[offset[k] + j] = from[j * filter + k];
 	return columns;
 }
 
@@ -150,17 +150,17 @@ static int fill_table(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 	return 0;
 }
 
-/* All tiles of a block of N; place has room for a filter, or is NULL when squares will not do. */
+/* All tiles of a block of N; offset has room for a filter, or is NULL when squares will not do. */
 static void fill_block(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct source *s,
-		       const struct tpu_gen_n_block *block, int64_t *place)
+		       const struct tpu_gen_n_block *block, int64_t *offset)
 {
 	int64_t planes = group->wide_weights ? 2 : 1, tile_bytes = gen->rows * gen->columns, done = 0;
 	uint8_t *out = gen->generated->weights + block->weight_row * gen->columns;
 	if (s->data && s->zero) /* the image is 0 at first */
 		memset(out, s->zero, (size_t)(block->k_count * tile_bytes));
-	if (place) {
-		map_filter(gen, group, s, block, place);
-		done = fill_squares(s, block, place, out);
+	if (offset) {
+		map_filter(gen, group, s, block, offset);
+		done = fill_squares(s, block, offset, out);
 	}
 	for (int k = 0; k < block->k_count; k++)
 		for (int p = 0; p < planes; p++, out += tile_bytes)
@@ -176,7 +176,7 @@ static int fill_group(struct tpu_gen *gen, const struct tpu_gen_group *group)
 	const struct tpu_gen_node *node = &gen->node[group->matrix];
 	const struct npl_tensor *w = node->copy ? NULL : gen->layer[node->layer]->in[1];
 	struct source s = {.out_group = 1};
-	int64_t *place = NULL;
+	int64_t *offset = NULL;
 	if (w)
 		s = (struct source){.data = w->data,
 				    .bytes = group->wide_weights ? 2 : 1,
@@ -185,8 +185,8 @@ static int fill_group(struct tpu_gen *gen, const struct tpu_gen_group *group)
 				    .taps = node->window.kernel[0] * node->window.kernel[1],
 				    .zero = (uint8_t)w->quant.zero_point};
 	if (w && node->groups == 1 && !group->wide_weights) {
-		place = npl_arena_array(&gen->arena, (size_t)(s.in_group * s.taps), sizeof *place);
-		if (!place)
+		offset = npl_arena_array(&gen->arena, (size_t)(s.in_group * s.taps), sizeof *offset);
+		if (!offset)
 			return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the weights");
 	}
 	for (int b = 0; b < group->n_blocks; b++) {
@@ -194,7 +194,7 @@ static int fill_group(struct tpu_gen *gen, const struct tpu_gen_group *group)
 		if ((b == 0 || block->table_row != group->block[0].table_row) &&
 		    fill_table(gen, group, block, gen->generated->weights + block->table_row * gen->columns))
 			return NPL_EINPUT;
-		fill_block(gen, group, &s, block, place);
+		fill_block(gen, group, &s, block, offset);
 	}
 	return 0;
 }

@@ -4,7 +4,7 @@
  * that several instructions share. A program has no jumps, so one walk in program order sees everything that will
  * happen, with the configuration registers as they will be. All arithmetic is on 64 bits and stays at the greatest
  * number instead of overflowing, as registers and fields may hold anything. */
-#include "check.h"
+#include "check_impl.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 static void host_range(const struct tpu_instruction *at, const struct tpu_registers *held, int64_t *first, int64_t *end)
 {
 	*first = held->value[TPU_REG_HOST_ADDRESS];
-	*end = tpu_plus(*first + held->value[TPU_REG_HOST_ROW_BYTES],
-			tpu_times((int64_t)at->length - 1, held->value[TPU_REG_HOST_STRIDE]));
+	*end = tpu_saturating_sum(*first + held->value[TPU_REG_HOST_ROW_BYTES],
+				  tpu_saturating_product((int64_t)at->length - 1, held->value[TPU_REG_HOST_STRIDE]));
 }
 
 static int check_host(struct tpu_check *check)

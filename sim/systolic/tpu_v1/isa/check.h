@@ -1,87 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of tpu_program_check share: the walk through a program with the configuration registers as each
- * instruction finds them, and what an instruction touches of the unified buffer and of host memory. Rules of one
- * instruction are in check_registers.c, check_matrix.c and check_activate.c, those between units in check_hazards.c. */
+ * Whether a program of a systolic machine can be run (docs/tpu-isa.md, Rules), before it runs, and what it writes. */
 #ifndef NPULAB_SYSTOLIC_CHECK_H
 #define NPULAB_SYSTOLIC_CHECK_H
 
-#include "engine.h"
+#include "isa.h"
+#include "sim/systolic/tpu_v1/tpu.h"
 
-/* Rows of the unified buffer or bytes of host memory, first <= i < end, that an instruction reads or writes. Where it
- * skips some in between, they count as touched. */
-struct tpu_access {
-	bool in_host, writes;
-	int64_t first, end;
-};
-#define TPU_MOST_ACCESSES 8 /* activate: two planes of source, two of operand, four of result */
+/* Whether the program is well formed and can be run on this machine with these memories: opcodes, flags, fields, ranges,
+ * window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales that are
+ * no numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL: only what
+ * does not need it. The engines take only programs that pass. */
+int tpu_program_check(const struct tpu_config *config, const struct sim_program *program,
+		      const struct tpu_memory *memory, const char *source, struct npl_err *err);
 
-struct tpu_check {
-	const struct tpu_config *config;
-	const struct sim_program *program;
-	const struct tpu_memory *memory; /* may be NULL */
-	const char *source;
-	struct npl_err *err;
-	int64_t index; /* of the instruction that is looked at */
-	const struct tpu_instruction *at;
-	struct tpu_registers registers;
-	struct tpu_access access[TPU_MOST_ACCESSES]; /* of this instruction */
-	int n_accesses;
-	int64_t tiles, tables;                 /* that read_weights brings, in the whole program */
-	int64_t tile_switches, table_switches; /* so far */
-	int64_t written_first, written_end;    /* rows of the unified buffer, so far; both 0: none */
-};
+/* The bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first == end: none. */
+void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,
+			      int64_t *end);
 
-static inline int64_t tpu_held(const struct tpu_check *check, enum tpu_register r)
-{
-	if (tpu_register_kind_of(r) == TPU_SIGNED)
-		return tpu_signed(&check->registers, r);
-	return check->registers.value[r];
-}
-
-/* Fails with "SOURCE:LINE: NAME: ..." or "SOURCE: instruction I: NAME: ...". */
-int tpu_refuse(struct tpu_check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Sums and products of numbers >= 0 that stay at the greatest one instead of overflowing. */
-static inline int64_t tpu_plus(int64_t a, int64_t b)
-{
-	int64_t sum;
-	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-static inline int64_t tpu_times(int64_t a, int64_t b)
-{
-	int64_t product;
-	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-/* Each: 0, or what tpu_refuse returned. */
-int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high);
-int tpu_check_scale(struct tpu_check *check, enum tpu_register r);
-/* The zero point of that type that register r holds. */
-int tpu_check_zero_point(struct tpu_check *check, enum tpu_register r, enum tpu_type type);
-/* A layout of vectors in rows whose lanes first_lane to first_lane + lanes - 1 are used. */
-int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enum tpu_register row_pixels,
-		     enum tpu_register first_lane, int64_t lanes);
-/* The window registers; dilated: dilations too (pooling has none). */
-int tpu_check_window(struct tpu_check *check, bool dilated);
-int tpu_check_accumulators(struct tpu_check *check, const char *does);
-/* Notes an access for the hazards between units. */
-void tpu_check_note(struct tpu_check *check, bool in_host, bool writes, int64_t first, int64_t end);
-/* Checks that rows first <= row < end, in planes so many rows apart, are in the unified buffer, and notes them. Where end is not above
- * first no row is touched. */
-int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t end, int planes, int64_t plane_rows);
-int tpu_check_matrix(struct tpu_check *check);
-int tpu_check_activate(struct tpu_check *check);
-/* |scale| at most: products with any accumulator stay finite, and sums of two never are infinity less infinity. */
-#define TPU_MOST_SCALE 0x1p96f
-bool tpu_scale_ok(float scale);
-
-/* What each unit has touched since the last sync on it. */
-struct tpu_hazards;
-struct tpu_hazards *tpu_hazards_open(void); /* NULL: out of memory */
-void tpu_hazards_close(struct tpu_hazards *hazards);
-void tpu_hazards_sync(struct tpu_hazards *hazards, unsigned units);
-/* Compares the accesses of this instruction with those of the other units, then adds them. */
-int tpu_check_hazards(struct tpu_check *check, struct tpu_hazards *hazards);
+/* The rows of the unified buffer, first <= i < end, from the lowest to the highest that the program writes. Fails as
+ * tpu_program_check does. */
+int tpu_program_buffer_written(const struct tpu_config *config, const struct sim_program *program, const char *source,
+			       int64_t *first, int64_t *end, struct npl_err *err);
 
 #endif

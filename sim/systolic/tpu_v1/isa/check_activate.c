@@ -2,7 +2,7 @@
  *
  * Rules of activate (docs/tpu-isa.md): types and zero points of its steps, the pooling window, the vectors it reads and
  * writes. */
-#include "check.h"
+#include "check_impl.h"
 
 /* Vectors first <= i < first + count of the tensor at row base. */
 struct vectors {
@@ -109,8 +109,8 @@ static int check_pooling(struct tpu_check *check, int64_t *results)
 	if (check->at->length % image)
 		return tpu_refuse(check, "%lld source vectors, expected whole images of in_height x in_width = %lld",
 				  (long long)check->at->length, (long long)image);
-	*results = tpu_times(check->at->length / image,
-			     tpu_held(check, TPU_REG_OUT_HEIGHT) * tpu_held(check, TPU_REG_OUT_WIDTH));
+	*results = tpu_saturating_product(check->at->length / image,
+					  tpu_held(check, TPU_REG_OUT_HEIGHT) * tpu_held(check, TPU_REG_OUT_WIDTH));
 	return 0;
 }
 
@@ -118,7 +118,7 @@ static void rows_of(const struct tpu_check *check, const struct vectors *v, int6
 {
 	int64_t per_row = tpu_held(check, TPU_REG_RESULT_ROW_PIXELS);
 	*first = v->base + v->first / per_row;
-	*end = v->base + tpu_plus(v->first, v->count - 1) / per_row + 1;
+	*end = v->base + tpu_saturating_sum(v->first, v->count - 1) / per_row + 1;
 }
 
 static int check_vectors(struct tpu_check *check, bool writes, const struct vectors *v)

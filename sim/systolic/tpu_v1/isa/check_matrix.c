@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rules of matrix_multiply and convolve (docs/tpu-isa.md), and which rows of the unified buffer they read. */
-#include "check.h"
+#include "check_impl.h"
 
 static int64_t least(int64_t a, int64_t b)
 {

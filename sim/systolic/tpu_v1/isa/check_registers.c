@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the checks of instructions share (check.h): how they refuse, and the ranges of registers, layouts, windows and rows. */
-#include "check.h"
+ * What the checks of instructions share (check_impl.h): how they refuse, and the ranges of registers, layouts, windows and rows. */
+#include "check_impl.h"
+
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 int tpu_refuse(struct tpu_check *check, const char *format, ...)
 {
-	char where[64], what[400];
+	const struct sim_source_location at = {check->index, check->program->line[check->index]};
+	char name[40];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
+	sim_refuse(check->err, check->source, &at,
+		   sim_instruction_name(check->program, check->index, name, sizeof name), format, args);
 	va_end(args);
-	int line = check->program->line[check->index];
-	if (line)
-		return npl_fail(check->err, NPL_EINPUT, "%s:%d: %s: %s", check->source, line,
-				tpu_opcode_name(check->at->opcode) ? tpu_opcode_name(check->at->opcode) : "instruction",
-				what);
-	sim_program_where(check->program, check->index, where, sizeof where);
-	return npl_fail(check->err, NPL_EINPUT, "%s: %s: %s", check->source, where, what);
+	return check->err->code;
 }
 
 int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high)
@@ -105,7 +101,7 @@ int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t 
 	if (end <= first)
 		return 0;
 	for (int p = 0; p < planes; p++) {
-		int64_t from = tpu_plus(first, p * plane_rows), to = tpu_plus(end, p * plane_rows);
+		int64_t from = tpu_saturating_sum(first, p * plane_rows), to = tpu_saturating_sum(end, p * plane_rows);
 		if (to > size)
 			return tpu_refuse(check, "%s rows %lld to %lld of the unified buffer, expected at most %lld",
 					  writes ? "writes" : "reads", (long long)from, (long long)to - 1,

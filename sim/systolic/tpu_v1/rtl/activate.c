@@ -152,7 +152,7 @@ static void write_result(const struct tpu_rtl_activate *activate, int64_t number
 					      .pixel_lanes = tpu_rtl_register(now, TPU_REG_RESULT_PIXEL_LANES),
 					      .row_pixels = tpu_rtl_register(now, TPU_REG_RESULT_ROW_PIXELS),
 					      .lane = tpu_rtl_register(now, TPU_REG_RESULT_LANE)};
-	world->outcome->counter.ub_rows_written += (uint64_t)tpu_rtl_planes(result.type);
+	world->outcome->counters.ub_rows_written += (uint64_t)tpu_rtl_planes(result.type);
 	if (!world->memory->timing_only)
 		tpu_rtl_write_vector(world, &result, tpu_rtl_register(now, TPU_REG_FIRST_RESULT) + number,
 				     tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS), value);
@@ -203,7 +203,7 @@ static bool end_beat(struct tpu_rtl_activate *activate, const struct tpu_rtl_wir
 	const struct tpu_rtl_issued *now = &activate->now;
 	bool reads = activate->vectors_read < now->instruction.length;
 	if (reads) {
-		world->outcome->counter.ub_rows_read += (uint64_t)(source_planes(now) + operand_planes(now));
+		world->outcome->counters.ub_rows_read += (uint64_t)(source_planes(now) + operand_planes(now));
 		if (!world->memory->timing_only)
 			tpu_rtl_values(activate, wires, activate->vectors_read, world);
 		activate->vectors_read++;
@@ -216,7 +216,7 @@ static void work(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *
 	bool leaves = false;
 	if (activate->reading > 0) {
 		activate->reading--;
-		world->outcome->counter.activate_cycles++;
+		world->outcome->counters.activate_cycles++;
 		if (++activate->cycle == activate->cycles_per_vector) {
 			activate->cycle = 0;
 			leaves = end_beat(activate, wires, world);

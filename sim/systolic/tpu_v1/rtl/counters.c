@@ -24,37 +24,38 @@ static void count_cells(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *w
 static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
 {
 	const unsigned results = 1u << TPU_MATRIX | 1u << TPU_ACTIVATION;
-	struct tpu_counters *count = &world->outcome->counter;
+	struct tpu_counters *count = &world->outcome->counters;
 	if (wires->awaits & 1u << TPU_HOST_IN) {
 		count->input_stall++;
-		tpu_rtl_spend(world, TPU_SPENT_INPUT_STALL, -1);
+		tpu_rtl_attribute(world, TPU_CYCLES_INPUT_STALL, -1);
 	} else if (wires->awaits & results) {
 		count->raw_stall++;
-		tpu_rtl_spend(world, TPU_SPENT_RAW_STALL, -1);
+		tpu_rtl_attribute(world, TPU_CYCLES_RAW_STALL, -1);
 	} else if (wires->awaits & 1u << TPU_HOST_OUT) {
 		count->output_stall++;
-		tpu_rtl_spend(world, TPU_SPENT_OUTPUT_STALL, -1);
+		tpu_rtl_attribute(world, TPU_CYCLES_OUTPUT_STALL, -1);
 	} else if (wires->sync_pauses) {
 		count->sync_pause++;
-		tpu_rtl_spend(world, TPU_SPENT_SYNC_PAUSE, -1);
+		tpu_rtl_attribute(world, TPU_CYCLES_SYNC_PAUSE, -1);
 	}
 }
 
 void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
 {
-	struct tpu_counters *count = &world->outcome->counter;
+	struct tpu_counters *count = &world->outcome->counters;
 	if (wires->row_enters) {
 		count->array_active++;
 		count->ub_rows_read++;
 		count_cells(rtl, wires, count);
-		tpu_rtl_spend(world, TPU_SPENT_ACTIVE, tpu_rtl_entering(&rtl->matrix, wires)->index);
+		tpu_rtl_attribute(world, TPU_CYCLES_ACTIVE, tpu_rtl_entering(&rtl->matrix, wires)->index);
 	} else if (waits_for_tile(rtl)) {
 		int64_t waits = tpu_rtl_queue_at(&rtl->matrix.queue, 0)->index;
 		*(wires->weights_enter ? &count->weight_shift : &count->weight_stall) += 1;
-		tpu_rtl_spend(world, wires->weights_enter ? TPU_SPENT_WEIGHT_SHIFT : TPU_SPENT_WEIGHT_STALL, waits);
+		tpu_rtl_attribute(world, wires->weights_enter ? TPU_CYCLES_WEIGHT_SHIFT : TPU_CYCLES_WEIGHT_STALL,
+				  waits);
 	} else {
 		count->non_matrix++;
-		tpu_rtl_spend(world, TPU_SPENT_NON_MATRIX, -1);
+		tpu_rtl_attribute(world, TPU_CYCLES_NON_MATRIX, -1);
 		count_wait(wires, world);
 	}
 }

@@ -47,7 +47,7 @@ bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires
 		return false;
 	const struct tpu_instruction *at = &tpu_code(world->program)[issue->next];
 	tpu_rtl_begins(world, TPU_ISSUED, issue->next);
-	world->outcome->counter.instructions++;
+	world->outcome->counters.instructions++;
 	if (at->opcode == TPU_SET_CONFIG)
 		issue->registers.value[at->acc] = at->length;
 	issue->halted = at->opcode == TPU_HALT;

@@ -49,7 +49,7 @@ static void move_row(const struct tpu_rtl_link *link, const struct tpu_rtl_world
 
 static void transfer(struct tpu_rtl_link *link, struct tpu_rtl_world *world)
 {
-	struct tpu_counters *count = &world->outcome->counter;
+	struct tpu_counters *count = &world->outcome->counters;
 	uint64_t clock_hz = (uint64_t)world->config->clock_hz;
 	uint64_t row_bytes = tpu_rtl_register(&link->now, TPU_REG_HOST_ROW_BYTES);
 	link->credit += tpu_link_bytes_per_second(world->config);

@@ -54,7 +54,7 @@ static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *world)
 						       .end = (int64_t)at->acc + at->length,
 						       .writes_left = matrix->rows_left};
 	tpu_rtl_begins(world, TPU_MATRIX_STARTED, matrix->now.index);
-	world->outcome->counter.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
+	world->outcome->counters.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
 }
 
 /* The row that enters now. */
@@ -84,7 +84,7 @@ static void see_writes(struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *worl
 	if (unit->writes == 0 || unit->write[unit->writes - 1].column != unit->columns - 1)
 		return;
 	struct tpu_rtl_flight *oldest = &matrix->flight[matrix->first_flight];
-	world->outcome->counter.accumulator_writes++;
+	world->outcome->counters.accumulator_writes++;
 	if (--oldest->writes_left > 0)
 		return;
 	tpu_rtl_ends(world, TPU_MATRIX_WRITTEN, oldest->index);

@@ -27,7 +27,7 @@ static void happens(struct tpu_rtl_world *world, enum tpu_event what, uint64_t c
 	int64_t at = world->events;
 	if (!world->observer || !world->observer->on_event || world->rc)
 		return;
-	struct sim_event *more = npl_grow(world->event, world->events, &world->events_room, sizeof *more);
+	struct sim_event *more = npl_grow(world->event, world->events, &world->events_capacity, sizeof *more);
 	if (!more) {
 		world->rc = npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");
 		return;
@@ -66,30 +66,30 @@ void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction)
 		world->rc = observer->on_retired(observer->context, instruction, world->err);
 }
 
-static void end_span(const struct tpu_rtl_world *world, const struct sim_span *span)
+static void end_interval(const struct tpu_rtl_world *world, const struct sim_cycles *interval)
 {
-	if (span->from < span->to)
-		world->observer->on_span(world->observer->context, span);
+	if (interval->from < interval->to)
+		world->observer->on_cycles(world->observer->context, interval);
 }
 
-void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t instruction)
+void tpu_rtl_attribute(struct tpu_rtl_world *world, enum tpu_cycle_class what, int64_t instruction)
 {
-	if (!world->observer || !world->observer->on_span)
+	if (!world->observer || !world->observer->on_cycles)
 		return;
-	struct sim_span *span = &world->span[what > TPU_SPENT_NON_MATRIX ? what - TPU_SPENT_NON_MATRIX : 0];
-	if (span->to == world->cycle && span->kind == what && span->instruction == instruction) {
-		span->to++;
+	struct sim_cycles *interval = &world->interval[what > TPU_CYCLES_NON_MATRIX ? what - TPU_CYCLES_NON_MATRIX : 0];
+	if (interval->to == world->cycle && interval->cycle_class == what && interval->instruction == instruction) {
+		interval->to++;
 		return;
 	}
-	end_span(world, span);
-	*span = (struct sim_span){what, world->cycle, world->cycle + 1, instruction};
+	end_interval(world, interval);
+	*interval = (struct sim_cycles){what, world->cycle, world->cycle + 1, instruction};
 }
 
-void tpu_rtl_end_spans(struct tpu_rtl_world *world)
+void tpu_rtl_end_intervals(struct tpu_rtl_world *world)
 {
-	if (world->observer && world->observer->on_span)
-		for (int i = 0; i < TPU_RTL_SPANS; i++)
-			end_span(world, &world->span[i]);
+	if (world->observer && world->observer->on_cycles)
+		for (int i = 0; i < TPU_RTL_INTERVALS; i++)
+			end_interval(world, &world->interval[i]);
 }
 
 void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct sim_faults faults)

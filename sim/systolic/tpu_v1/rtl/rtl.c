@@ -50,9 +50,9 @@ static int run(struct tpu_rtl *rtl)
 			return tpu_rtl_stuck(rtl, &wires, world->err);
 	}
 	tpu_rtl_tell(world, UINT64_MAX);
-	tpu_rtl_end_spans(world);
+	tpu_rtl_end_intervals(world);
 	world->outcome->cycles = world->cycle;
-	tpu_count_weight_memory(rtl->weights.behind.memory, &world->outcome->counter);
+	tpu_count_weight_memory(rtl->weights.behind.memory, &world->outcome->counters);
 	return 0;
 }
 
@@ -93,14 +93,13 @@ static void close_machine(struct tpu_rtl *rtl)
 	tpu_rtl_activate_close(&rtl->activate);
 }
 
-int tpu_run_rtl(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
-		const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_run_rtl(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	*outcome = (struct tpu_outcome){0};
-	struct tpu_rtl rtl = {.world = {.config = config,
-					.program = program,
-					.memory = memory,
-					.observer = observer,
+	struct tpu_rtl rtl = {.world = {.config = execution->config,
+					.program = execution->program,
+					.memory = &execution->memory,
+					.observer = execution->observer,
 					.outcome = outcome,
 					.err = err}};
 	int rc = open_machine(&rtl);

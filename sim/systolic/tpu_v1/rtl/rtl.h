@@ -29,8 +29,9 @@
 #ifndef NPULAB_SYSTOLIC_RTL_H
 #define NPULAB_SYSTOLIC_RTL_H
 
+#include "run.h"
 #include "sim/systolic/array/matrix_unit.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/function_table.h"
 
 /* ---- Instructions on their way ---- */
 
@@ -50,9 +51,9 @@ struct tpu_rtl_queue {
 	int64_t slots, first, count;
 };
 bool tpu_rtl_queue_open(struct tpu_rtl_queue *queue, int64_t slots);
-static inline const struct tpu_rtl_issued *tpu_rtl_queue_at(const struct tpu_rtl_queue *queue, int64_t place)
+static inline const struct tpu_rtl_issued *tpu_rtl_queue_at(const struct tpu_rtl_queue *queue, int64_t position)
 {
-	int64_t at = queue->first + place;
+	int64_t at = queue->first + position;
 	return &queue->slot[at < queue->slots ? at : at - queue->slots];
 }
 void tpu_rtl_queue_push(struct tpu_rtl_queue *queue, const struct tpu_rtl_issued *issued);
@@ -60,8 +61,8 @@ struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 
 /* ---- What the blocks share that is no register ---- */
 
-/* Spans of cycles that go on, of the four spendings that share out all cycles, and of each part of non_matrix. */
-enum { TPU_RTL_SPANS = TPU_SPENDINGS - TPU_SPENT_NON_MATRIX };
+/* Intervals of cycles that go on, of the four classes that share out all cycles, and of each part of non_matrix. */
+enum { TPU_RTL_INTERVALS = TPU_CYCLE_CLASSES - TPU_CYCLES_NON_MATRIX };
 struct tpu_rtl_world {
 	const struct tpu_config *config;
 	const struct sim_program *program;
@@ -71,9 +72,9 @@ struct tpu_rtl_world {
 	struct npl_err *err;
 	uint64_t cycle;
 	int rc;                  /* what stops the run */
-	struct sim_event *event; /* (events_room) that have not been told yet, in their order */
-	int64_t events, events_room;
-	struct sim_span span[TPU_RTL_SPANS]; /* from == to: none */
+	struct sim_event *event; /* (events_capacity) that have not been told yet, in their order */
+	int64_t events, events_capacity;
+	struct sim_cycles interval[TPU_RTL_INTERVALS]; /* from == to: none */
 };
 
 void tpu_rtl_observe_close(struct tpu_rtl_world *world);
@@ -84,9 +85,9 @@ void tpu_rtl_ends(struct tpu_rtl_world *world, enum tpu_event what, int64_t inde
 void tpu_rtl_tell(struct tpu_rtl_world *world, uint64_t until);
 void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction);
 /* This cycle goes to `what`, for an instruction or -1. */
-void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t instruction);
-/* The run has ended: so have all spans. */
-void tpu_rtl_end_spans(struct tpu_rtl_world *world);
+void tpu_rtl_attribute(struct tpu_rtl_world *world, enum tpu_cycle_class what, int64_t instruction);
+/* The run has ended: so have all intervals. */
+void tpu_rtl_end_intervals(struct tpu_rtl_world *world);
 void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct sim_faults faults);
 
 /* ---- Tensors in the unified buffer (tensor.c) ---- */
@@ -183,8 +184,8 @@ struct tpu_rtl_transfer {
 /* Weight memory behind the memory port, on a clock of its own (weight_memory.c). */
 struct tpu_rtl_weight_memory {
 	struct npl_memory *memory;         /* NULL: the preset is fixed */
-	struct tpu_rtl_transfer *transfer; /* (room) that have begun and not arrived, the oldest at first */
-	int64_t room, first, count;
+	struct tpu_rtl_transfer *transfer; /* (capacity) that have begun and not arrived, the oldest at first */
+	int64_t capacity, first, count;
 	uint64_t arrived; /* number of the oldest in the run */
 	/* Both clocks in one unit of time: a cycle of the machine, one of weight memory, and how far the end of this cycle
 	 * of the machine is ahead of the boundary that weight memory has come to. */

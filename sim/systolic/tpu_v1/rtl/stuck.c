@@ -2,6 +2,7 @@
  *
  * A machine that has come to a stop before its halt. A cycle has changed no register, and as nothing comes from outside,
  * no later one will. Finds of every instruction that waits what it waits for. */
+#include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "rtl.h"
 
 static const struct tpu_waiting nobody = {.index = -1};
@@ -13,8 +14,8 @@ static struct tpu_waiting weights_wait(const struct tpu_rtl *rtl)
 		return nobody;
 	const struct tpu_rtl_issued *at = weights->left ? &weights->now : tpu_rtl_queue_at(&weights->queue, 0);
 	return (struct tpu_waiting){.index = at->index,
-				    .what = tpu_rtl_brings(at) == TPU_RTL_TILE ? TPU_FOR_TILE_ROOM
-									       : TPU_FOR_TABLE_ROOM};
+				    .what = tpu_rtl_brings(at) == TPU_RTL_TILE ? TPU_FOR_TILE_SPACE
+									       : TPU_FOR_TABLE_SPACE};
 }
 
 static struct tpu_waiting matrix_waits(const struct tpu_rtl *rtl)

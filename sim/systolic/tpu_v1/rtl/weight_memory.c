@@ -14,8 +14,8 @@ int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *behind, const struc
 		return err->code;
 	if (!behind->memory)
 		return 0;
-	behind->room = config->fifo_tiles + config->parameter_tables;
-	behind->transfer = calloc((size_t)behind->room, sizeof *behind->transfer);
+	behind->capacity = config->fifo_tiles + config->parameter_tables;
+	behind->transfer = calloc((size_t)behind->capacity, sizeof *behind->transfer);
 	if (!behind->transfer)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the rtl engine");
 	const struct npl_hz clock = npl_memory_info(behind->memory)->clock;
@@ -31,9 +31,9 @@ void tpu_rtl_weight_memory_close(struct tpu_rtl_weight_memory *behind)
 	free(behind->transfer);
 }
 
-static struct tpu_rtl_transfer *transfer_at(const struct tpu_rtl_weight_memory *behind, int64_t place)
+static struct tpu_rtl_transfer *transfer_at(const struct tpu_rtl_weight_memory *behind, int64_t position)
 {
-	return &behind->transfer[(behind->first + place) % behind->room];
+	return &behind->transfer[(behind->first + position) % behind->capacity];
 }
 
 /* The next access of the transfer under way, or the first of the next one. */
@@ -98,7 +98,7 @@ bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl
 	}
 	while (behind->count && has_come(behind, transfer_at(behind, 0))) {
 		tpu_rtl_weights_arrive(weights, world, transfer_at(behind, 0));
-		behind->first = (behind->first + 1) % behind->room;
+		behind->first = (behind->first + 1) % behind->capacity;
 		behind->count--;
 		behind->arrived++;
 	}

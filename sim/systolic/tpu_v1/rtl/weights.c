@@ -91,7 +91,7 @@ void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world
 					      .end = (uint64_t)((weights->row + rows) * columns)};
 	weights->row += rows;
 	weights->left--;
-	world->outcome->counter.weight_bytes += (uint64_t)(rows * columns);
+	world->outcome->counters.weight_bytes += (uint64_t)(rows * columns);
 }
 
 void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,

@@ -7,22 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/isa/check.h"
+#include "sim/diannao/diannao/rtl/run.h"
 #include "tests/kit/sim/diannao/code.h"
 
 #define NOT_YET UINT64_MAX
-
-typedef int engine(struct dn_run *run, struct npl_err *err);
 
 /* When each instruction did what. */
 struct events {
 	uint64_t *cycle; /* (DN_EVENTS, count) */
 	int64_t count;
-	int strange;     /* twice, or of no instruction */
-	uint64_t *spent; /* (DN_SPENDINGS, count) cycles */
+	int strange;          /* twice, or of no instruction */
+	uint64_t *attributed; /* (DN_CYCLE_CLASSES, count) cycles */
 };
 
-static void happened(void *context, const struct sim_event *event)
+static void on_event(void *context, const struct sim_event *event)
 {
 	struct events *e = context;
 	const int64_t at = event->kind * e->count + event->index;
@@ -32,81 +32,79 @@ static void happened(void *context, const struct sim_event *event)
 		e->cycle[at] = event->cycle;
 }
 
-static void spent(void *context, const struct sim_span *span)
+static void on_cycles(void *context, const struct sim_cycles *interval)
 {
 	struct events *e = context;
-	if (span->instruction < 0 || span->instruction >= e->count || span->from >= span->to)
+	if (interval->instruction < 0 || interval->instruction >= e->count || interval->from >= interval->to)
 		e->strange++;
 	else
-		e->spent[span->kind * e->count + span->instruction] += span->to - span->from;
+		e->attributed[interval->cycle_class * e->count + interval->instruction] += interval->to -
+											   interval->from;
 }
 
-struct outcome {
-	struct dn_run run;
+struct executed {
+	struct dn_outcome outcome;
 	struct events events;
 	uint8_t *bytes;
 };
 
-static void outcome_free(struct outcome *o)
+static void executed_free(struct executed *o)
 {
 	free(o->events.cycle);
-	free(o->events.spent);
+	free(o->events.attributed);
 	free(o->bytes);
 }
 
-struct dn_run diannao_run(const struct diannao_case *c, struct npl_memory *memory)
+struct dn_execution diannao_execution(const struct diannao_case *c, struct npl_memory *memory)
 {
-	return (struct dn_run){.config = &c->config,
-			       .n_functions = c->program.n_constants,
-			       .function = c->function,
-			       .memory = memory,
-			       .size = c->size};
+	return (struct dn_execution){
+		.config = &c->config, .n_functions = c->program.n_constants, .function = c->function, .port = memory};
 }
 
 /* All of a program, with values and events. */
-static bool run_all(struct outcome *o, const struct diannao_case *c, struct npl_memory *memory, engine *how, char *why,
-		    size_t n)
+static bool run_all(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *how,
+		    char *why, size_t n)
 {
 	struct diannao_stream stream;
 	struct npl_err err = {0};
 	const size_t events = (size_t)c->program.count * DN_EVENTS * sizeof *o->events.cycle;
 	const struct npl_hz machine = {c->config.clock_hz, 1};
-	*o = (struct outcome){.run = diannao_run(c, memory),
-			      .events = {malloc(events), c->program.count, 0,
-					 calloc((size_t)c->program.count * DN_SPENDINGS, sizeof(uint64_t))},
-			      .bytes = malloc(c->size)};
-	const struct sim_observer observer = {.context = &o->events, .on_event = happened, .on_span = spent};
-	if (!o->events.cycle || !o->events.spent || !o->bytes) {
+	*o = (struct executed){.events = {malloc(events), c->program.count, 0,
+					  calloc((size_t)c->program.count * DN_CYCLE_CLASSES, sizeof(uint64_t))},
+			       .bytes = malloc(c->size)};
+	const struct sim_observer observer = {.context = &o->events, .on_event = on_event, .on_cycles = on_cycles};
+	if (!o->events.cycle || !o->events.attributed || !o->bytes) {
 		snprintf(why, n, "out of memory");
 		return false;
 	}
 	memset(o->events.cycle, 0xff, events);
 	memcpy(o->bytes, c->bytes, c->size);
-	o->run.source = diannao_source(&stream, c, false);
-	o->run.bytes = o->bytes;
-	o->run.observer = &observer;
-	const bool ran = !how(&o->run, &err);
-	o->run.observer = NULL;
+	struct dn_execution execution = diannao_execution(c, memory);
+	execution.stream = diannao_source(&stream, c, false);
+	execution.memory = (struct dn_memory){o->bytes, c->size};
+	execution.observer = &observer;
+	const bool ran = !how(&execution, &o->outcome, &err);
 	if (!ran)
 		snprintf(why, n, "%s", err.msg);
 	else if (o->events.strange)
 		snprintf(why, n, "%d events twice, or of no instruction", o->events.strange);
-	else if (npl_memory_now(memory) != npl_hz_ceil(o->run.cycles, &machine, &npl_memory_info(memory)->clock))
+	else if (npl_memory_now(memory) != npl_hz_ceil(o->outcome.cycles, &machine, &npl_memory_info(memory)->clock))
 		snprintf(why, n, "memory's clock is at %llu, the machine's at %llu",
-			 (unsigned long long)npl_memory_now(memory), (unsigned long long)o->run.cycles);
+			 (unsigned long long)npl_memory_now(memory), (unsigned long long)o->outcome.cycles);
 	else
 		return true;
 	return false;
 }
 
 /* Times only. */
-static bool run_times(struct outcome *o, const struct diannao_case *c, struct npl_memory *memory, engine *how,
+static bool run_times(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *how,
 		      bool units, struct diannao_stream *stream, char *why, size_t n)
 {
 	struct npl_err err = {0};
-	*o = (struct outcome){.run = diannao_run(c, memory)};
-	o->run.source = diannao_source(stream, c, units);
-	if (!how(&o->run, &err))
+	struct dn_execution execution = diannao_execution(c, memory);
+	execution.stream = diannao_source(stream, c, units);
+	*o = (struct executed){0};
+	if (!how(&execution, &o->outcome, &err))
 		return true;
 	snprintf(why, n, "%s", err.msg);
 	return false;
@@ -133,12 +131,12 @@ static const struct {
 };
 _Static_assert(sizeof counters / sizeof *counters * sizeof(uint64_t) == sizeof(struct dn_counters), "all of them");
 
-static uint64_t counter(const struct dn_run *run, size_t i)
+static uint64_t counter(const struct dn_outcome *outcome, size_t i)
 {
-	return *(const uint64_t *)((const char *)&run->counters + counters[i].at);
+	return *(const uint64_t *)((const char *)&outcome->counters + counters[i].at);
 }
 
-static bool same_event(const struct outcome *a, const struct outcome *b, char *why, size_t n)
+static bool same_event(const struct executed *a, const struct executed *b, char *why, size_t n)
 {
 	static const char *const names[DN_EVENTS] = {"is decoded", "has its inputs", "has its synapses",
 						     "starts",     "ends",           "has its store done"};
@@ -155,30 +153,31 @@ static bool same_event(const struct outcome *a, const struct outcome *b, char *w
 	return true;
 }
 
-/* Instructions spent the same, and together all cycles. */
-static bool same_spent(const struct outcome *a, const struct outcome *b, char *why, size_t n)
+/* Instructions have the same cycles of each class, and together all cycles. */
+static bool same_spent(const struct executed *a, const struct executed *b, char *why, size_t n)
 {
 	const int64_t count = a->events.count;
 	uint64_t all = 0;
 	for (int64_t i = 0; i < count; i++)
-		for (int what = 0; what < DN_SPENDINGS; what++) {
-			const uint64_t x = a->events.spent[what * count + i], y = b->events.spent[what * count + i];
+		for (int what = 0; what < DN_CYCLE_CLASSES; what++) {
+			const uint64_t x = a->events.attributed[what * count + i],
+				       y = b->events.attributed[what * count + i];
 			all += x;
 			if (x == y)
 				continue;
-			snprintf(why, n, "instruction %lld spends %llu and %llu cycles on spending %d", (long long)i,
+			snprintf(why, n, "instruction %lld has %llu and %llu cycles of class %d", (long long)i,
 				 (unsigned long long)x, (unsigned long long)y, what);
 			return false;
 		}
-	if (all != a->run.cycles)
-		snprintf(why, n, "instructions spend %llu cycles of %llu", (unsigned long long)all,
-			 (unsigned long long)a->run.cycles);
-	return all == a->run.cycles;
+	if (all != a->outcome.cycles)
+		snprintf(why, n, "instructions have %llu cycles of %llu", (unsigned long long)all,
+			 (unsigned long long)a->outcome.cycles);
+	return all == a->outcome.cycles;
 }
 
-bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *why, size_t n)
+bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *why, size_t n)
 {
-	const uint64_t *x = (const uint64_t *)&a->moved, *y = (const uint64_t *)&b->moved;
+	const uint64_t *x = (const uint64_t *)&a->memory, *y = (const uint64_t *)&b->memory;
 	if (a->cycles != b->cycles) {
 		snprintf(why, n, "%llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);
 		return false;
@@ -189,7 +188,7 @@ bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *w
 				 (unsigned long long)counter(b, i));
 			return false;
 		}
-	for (size_t i = 0; i < sizeof a->moved / sizeof *x; i++)
+	for (size_t i = 0; i < sizeof a->memory / sizeof *x; i++)
 		if (x[i] != y[i]) {
 			snprintf(why, n, "memory's counter %zu is %llu and %llu", i, (unsigned long long)x[i],
 				 (unsigned long long)y[i]);
@@ -198,7 +197,7 @@ bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *w
 	return true;
 }
 
-static bool same_values(const struct diannao_case *c, const struct outcome *a, const struct outcome *b, char *why,
+static bool same_values(const struct diannao_case *c, const struct executed *a, const struct executed *b, char *why,
 			size_t n)
 {
 	for (uint64_t i = 0; i < c->size; i++)
@@ -214,12 +213,12 @@ static bool same_values(const struct diannao_case *c, const struct outcome *a, c
 
 static bool passes(const struct diannao_case *c, const struct diannao_wish *wish, struct npl_err *err)
 {
-	struct dn_checker checker = {.config = &c->config,
-				     .n_functions = c->program.n_constants,
-				     .memory_bytes = UINT64_MAX,
-				     .source = "stream"};
+	struct dn_check checker = {.config = &c->config,
+				   .n_functions = c->program.n_constants,
+				   .memory_bytes = UINT64_MAX,
+				   .source = "stream"};
 	struct diannao_stream stream;
-	struct dn_source source = diannao_source(&stream, c, false);
+	struct dn_stream source = diannao_source(&stream, c, false);
 	struct dn_instruction at = {0};
 	if (!wish->repeats && dn_program_check(&c->config, c->size, &c->program, "program", err))
 		return false;
@@ -249,22 +248,22 @@ bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao
 }
 
 /* The same times without values. */
-static bool agrees_without_values(const struct diannao_case *c, struct npl_memory *memory, const struct outcome *fast,
+static bool agrees_without_values(const struct diannao_case *c, struct npl_memory *memory, const struct executed *fast,
 				  char *why, size_t n)
 {
 	struct diannao_stream stream;
-	struct outcome all = {.run = fast->run}, timed;
-	struct dn_counters *count = &all.run.counters;
+	struct executed all = {.outcome = fast->outcome}, timed;
+	struct dn_counters *count = &all.outcome.counters;
 	count->product_saturations = count->sum_wraps = count->sum_saturations = count->output_saturations = 0;
 	return run_times(&timed, c, memory, dn_run_fast, false, &stream, why, n) &&
-	       diannao_same_counts(&all.run, &timed.run, why, n);
+	       diannao_same_counts(&all.outcome, &timed.outcome, why, n);
 }
 
 bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, size_t n)
 {
 	struct diannao_case c;
 	struct npl_memory *memory;
-	struct outcome rtl = {0}, fast = {0};
+	struct executed rtl = {0}, fast = {0};
 	char what[600] = "";
 	const char *engines = "rtl";
 	if (!diannao_checked(&c, seed, wish, &memory, why, n))
@@ -277,7 +276,7 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, s
 	if (ok) {
 		engines = "rtl and fast";
 		ok = same_event(&rtl, &fast, what, sizeof what) && same_spent(&rtl, &fast, what, sizeof what) &&
-		     diannao_same_counts(&rtl.run, &fast.run, what, sizeof what) &&
+		     diannao_same_counts(&rtl.outcome, &fast.outcome, what, sizeof what) &&
 		     same_values(&c, &rtl, &fast, what, sizeof what);
 	}
 	if (ok) {
@@ -286,8 +285,8 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, s
 	}
 	if (!ok)
 		snprintf(why, n, "%s: %s", engines, what);
-	outcome_free(&rtl);
-	outcome_free(&fast);
+	executed_free(&rtl);
+	executed_free(&fast);
 	npl_memory_close(memory);
 	diannao_case_free(&c);
 	return ok;
@@ -299,14 +298,14 @@ bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t
 	struct diannao_case c;
 	struct npl_memory *memory;
 	struct diannao_stream stream;
-	struct outcome through, counted;
+	struct executed through, counted;
 	char what[600] = "";
 	if (!diannao_checked(&c, seed, wish, &memory, why, n))
 		return false;
 	const bool ok = run_times(&through, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, what,
 				  sizeof what) &&
 			run_times(&counted, &c, memory, dn_run_fast, true, &stream, what, sizeof what) &&
-			diannao_same_counts(&through.run, &counted.run, what, sizeof what);
+			diannao_same_counts(&through.outcome, &counted.outcome, what, sizeof what);
 	if (!ok)
 		snprintf(why, n, "%s", what);
 	for (int i = 0; i < DIANNAO_LEVELS; i++)

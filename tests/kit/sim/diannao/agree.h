@@ -11,11 +11,11 @@
 /* The case with its memory, passed by the check of programs. False: `why`; nothing to free. */
 bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish, struct npl_memory **memory,
 		     char *why, size_t n);
-/* A run of it; what it runs, and whether with values, is left open. */
-struct dn_run diannao_run(const struct diannao_case *c, struct npl_memory *memory);
+/* An execution of it; which instructions, and whether with values, is left open. */
+struct dn_execution diannao_execution(const struct diannao_case *c, struct npl_memory *memory);
 
 /* Cycles, counters and those of memory. False: the first difference, in `why`. */
-bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *why, size_t n);
+bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *why, size_t n);
 
 /* Values, cycles, events, counters and those of memory on both engines, and the same times from fast without values. False: the first
  * difference, in `why`. */

@@ -78,8 +78,8 @@ static bool differs(const char *what, uint64_t fast, uint64_t rtl, char *why, si
 
 static bool same(const struct npl_result *fast, const struct npl_result *rtl, char *why, size_t n)
 {
-	for (size_t i = 0; i < DN_STATS; i++)
-		if (differs(dn_stats[i].name, fast->counter[i], rtl->counter[i], why, n))
+	for (size_t i = 0; i < DN_COUNTERS; i++)
+		if (differs(dn_counter_defs[i].name, fast->counter[i], rtl->counter[i], why, n))
 			return false;
 	if (differs("cycles", fast->cycles, rtl->cycles, why, n) ||
 	    differs("saturations", fast->saturations, rtl->saturations, why, n) ||

@@ -13,7 +13,9 @@
 #include "core/books.h"
 #include "core/ops/window.h"
 #include "npulab/driver.h"
+#include "sim/diannao/diannao/counters.h"
 #include "sim/diannao/diannao/dn.h"
+#include "sim/diannao/diannao/generate/layer.h"
 #include "tests/kit/support.h"
 
 extern const struct npl_driver npl_driver_diannao;

@@ -100,8 +100,8 @@ static inline void dn_case_run(const struct dn_config *config, struct dn_case *c
 
 static inline uint64_t dn_counter(const struct npl_result *result, const char *name)
 {
-	for (size_t i = 0; i < DN_STATS; i++)
-		if (!strcmp(dn_stats[i].name, name))
+	for (size_t i = 0; i < DN_COUNTERS; i++)
+		if (!strcmp(dn_counter_defs[i].name, name))
 			return result->counter[i];
 	cr_assert_fail("no counter %s", name);
 	return 0;

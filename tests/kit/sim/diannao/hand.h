@@ -7,7 +7,7 @@
  *     struct dn_instruction *i = hand_add(h);
  *     ...
  *     hand_run(h);
- *     cr_expect_eq(h->run.cycles, 10);
+ *     cr_expect_eq(h->outcome.cycles, 10);
  *     hand_close(h);
  */
 #ifndef TESTS_DIANNAO_HAND_H
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "core/q16/q16.h"
-#include "sim/diannao/diannao/isa/engine.h"
+#include "sim/diannao/diannao/rtl/run.h"
 
 enum { HAND_INSTRUCTIONS = 64, HAND_BYTES = 1 << 16, HAND_EVENTS = 1024 };
 
@@ -37,7 +37,7 @@ struct dn_hand {
 		uint64_t cycle;
 	} event[HAND_EVENTS];
 	int events;
-	struct dn_run run;
+	struct dn_outcome outcome;
 	struct npl_memory *memory;
 };
 
@@ -221,17 +221,14 @@ static inline int hand_once(struct dn_hand *h, bool values, struct npl_err *err)
 {
 	const struct sim_observer observer = {.context = h, .on_event = hand_happened};
 	h->next = h->events = 0;
-	h->run = (struct dn_run){.config = &h->config,
-				 .source = {.state = h, .next = hand_next},
-				 .n_functions = 2,
-				 .function = h->function,
-				 .bytes = values ? h->bytes : NULL,
-				 .size = values ? HAND_BYTES : 0,
-				 .memory = h->memory,
-				 .observer = &observer};
-	const int rc = dn_run_rtl(&h->run, err);
-	h->run.observer = NULL;
-	return rc;
+	const struct dn_execution execution = {.config = &h->config,
+					       .stream = {.state = h, .next = hand_next},
+					       .n_functions = 2,
+					       .function = h->function,
+					       .memory = {values ? h->bytes : NULL, values ? HAND_BYTES : 0},
+					       .port = h->memory,
+					       .observer = &observer};
+	return dn_run_rtl(&execution, &h->outcome, err);
 }
 
 /* The last instruction gets CP END. */
@@ -241,17 +238,17 @@ static inline void hand_run(struct dn_hand *h)
 	h->program[h->count - 1].cp = DN_CP_END;
 	memcpy(h->before, h->bytes, sizeof h->before);
 	cr_assert_eq(hand_once(h, false, &err), 0, "%s", err.msg);
-	const struct dn_run timing = h->run;
+	const struct dn_outcome timing = h->outcome;
 	const int events = h->events;
 	cr_assert_eq(memcmp(h->before, h->bytes, sizeof h->before), 0, "timing only moves no values");
 	cr_assert_eq(hand_once(h, true, &err), 0, "%s", err.msg);
-	const struct dn_counters *n = &h->run.counters;
+	const struct dn_counters *n = &h->outcome.counters;
 	struct dn_counters without = *n;
 	without.product_saturations = without.sum_wraps = without.sum_saturations = without.output_saturations = 0;
-	cr_assert_eq(timing.cycles, h->run.cycles);
+	cr_assert_eq(timing.cycles, h->outcome.cycles);
 	cr_assert_eq(memcmp(&timing.counters, &without, sizeof without), 0, "the same without values");
 	cr_assert_eq(events, h->events);
-	cr_assert_eq(n->nfu_active + n->nfu_fill + n->wait_sb + n->wait_nbin + n->wait_nbout, h->run.cycles);
+	cr_assert_eq(n->nfu_active + n->nfu_fill + n->wait_sb + n->wait_nbin + n->wait_nbout, h->outcome.cycles);
 	cr_assert_eq(n->useful_macs + n->idle_lanes, n->nfu_active * (uint64_t)(h->config.tn * h->config.tn));
 }
 
@@ -272,13 +269,13 @@ static inline int64_t hand_when(const struct dn_hand *h, enum dn_event what, int
 static inline void hand_spent(const struct dn_hand *h, uint64_t active, uint64_t fill, uint64_t sb, uint64_t nbin,
 			      uint64_t nbout)
 {
-	const struct dn_counters *n = &h->run.counters;
+	const struct dn_counters *n = &h->outcome.counters;
 	cr_expect(n->nfu_active == active && n->nfu_fill == fill && n->wait_sb == sb && n->wait_nbin == nbin &&
 			  n->wait_nbout == nbout,
 		  "active %d, fill %d, waits %d %d %d; expected %d, %d, %d %d %d", (int)n->nfu_active, (int)n->nfu_fill,
 		  (int)n->wait_sb, (int)n->wait_nbin, (int)n->wait_nbout, (int)active, (int)fill, (int)sb, (int)nbin,
 		  (int)nbout);
-	cr_expect_eq(h->run.cycles, active + fill + sb + nbin + nbout);
+	cr_expect_eq(h->outcome.cycles, active + fill + sb + nbin + nbout);
 }
 
 #endif

@@ -67,18 +67,18 @@ static inline void dn_isa_random_rows(uint64_t *rng, struct dn_instruction *out)
 {
 	const int64_t most = ((int64_t)1 << DN_ADDRESS_BITS) - UINT32_MAX;
 	if (out->sb.op != DN_NOP) {
-		out->sb.reuse = dn_works(out) ? (uint8_t)test_range(rng, 0, 1) : out->sb.op == DN_LOAD;
+		out->sb.reuse = dn_uses_nfu(out) ? (uint8_t)test_range(rng, 0, 1) : out->sb.op == DN_LOAD;
 		out->sb.size = (uint32_t)dn_isa_number(rng, 1, UINT32_MAX);
 		out->sb.address = (uint64_t)dn_isa_number(rng, 0, most);
 	}
 	if (out->nbin.op == DN_NOP)
 		return;
-	out->nbin.reuse = dn_works(out) ? (uint8_t)test_range(rng, 0, 1) : out->nbin.op == DN_LOAD;
+	out->nbin.reuse = dn_uses_nfu(out) ? (uint8_t)test_range(rng, 0, 1) : out->nbin.op == DN_LOAD;
 	if (out->nbin.op == DN_LOAD) {
 		out->nbin.size = (uint32_t)dn_isa_number(rng, 1, UINT32_MAX / 2) * 2;
 		out->nbin.address = (uint64_t)dn_isa_number(rng, 0, most);
 	}
-	if ((dn_works(out) || out->nbin.op == DN_READ) && test_range(rng, 0, 1)) {
+	if ((dn_uses_nfu(out) || out->nbin.op == DN_READ) && test_range(rng, 0, 1)) {
 		out->nbin.stride = (uint32_t)dn_isa_number(rng, 1, 1 << 20);
 		out->nbin.begin = (uint32_t)dn_isa_number(rng, 0, 1 << 30);
 		out->nbin.end = out->nbin.begin + out->nbin.stride * (uint32_t)test_range(rng, 0, 1000);
@@ -137,7 +137,7 @@ static inline struct dn_instruction dn_isa_random(uint64_t *rng, int n_functions
 		out.nbin.op = (uint8_t)test_range(rng, 0, 2);
 	}
 	dn_isa_random_rows(rng, &out);
-	if (dn_works(&out))
+	if (dn_uses_nfu(&out))
 		dn_isa_random_ends(rng, n_functions, &out);
 	return out;
 }

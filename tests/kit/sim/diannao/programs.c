@@ -585,10 +585,10 @@ static void skip(void *state, int level, int64_t units)
 		s->part = s->c->round_end;
 }
 
-struct dn_source diannao_source(struct diannao_stream *stream, const struct diannao_case *c, bool units)
+struct dn_stream diannao_source(struct diannao_stream *stream, const struct diannao_case *c, bool units)
 {
 	*stream = (struct diannao_stream){.c = c};
 	if (units)
-		return (struct dn_source){stream, next, alike, skip};
-	return (struct dn_source){.state = stream, .next = next};
+		return (struct dn_stream){stream, next, alike, skip};
+	return (struct dn_stream){.state = stream, .next = next};
 }

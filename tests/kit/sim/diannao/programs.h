@@ -8,7 +8,7 @@
 #ifndef TESTS_DIANNAO_PROGRAMS_H
 #define TESTS_DIANNAO_PROGRAMS_H
 
-#include "sim/diannao/diannao/isa/engine.h"
+#include "sim/diannao/diannao/engine/engine.h"
 #include "tests/kit/sim/diannao/code.h"
 
 enum diannao_memory {
@@ -69,6 +69,6 @@ struct diannao_stream {
 	int64_t round, time, at;       /* time, at: within the part */
 	int64_t skips[DIANNAO_LEVELS]; /* calls of skip */
 };
-struct dn_source diannao_source(struct diannao_stream *stream, const struct diannao_case *c, bool units);
+struct dn_stream diannao_source(struct diannao_stream *stream, const struct diannao_case *c, bool units);
 
 #endif

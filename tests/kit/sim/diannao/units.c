@@ -4,6 +4,7 @@
 #include "units.h"
 
 #include "agree.h"
+#include "sim/diannao/diannao/fast/run.h"
 
 #define MOST_STEPS 60000
 
@@ -78,10 +79,10 @@ static void long_case(struct dn_case *c, uint64_t *rng)
 	}
 }
 
-static int64_t steps_of(const struct dn_config *config, const struct dn_work *work)
+static int64_t steps_of(const struct dn_config *config, const struct dn_layer *layer)
 {
-	return work->images * work->groups * dn_positions(work) * dn_taps(work) * dn_in_rows(config, work) *
-	       (work->kind == DN_SUM ? dn_out_rows(config, work) : 1);
+	return layer->images * layer->groups * dn_positions(layer) * dn_taps(layer) * dn_in_rows(config, layer) *
+	       (layer->kind == DN_SUM ? dn_out_rows(config, layer) : 1);
 }
 
 static void draw_machine(struct dn_config *config, const struct dn_config *paper, uint64_t *rng)
@@ -106,11 +107,11 @@ bool diannao_unit_case_make(struct diannao_unit_case *c, uint64_t seed, const st
 	char why[200];
 	draw_machine(&c->config, paper, &rng);
 	do {
-		long_case(&c->layer, &rng);
-		if (!dn_work_of(&c->config, &c->layer.layer, &c->work, why, sizeof why))
+		long_case(&c->given, &rng);
+		if (!dn_layer_of(&c->config, &c->given.layer, &c->layer, why, sizeof why))
 			return false;
-	} while (steps_of(&c->config, &c->work) > MOST_STEPS);
-	if (dn_find_tiles(&c->config, &c->work, (double)(1 << test_range(&rng, 3, 10)), &all, &err))
+	} while (steps_of(&c->config, &c->layer) > MOST_STEPS);
+	if (dn_find_tiles(&c->config, &c->layer, (double)(1 << test_range(&rng, 3, 10)), &all, &err))
 		return false;
 	c->tiles = all.tiles[test_range(&rng, 0, all.n - 1)];
 	return true;
@@ -120,7 +121,7 @@ bool diannao_unit_case_make(struct diannao_unit_case *c, uint64_t seed, const st
 
 struct counted {
 	struct dn_generator *generator;
-	struct dn_source source;
+	struct dn_stream stream;
 	struct diannao_unit_skips *skips;
 	int64_t instructions;
 };
@@ -129,39 +130,36 @@ static void next(void *state, struct dn_instruction *instruction)
 {
 	struct counted *c = state;
 	c->instructions++;
-	c->source.next(c->source.state, instruction);
+	c->stream.next(c->stream.state, instruction);
 }
 
 static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
 {
 	struct counted *c = state;
-	c->source.alike(c->source.state, units);
+	c->stream.alike(c->stream.state, units);
 }
 
 static void skip(void *state, int level, int64_t units)
 {
 	struct counted *c = state;
 	c->skips->of[c->generator->tiles->nest][c->generator->code->loop[level]]++;
-	c->source.skip(c->source.state, level, units);
+	c->stream.skip(c->stream.state, level, units);
 }
 
-static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memory, bool units, struct dn_run *run,
-		      struct diannao_unit_skips *skips, int64_t *instructions, struct npl_err *err)
+static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memory, bool units,
+		      struct dn_outcome *outcome, struct diannao_unit_skips *skips, int64_t *instructions,
+		      struct npl_err *err)
 {
 	struct counted counted = {.skips = skips};
-	if (dn_generator_open(&c->config, &c->work, &c->tiles, &counted.generator, err))
+	if (dn_generator_open(&c->config, &c->layer, &c->tiles, &counted.generator, err))
 		return false;
-	counted.source = dn_generator_source(counted.generator);
-	*run = (struct dn_run){.config = &c->config,
-			       .source = {.state = &counted, .next = next},
-			       .n_functions = c->work.activates,
-			       .function = &c->work.function,
-			       .memory = memory};
-	if (units) {
-		run->source.alike = alike;
-		run->source.skip = skip;
-	}
-	const bool ok = !dn_run_fast(run, err) && !dn_generator_failed(counted.generator, err);
+	counted.stream = dn_generator_stream(counted.generator);
+	const struct dn_execution execution = {.config = &c->config,
+					       .stream = {&counted, next, units ? alike : NULL, units ? skip : NULL},
+					       .n_functions = c->layer.activates,
+					       .function = &c->layer.function,
+					       .port = memory};
+	const bool ok = !dn_run_fast(&execution, outcome, err) && !dn_generator_failed(counted.generator, err);
 	*instructions = counted.instructions;
 	dn_generator_close(counted.generator);
 	return ok;
@@ -190,7 +188,7 @@ bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, 
 {
 	struct diannao_unit_case c;
 	struct npl_err err = {0};
-	struct dn_run through, counted;
+	struct dn_outcome through, counted;
 	int64_t all = 0, some_of_them = 0;
 	if (!diannao_unit_case_make(&c, seed, paper))
 		return true;

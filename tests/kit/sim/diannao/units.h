@@ -13,8 +13,8 @@
 
 struct diannao_unit_case {
 	struct dn_config config;
-	struct dn_case layer;
-	struct dn_work work;
+	struct dn_case given;
+	struct dn_layer layer;
 	struct dn_tiles tiles;
 };
 /* False: the machine cannot do the layer, or no tiles that it asks for fit. */

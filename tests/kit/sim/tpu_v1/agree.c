@@ -6,6 +6,7 @@
 
 #include "liveness.h"
 #include "run.h"
+#include "sim/systolic/tpu_v1/isa/check.h"
 #include "tests/kit/sim/tpu_v1/code.h"
 
 struct tpu_memory program_memory(const struct program_case *c)

@@ -40,7 +40,7 @@ struct builder {
 	struct sim_program program;
 	struct tpu_registers registers; /* as the next instruction finds them */
 	uint16_t *row_touched;  /* (buffer_rows) bit 2u: unit u has read it, 2u + 1: written, since its last sync */
-	uint16_t *byte_touched; /* (host_bytes) the bits of row_touched, for bytes of host memory */
+	uint16_t *byte_touched; /* (host_bytes) likewise */
 	int32_t (*order)[TPU_UNITS];
 	struct liveness live;
 	bool stuck; /* an instruction since the last save cannot issue, or is one too many */

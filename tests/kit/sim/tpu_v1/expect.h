@@ -44,7 +44,7 @@ static inline void test_expect(const struct test_machine *m, const char *what)
 		cr_assert_eq(m->memory.host[i], memory.host[i], "%s: host byte %zu is %u, expected %u", what, i,
 			     m->memory.host[i], memory.host[i]);
 	test_expect_faults(m, &p, what);
-	interpreter_expect_counters(&p, &m->outcome.counter, what);
+	interpreter_expect_counters(&p, &m->outcome.counters, what);
 	interpreter_close(&p);
 	free(memory.buffer);
 	free(memory.host);

@@ -5,6 +5,7 @@
 #define TESTS_TPU_FAST_SUPPORT_H
 
 #include "expect.h"
+#include "sim/systolic/tpu_v1/fast/run.h"
 
 /* The program must pass the check; then what the engine says. cache NULL: none. */
 static inline int fast_run_with(struct test_machine *m, struct tpu_fast_cache **cache)
@@ -14,9 +15,12 @@ static inline int fast_run_with(struct test_machine *m, struct tpu_fast_cache **
 	memcpy(m->given_buffer, m->memory.buffer, buffer);
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);
-	if (cache)
-		return tpu_run_fast_again(cache, &m->config, &m->program, &m->memory, &observer, &m->outcome, &m->err);
-	return tpu_run_fast(&m->config, &m->program, &m->memory, &observer, &m->outcome, &m->err);
+	return tpu_run_fast(&(struct tpu_execution){.config = &m->config,
+						    .program = &m->program,
+						    .memory = m->memory,
+						    .observer = &observer,
+						    .cache = cache},
+			    &m->outcome, &m->err);
 }
 
 static inline void fast_run(struct test_machine *m)

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
+#include "sim/systolic/tpu_v1/isa/check.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 #include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/support.h"
 
@@ -167,13 +169,16 @@ static inline int test_run(struct test_machine *m)
 	memcpy(m->given_buffer, m->memory.buffer, buffer);
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);
-	return tpu_run_rtl(&m->config, &m->program, &m->memory, &observer, &m->outcome, &m->err);
+	return tpu_run_rtl(
+		&(struct tpu_execution){
+			.config = &m->config, .program = &m->program, .memory = m->memory, .observer = &observer},
+		&m->outcome, &m->err);
 }
 
 static inline void test_run_ok(struct test_machine *m)
 {
 	cr_assert_eq(test_run(m), 0, "%s", m->err.msg);
-	const struct tpu_counters *n = &m->outcome.counter;
+	const struct tpu_counters *n = &m->outcome.counters;
 	uint64_t cells = (uint64_t)(m->config.rows * m->config.columns);
 	cr_assert_eq(n->array_active + n->weight_stall + n->weight_shift + n->non_matrix, m->outcome.cycles);
 	cr_assert_eq(n->useful_macs + n->unused_macs, n->array_active * cells);
@@ -211,8 +216,8 @@ static inline int test_how_many(const struct test_machine *m, enum tpu_event wha
 	} while (0)
 
 #define EXPECT_COUNT(m, counter_, value)                                                                               \
-	cr_assert_eq((m)->outcome.counter.counter_, (uint64_t)(value), #counter_ " is %llu, expected %llu",            \
-		     (unsigned long long)(m)->outcome.counter.counter_, (unsigned long long)(value))
+	cr_assert_eq((m)->outcome.counters.counter_, (uint64_t)(value), #counter_ " is %llu, expected %llu",           \
+		     (unsigned long long)(m)->outcome.counters.counter_, (unsigned long long)(value))
 
 #define EXPECT_CYCLES(m, value)                                                                                        \
 	cr_assert_eq((m)->outcome.cycles, (uint64_t)(value), "%llu cycles, expected %llu",                             \

@@ -4,7 +4,7 @@
 #ifndef TESTS_PROGRAM_PORT_H
 #define TESTS_PROGRAM_PORT_H
 
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
 
 struct program_transfer {
 	uint64_t ready;          /* the cycle from which on it may begin */

@@ -377,35 +377,36 @@ static void mark_matrix(struct rules *r)
 	}
 }
 
-/* Whether a span's cycles are all of its kind and belong to its instruction. That there are no others follows from the
+/* Whether a interval's cycles are all of its kind and belong to its instruction. That there are no others follows from the
  * counters. */
-static bool span_rule(struct rules *r, const struct sim_span *span)
+static bool interval_rule(struct rules *r, const struct sim_cycles *interval)
 {
-	static const unsigned char kinds[TPU_SPENDINGS] = {ACTIVE, STALL, SHIFT, NON_MATRIX, RAW, INPUT, OUTPUT, PAUSE};
-	for (uint64_t t = span->from; t < span->to && t < r->run->outcome.cycles; t++) {
+	static const unsigned char kinds[TPU_CYCLE_CLASSES] = {ACTIVE, STALL, SHIFT,  NON_MATRIX,
+							       RAW,    INPUT, OUTPUT, PAUSE};
+	for (uint64_t t = interval->from; t < interval->to && t < r->run->outcome.cycles; t++) {
 		unsigned char kind = r->cycle_kind[t];
-		if (span->kind == TPU_SPENT_NON_MATRIX && kind >= INPUT)
+		if (interval->cycle_class == TPU_CYCLES_NON_MATRIX && kind >= INPUT)
 			kind = NON_MATRIX;
-		if (!is(r, "kind of a span's cycle", (int64_t)t, kinds[span->kind], kind) ||
-		    !is(r, "instruction of a span's cycle", (int64_t)t, (uint64_t)span->instruction,
+		if (!is(r, "kind of a interval's cycle", (int64_t)t, kinds[interval->cycle_class], kind) ||
+		    !is(r, "instruction of a interval's cycle", (int64_t)t, (uint64_t)interval->instruction,
 			(uint64_t)r->cycle_of[t]))
 			return false;
 	}
 	return true;
 }
 
-static bool all_spans(struct rules *r)
+static bool all_intervals(struct rules *r)
 {
 	for (int s = 0; s < PROGRAM_STREAMS; s++)
-		for (int64_t i = 0; i < r->run->spans[s].count; i++)
-			if (!span_rule(r, r->run->spans[s].span + i))
+		for (int64_t i = 0; i < r->run->intervals[s].count; i++)
+			if (!interval_rule(r, r->run->intervals[s].interval + i))
 				return false;
 	return true;
 }
 
 static bool counter_rule(struct rules *r)
 {
-	const struct tpu_counters *k = &r->run->outcome.counter;
+	const struct tpu_counters *k = &r->run->outcome.counters;
 	const struct tpu_config *m = &r->c->config;
 	const struct sim_program *p = &r->c->program;
 	uint64_t kinds[KINDS] = {0}, cells = (uint64_t)(m->rows * m->columns);
@@ -478,7 +479,7 @@ static bool all_rules(struct rules *r)
 			break;
 		}
 	mark_matrix(r);
-	return issue_rule(r) && counter_rule(r) && all_spans(r);
+	return issue_rule(r) && counter_rule(r) && all_intervals(r);
 }
 
 bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *why, size_t n)

@@ -60,7 +60,7 @@ static bool in_order(const struct sim_event *before, const struct sim_event *eve
 	return names ? names < 0 : before->index < event->index;
 }
 
-static void happened(void *context, const struct sim_event *event)
+static void on_event(void *context, const struct sim_event *event)
 {
 	struct program_run *run = context;
 	if ((unsigned)event->kind >= TPU_EVENTS) {
@@ -83,11 +83,11 @@ static void happened(void *context, const struct sim_event *event)
 	events->seen++;
 }
 
-static void spent(void *context, const struct sim_span *span)
+static void on_cycles(void *context, const struct sim_cycles *interval)
 {
 	struct program_run *run = context;
-	if (!program_spans_add(run->spans, span))
-		say(run, "no such kind, or no memory", "spent", span->kind);
+	if (!program_intervals_add(run->intervals, interval))
+		say(run, "no such class, or no memory", "cycles", interval->cycle_class);
 }
 
 static uint64_t mix(uint64_t hash, const uint8_t *bytes, int64_t count)
@@ -97,7 +97,7 @@ static uint64_t mix(uint64_t hash, const uint8_t *bytes, int64_t count)
 	return hash;
 }
 
-static int retired(void *context, int64_t instruction, struct npl_err *err)
+static int on_retired(void *context, int64_t instruction, struct npl_err *err)
 {
 	struct program_run *run = context;
 	(void)err;
@@ -203,7 +203,7 @@ static bool open_run(struct program_run *run, const struct program_case *c, bool
 	return ok;
 }
 
-bool program_run(struct program_run *run, program_engine *engine, const struct program_case *c, bool timing_only)
+bool program_run(struct program_run *run, tpu_engine *engine, const struct program_case *c, bool timing_only)
 {
 	if (!open_run(run, c, timing_only))
 		return false;
@@ -214,8 +214,10 @@ bool program_run(struct program_run *run, program_engine *engine, const struct p
 				    .host = run->host,
 				    .host_bytes = c->host_bytes,
 				    .timing_only = timing_only};
-	struct sim_observer observer = {run, happened, spent, retired, run->faults};
-	run->rc = engine(&c->config, &c->program, &memory, &observer, &run->outcome, &run->err);
+	struct sim_observer observer = {run, on_event, on_cycles, on_retired, run->faults};
+	const struct tpu_execution execution = {
+		.config = &c->config, .program = &c->program, .memory = memory, .observer = &observer};
+	run->rc = engine(&execution, &run->outcome, &run->err);
 	return run->rc != NPL_ENOMEM;
 }
 
@@ -227,7 +229,7 @@ void program_run_free(struct program_run *run)
 	free(run->retired_hash);
 	free(run->result);
 	free(run->faults);
-	program_spans_free(run->spans);
+	program_intervals_free(run->intervals);
 	for (int kind = 0; kind < TPU_EVENTS; kind++)
 		free(run->events[kind].cycle);
 	*run = (struct program_run){0};
@@ -253,9 +255,9 @@ static const char *const counter_names[] = {
 static bool same_outcome(const struct tpu_outcome *a, const struct tpu_outcome *b, bool times_only, char *why, size_t n)
 {
 	/* The struct is 64-bit counts alone. */
-	uint64_t x[sizeof a->counter / sizeof(uint64_t)], y[sizeof a->counter / sizeof(uint64_t)];
-	memcpy(x, &a->counter, sizeof x);
-	memcpy(y, &b->counter, sizeof y);
+	uint64_t x[sizeof a->counters / sizeof(uint64_t)], y[sizeof a->counters / sizeof(uint64_t)];
+	memcpy(x, &a->counters, sizeof x);
+	memcpy(y, &b->counters, sizeof y);
 	if (a->cycles != b->cycles) {
 		snprintf(why, n, "%llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);
 		return false;
@@ -337,7 +339,7 @@ static bool same_faults(const struct program_run *a, const struct program_run *b
 static bool adds_up(const struct program_run *run, char *why, size_t n)
 {
 	const struct sim_program *program = &run->c->program;
-	return program_spans_add_up(run->spans, program, &run->outcome, why, n) &&
+	return program_intervals_add_up(run->intervals, program, &run->outcome, why, n) &&
 	       program_faults_add_up(run->faults, program, &run->outcome, why, n);
 }
 
@@ -359,6 +361,7 @@ bool program_same(const struct program_run *a, const struct program_run *b, bool
 			    !same_bytes("host memory", a->host, b->host, c->host_bytes, row_bytes, why, n)))
 		return false;
 	return same_events(a, b, why, n) && same_outcome(&a->outcome, &b->outcome, times_only, why, n) &&
-	       same_retirement(a, b, times_only, why, n) && program_spans_same(a->spans, b->spans, why, n) &&
+	       same_retirement(a, b, times_only, why, n) &&
+	       program_intervals_same(a->intervals, b->intervals, why, n) &&
 	       (times_only || same_faults(a, b, why, n)) && adds_up(a, why, n) && adds_up(b, why, n);
 }

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * One run of a program on an engine of the systolic machines, with all that can be seen of it: memories, counters,
- * every event, what each cycle was spent on, and what each instruction left in memory when it retired. And what must
+ * every event, the class of each cycle, and what each instruction left in memory when it retired. And what must
  * be true of it: that two runs are the same, and that one is as docs/tpu-isa.md says (rules.c). */
 #ifndef TESTS_PROGRAM_RUN_H
 #define TESTS_PROGRAM_RUN_H
 
 #include <stdio.h>
 
-#include "spans.h"
+#include "intervals.h"
+#include "sim/systolic/tpu_v1/fast/run.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 #include "stimulus.h"
-
-typedef int program_engine(const struct tpu_config *config, const struct sim_program *program,
-			   const struct tpu_memory *memory, const struct sim_observer *observer,
-			   struct tpu_outcome *outcome, struct npl_err *err);
 
 /* Events of one kind; those that never come stay at NEVER. */
 #define PROGRAM_NEVER UINT64_MAX
@@ -40,7 +38,7 @@ struct program_run {
 	struct program_events events[TPU_EVENTS];
 	int *retired;           /* by instruction: how often */
 	uint64_t *retired_hash; /* what it had written by then */
-	struct program_spans spans[PROGRAM_STREAMS];
+	struct program_intervals intervals[PROGRAM_STREAMS];
 	struct sim_faults *faults; /* by instruction */
 	char wrong[160];           /* an event that cannot be; empty: none */
 	/* while it runs */
@@ -51,7 +49,7 @@ struct program_run {
 };
 
 /* Runs; false: no memory. Free it in any case. */
-bool program_run(struct program_run *run, program_engine *engine, const struct program_case *c, bool timing_only);
+bool program_run(struct program_run *run, tpu_engine *engine, const struct program_case *c, bool timing_only);
 void program_run_free(struct program_run *run);
 
 /* Whether two runs are the same; else the first difference in *why. With `times_only`, but for values. */

@@ -6,7 +6,7 @@
 #ifndef TESTS_PROGRAM_STIMULUS_H
 #define TESTS_PROGRAM_STIMULUS_H
 
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
 
 struct program_case {
 	uint64_t seed;

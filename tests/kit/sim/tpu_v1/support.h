@@ -10,7 +10,7 @@
 #include "core/books.h"
 #include "core/int8/int8.h"
 #include "npulab/driver.h"
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
 #include "tests/kit/support.h"
 
 extern const struct npl_driver npl_driver_systolic;
@@ -194,7 +194,7 @@ static inline struct npl_result test_run(const struct tpu_config *config, const 
 static inline uint64_t test_counter(const struct npl_result *result, const char *name)
 {
 	for (size_t i = 0; i < TPU_COUNTERS; i++)
-		if (!strcmp(tpu_counter_table[i].name, name))
+		if (!strcmp(tpu_counter_defs[i].name, name))
 			return result->counter[i];
 	cr_assert_fail("no counter %s", name);
 	return 0;

@@ -8,6 +8,7 @@
  * In the notes "i3" is instruction 3, and [a, b) the cycles from a on and before b. */
 #include "worked.h"
 
+#include "sim/systolic/tpu_v1/isa/check.h"
 #include "tests/kit/sim/tpu_v1/code.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct worked {
 	struct expected event[8]; /* to the first of which nothing is said */
 	uint64_t cycles;
 	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall, output_stall, sync_pause;
-	const char *spans, *faults; /* in the words of spans.h; faults NULL: none */
+	const char *intervals, *faults; /* in the words of intervals.h; faults NULL: none */
 	/* what is not as in the machine above; 0: it is */
 	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_latency_cycles, issue,
 		sync;
@@ -55,7 +56,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_WRITTEN, 1, 13},
 		   {TPU_ISSUED, 2, 13}},
 	 .cycles = 14,
-	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13",
+	 .intervals = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13",
 	 .array_active = 2,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -76,8 +77,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 2, 10},
 		   {TPU_MATRIX_WRITTEN, 2, 15}},
 	 .cycles = 16,
-	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, shift 8-10 i2, active 10-11 i2, "
-		  "idle 11-16, raw 11-15",
+	 .intervals = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, shift 8-10 i2, active 10-11 i2, "
+		      "idle 11-16, raw 11-15",
 	 .array_active = 2,
 	 .weight_stall = 2,
 	 .weight_shift = 5,
@@ -101,8 +102,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 3, 18},
 		   {TPU_MATRIX_WRITTEN, 3, 24}},
 	 .cycles = 25,
-	 .spans = "idle 0-2, stall 2-6 i1, shift 6-9 i1, active 9-11 i1, shift 11-13 i2, active 13-15 "
-		  "i2, shift 15-18 i3, active 18-20 i3, idle 20-25, raw 20-24",
+	 .intervals = "idle 0-2, stall 2-6 i1, shift 6-9 i1, active 9-11 i1, shift 11-13 i2, active 13-15 "
+		      "i2, shift 15-18 i3, active 18-20 i3, idle 20-25, raw 20-24",
 	 .array_active = 6,
 	 .weight_stall = 4,
 	 .weight_shift = 8,
@@ -125,9 +126,9 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 3, 19},
 		   {TPU_MATRIX_WRITTEN, 3, 24}},
 	 .cycles = 25,
-	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, stall 8-10 i2, shift 10-13 i2, "
-		  "active 13-14 i2, stall 14-16 i3, shift 16-19 i3, active 19-20 i3, idle 20-25, raw "
-		  "20-24",
+	 .intervals = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, stall 8-10 i2, shift 10-13 i2, "
+		      "active 13-14 i2, stall 14-16 i3, shift 16-19 i3, active 19-20 i3, idle 20-25, raw "
+		      "20-24",
 	 .array_active = 3,
 	 .weight_stall = 6,
 	 .weight_shift = 9,
@@ -151,7 +152,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_STARTED, 3, 16},
 		   {TPU_ACTIVATE_ENDED, 3, 25}},
 	 .cycles = 26,
-	 .spans = "idle 0-3, stall 3-4 i2, shift 4-7 i2, active 7-10 i2, idle 10-26, raw 10-25",
+	 .intervals = "idle 0-3, stall 3-4 i2, shift 4-7 i2, active 7-10 i2, idle 10-26, raw 10-25",
 	 .faults = "i3 3 saturated",
 	 .array_active = 3,
 	 .weight_stall = 1,
@@ -182,8 +183,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 6, 27},
 		   {TPU_MATRIX_WRITTEN, 6, 32}},
 	 .cycles = 33,
-	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-10 i1, idle 10-24, active 24-27 i5, "
-		  "active 27-28 i6, idle 28-33, raw 10-24, raw 28-32",
+	 .intervals = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-10 i1, idle 10-24, active 24-27 i5, "
+		      "active 27-28 i6, idle 28-33, raw 10-24, raw 28-32",
 	 .array_active = 7,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -203,8 +204,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 3, 11},
 		   {TPU_MATRIX_WRITTEN, 3, 17}},
 	 .cycles = 18,
-	 .spans = "idle 0-3, stall 3-4 i2, shift 4-7 i2, active 7-11 i2, active 11-13 i3, idle 13-18, "
-		  "raw 13-17",
+	 .intervals = "idle 0-3, stall 3-4 i2, shift 4-7 i2, active 7-11 i2, active 11-13 i3, idle 13-18, "
+		      "raw 13-17",
 	 .array_active = 6,
 	 .weight_stall = 1,
 	 .weight_shift = 3,
@@ -229,7 +230,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_HOST_STARTED, 4, 17},
 		   {TPU_HOST_ENDED, 4, 22}},
 	 .cycles = 23,
-	 .spans = "idle 0-23, input 3-11, input 17-22, pause 12-16",
+	 .intervals = "idle 0-23, input 3-11, input 17-22, pause 12-16",
 	 .input_stall = 13,
 	 .sync_pause = 4,
 	 .sync = 4},
@@ -252,7 +253,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_HOST_STARTED, 4, 25},
 		   {TPU_HOST_ENDED, 4, 29}},
 	 .cycles = 31,
-	 .spans = "idle 0-31, input 27-29, output 3-11, output 29-30, pause 12-16",
+	 .intervals = "idle 0-31, input 27-29, output 3-11, output 29-30, pause 12-16",
 	 .input_stall = 2,
 	 .output_stall = 9,
 	 .sync_pause = 4,
@@ -267,7 +268,7 @@ static const struct worked cases[WORKED_CASES] = {
 		 "halt\n",
 	 .event = {{TPU_MATRIX_STARTED, 1, 7}, {TPU_MATRIX_WRITTEN, 1, 13}, {TPU_ISSUED, 2, 2}, {TPU_ISSUED, 3, 13}},
 	 .cycles = 14,
-	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 12-13, pause 9-12",
+	 .intervals = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 12-13, pause 9-12",
 	 .array_active = 2,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -291,7 +292,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_HOST_STARTED, 3, 16},
 		   {TPU_HOST_ENDED, 3, 21}},
 	 .cycles = 22,
-	 .spans = "idle 0-22, input 13-21",
+	 .intervals = "idle 0-22, input 13-21",
 	 /* halt is looked at in 13: [13, 21) */
 	 .input_stall = 8,
 	 .queue = 1},
@@ -303,7 +304,7 @@ static const struct worked cases[WORKED_CASES] = {
 		 "halt\n",
 	 .event = {{TPU_TILE_PUSHED, 1, 10}, {TPU_TILE_SHIFTED, 1, 10}, {TPU_TILE_POPPED, 1, 13}, {TPU_ISSUED, 2, 12}},
 	 .cycles = 13,
-	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, idle 8-13, raw 8-12",
+	 .intervals = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, idle 8-13, raw 8-12",
 	 .array_active = 1,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -321,7 +322,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_TILE_POPPED, 1, PROGRAM_NEVER},
 		   {TPU_ISSUED, 8, 12}},
 	 .cycles = 13,
-	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, idle 8-13, raw 8-12",
+	 .intervals = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, idle 8-13, raw 8-12",
 	 .array_active = 1,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -340,7 +341,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_STARTED, 2, 18},
 		   {TPU_ACTIVATE_ENDED, 2, 19}},
 	 .cycles = 20,
-	 .spans = "idle 0-20, raw 3-19",
+	 .intervals = "idle 0-20, raw 3-19",
 	 .faults = "i1 5 saturated",
 	 /* halt is looked at in 3: [3, 19) */
 	 .raw_stall = 16,
@@ -363,7 +364,7 @@ static const struct worked cases[WORKED_CASES] = {
 		 "halt\n",
 	 .event = {{TPU_ACTIVATE_STARTED, 8, 9}, {TPU_ACTIVATE_ENDED, 8, 18}},
 	 .cycles = 19,
-	 .spans = "idle 0-19, raw 9-18",
+	 .intervals = "idle 0-19, raw 9-18",
 	 /* halt is looked at in 9: [9, 18) */
 	 .raw_stall = 9,
 	 .buffer = "010203 040506 070809 0a0b0c 010203 040506 040506 070809 0a0b0c 0a0b0c 070809 0a0b0c 0a0b0c"},
@@ -384,7 +385,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_HOST_ENDED, 4, 9}},
 	 .cycles = 10,
 	 /* halt is looked at in 5: [5, 9) */
-	 .spans = "idle 0-10, input 5-9",
+	 .intervals = "idle 0-10, input 5-9",
 	 .input_stall = 4},
 	{/* i3 sends (10, 11, 12), the low bytes of a 16-bit vector, and (255, 0, 128), its high bytes, through the tile
 	  * at row 3. Of column 2 the sums are 10 + 11 * 255 + 12 * 128 = 4351, which counts 256-fold, and 255 + 128 *
@@ -412,7 +413,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_STARTED, 6, 17},
 		   {TPU_ACTIVATE_ENDED, 7, 19}},
 	 .cycles = 20,
-	 .spans = "idle 0-4, shift 4-7 i3, active 7-9 i3, active 9-11 i4, active 11-13 i5, idle 13-20, raw 13-19",
+	 .intervals = "idle 0-4, shift 4-7 i3, active 7-9 i3, active 9-11 i4, active 11-13 i5, idle 13-20, raw 13-19",
 	 .faults = "i6 3 saturated, i7 1 saturated",
 	 .array_active = 6,
 	 .weight_shift = 3,
@@ -471,7 +472,7 @@ static bool says_else(const char *what, const char *got, const char *expected, c
 
 static bool as_expected(const struct worked *w, const struct program_run *run, char *why, size_t n)
 {
-	const struct tpu_counters *k = &run->outcome.counter;
+	const struct tpu_counters *k = &run->outcome.counters;
 	uint64_t all = k->array_active + k->weight_stall + k->weight_shift + k->non_matrix;
 	if (run->rc) {
 		snprintf(why, n, "%.200s", run->err.msg);
@@ -494,8 +495,8 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 			return false;
 	}
 	char said[800];
-	program_spans_text(run->spans, said, sizeof said);
-	if (says_else("spans", said, w->spans, why, n))
+	program_intervals_text(run->intervals, said, sizeof said);
+	if (says_else("intervals", said, w->intervals, why, n))
 		return false;
 	program_faults_text(run->faults, run->c->program.count, said, sizeof said);
 	if (says_else("faults", said, w->faults ? w->faults : "", why, n))
@@ -511,7 +512,7 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 		 differs("sync_pause", 0, k->sync_pause, w->sync_pause, why, n));
 }
 
-bool program_works(int index, program_engine *engine, const char **name, char *why, size_t n)
+bool program_works(int index, tpu_engine *engine, const char **name, char *why, size_t n)
 {
 	const struct worked *w = cases + index;
 	uint8_t buffer[24 * 3] = {0}, host[64] = {0}, weights[64 * 3] = {0};

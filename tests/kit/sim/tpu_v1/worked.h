@@ -8,6 +8,6 @@
 
 enum { WORKED_CASES = 17 };
 /* Whether an engine does case `index` as worked out; *name is the case's, *why what differs. */
-bool program_works(int index, program_engine *engine, const char **name, char *why, size_t n);
+bool program_works(int index, tpu_engine *engine, const char **name, char *why, size_t n);
 
 #endif

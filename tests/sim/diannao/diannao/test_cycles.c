@@ -109,10 +109,10 @@ Test(diannao_cycles, random_layers_walked)
 		struct npl_result result;
 		struct dn_case c;
 		char why[200];
-		struct dn_work work;
+		struct dn_layer layer;
 		config.tn = 8 << test_range(&rng, 0, 2);
 		dn_random_case(&c, &rng);
-		if (!dn_work_of(&config, &c.layer, &work, why, sizeof why))
+		if (!dn_layer_of(&config, &c.layer, &layer, why, sizeof why))
 			continue;
 		timing(&config, &c, &result);
 		cr_assert_eq(dn_counter(&result, "nfu_active"), walk(&c, config.tn), "seed %llu",
@@ -156,8 +156,9 @@ Test(diannao_cycles, peak_and_description)
 	cr_assert_float_eq(info.peak_macs_per_second, 256 * 980e6, 1);
 	cr_assert_str_eq(info.link.name, "main memory");
 	cr_assert_str_eq(info.link.energy_within, "the layers' memory", "whose accesses hold that energy");
-	for (size_t i = 0; i < info.n_stats; i++)
-		cr_assert_eq(info.stat[i].partition > 0, i < 5, "the first five counters are the parts of the cycles");
+	for (size_t i = 0; i < info.n_counters; i++)
+		cr_assert_eq(info.counter_def[i].partition > 0, i < 5,
+			     "the first five counters are the parts of the cycles");
 	npl_driver_diannao.close(state);
 }
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/diannao/diannao/engine/stuck.h"
+#include "sim/diannao/diannao/fast/run.h"
 #include "tests/kit/sim/diannao/agree.h"
 #include "tests/kit/sim/diannao/units.h"
 
@@ -162,19 +164,20 @@ Test(diannao_engines, units_without_end)
 			  (unsigned long long)seed, why);
 		for (int i = 0; i < c.parts; i++)
 			c.part[i].times = c.part[i].times > 1 ? 1000000000000000 : 1;
-		struct dn_run run = diannao_run(&c, memory);
-		run.source = diannao_source(&stream, &c, true);
-		if (dn_run_fast(&run, &err)) {
+		struct dn_execution execution = diannao_execution(&c, memory);
+		struct dn_outcome outcome;
+		execution.stream = diannao_source(&stream, &c, true);
+		if (dn_run_fast(&execution, &outcome, &err)) {
 			cr_assert_eq(err.code, NPL_EINPUT, "%s", err.msg);
 			cr_assert(strstr(err.msg, "longer than 400000000 s"), "%s", err.msg);
 			too_long++;
 		} else {
-			const struct dn_counters *n = &run.counters;
-			cr_assert_leq(run.cycles, 400000000 * (uint64_t)c.config.clock_hz);
-			cr_assert_eq(run.cycles,
+			const struct dn_counters *n = &outcome.counters;
+			cr_assert_leq(outcome.cycles, 400000000 * (uint64_t)c.config.clock_hz);
+			cr_assert_eq(outcome.cycles,
 				     n->nfu_active + n->nfu_fill + n->wait_sb + n->wait_nbin + n->wait_nbout);
-			cr_assert_eq(run.moved.read_bytes, n->input_bytes + n->synapse_bytes);
-			cr_assert_eq(run.moved.written_bytes, n->output_bytes);
+			cr_assert_eq(outcome.memory.read_bytes, n->input_bytes + n->synapse_bytes);
+			cr_assert_eq(outcome.memory.written_bytes, n->output_bytes);
 			long_ones++;
 		}
 		npl_memory_close(memory);

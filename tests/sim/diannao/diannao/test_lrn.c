@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise of sim/diannao/diannao/lrn.c: of squares the machine makes the factor (bias + alpha/size * sum of neighbouring maps)^-beta, off
+ * Promise of sim/diannao/diannao/generate/lrn.c: of squares the machine makes the factor (bias + alpha/size * sum of neighbouring maps)^-beta, off
  * by little more than NFU-3's segments are; both engines give the same values, cycles and counters; its useful multiply-accumulates
  * are the squares in windows; what cannot be held is refused with the reason. */
 #include "tests/kit/sim/diannao/fixture.h"
@@ -81,9 +81,10 @@ static void run_on(const struct dn_config *config, const char *engine, struct dn
 static void same(const struct npl_result *a, const struct npl_result *b, int seed)
 {
 	cr_assert_eq(a->cycles, b->cycles, "seed %d", seed);
-	for (size_t i = 0; i < DN_STATS; i++)
-		cr_assert_eq(a->counter[i], b->counter[i], "seed %d: %s is %llu and %llu", seed, dn_stats[i].name,
-			     (unsigned long long)a->counter[i], (unsigned long long)b->counter[i]);
+	for (size_t i = 0; i < DN_COUNTERS; i++)
+		cr_assert_eq(a->counter[i], b->counter[i], "seed %d: %s is %llu and %llu", seed,
+			     dn_counter_defs[i].name, (unsigned long long)a->counter[i],
+			     (unsigned long long)b->counter[i]);
 	cr_assert_eq(a->n_energy, b->n_energy);
 	for (int i = 0; i < a->n_energy; i++)
 		cr_assert_eq(a->energy[i].events, b->energy[i].events, "seed %d: %s", seed, a->energy[i].component);

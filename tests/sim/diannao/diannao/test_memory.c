@@ -28,12 +28,12 @@ Test(diannao_memory, random_layers)
 		struct npl_result ideal, result, again;
 		struct dn_case c;
 		char why[200];
-		struct dn_work work;
+		struct dn_layer layer;
 		config.sum_bits = 32;
 		config.nbout_rows = 64;
 		config.nbout_sum_rows = 32;
 		dn_random_case(&c, &rng);
-		if (!dn_work_of(&config, &c.layer, &work, why, sizeof why))
+		if (!dn_layer_of(&config, &c.layer, &layer, why, sizeof why))
 			continue;
 		dn_case_run(&config, &c, &result);
 		struct dn_config without = config;
@@ -51,10 +51,10 @@ Test(diannao_memory, random_layers)
 		dn_case_run(&config, &c, &again);
 		cr_assert_eq(again.cycles, result.cycles, "seed %llu: values do not change the time",
 			     (unsigned long long)seed);
-		for (size_t i = 0; i < DN_STATS; i++)
-			if (dn_stats[i].partition != NPL_STAT_OF_VALUES)
+		for (size_t i = 0; i < DN_COUNTERS; i++)
+			if (dn_counter_defs[i].partition != NPL_COUNTER_OF_VALUES)
 				cr_assert_eq(again.counter[i], result.counter[i], "seed %llu, %s",
-					     (unsigned long long)seed, dn_stats[i].name);
+					     (unsigned long long)seed, dn_counter_defs[i].name);
 		dn_case_free(&c);
 	}
 	cr_assert_gt(waited, 50, "most of these small layers wait");

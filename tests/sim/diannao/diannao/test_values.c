@@ -3,6 +3,7 @@
  * Promise: every output value, and every count of a product, sum or output that left its width, is what the rules of
  * docs/machine-diannao.md say, written out here once more in wide integers and divisions. */
 #include "core/q16/q16.h"
+#include "sim/diannao/diannao/nfu.h"
 #include "tests/kit/sim/diannao/fixture.h"
 
 __extension__ typedef __int128 wide;

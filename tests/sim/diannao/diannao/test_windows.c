@@ -5,22 +5,22 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "sim/diannao/diannao/windows.h"
+#include "sim/diannao/diannao/generate/windows.h"
 #include "tests/kit/support.h"
 
 #define MOST_INPUT 60
 
 static struct dn_axis random_axis(uint64_t *rng)
 {
-	struct dn_work work = {0};
-	struct npl_window *w = &work.window;
+	struct dn_layer layer = {0};
+	struct npl_window *w = &layer.window;
 	w->kernel[1] = test_range(rng, 1, 6);
 	w->stride[1] = test_range(rng, 1, test_range(rng, 0, 1) ? 3 : 14);
 	w->dilation[1] = test_range(rng, 0, 1) ? 1 : test_range(rng, 1, 45);
 	w->pad_begin[1] = test_range(rng, 0, 1) ? test_range(rng, 0, 3) : test_range(rng, 0, 90);
-	work.in[1] = test_range(rng, 1, MOST_INPUT);
-	work.out[1] = test_range(rng, 1, 70);
-	return dn_axis_of(&work, 1);
+	layer.in[1] = test_range(rng, 1, MOST_INPUT);
+	layer.out[1] = test_range(rng, 1, 70);
+	return dn_axis_of(&layer, 1);
 }
 
 static bool is_inside(const struct dn_axis *axis, int64_t o, int64_t tap)
@@ -94,7 +94,7 @@ Test(diannao_windows, what_they_read_is_what_going_through_them_finds)
 		const struct dn_range every = {0, axis.kernel},
 				      taps = {first_tap, test_range(&rng, first_tap + 1, axis.kernel)};
 		const struct read some = read_by(&axis, first, end, &taps);
-		const int64_t run = dn_same_run(&axis, first, end, taps.first, taps.end);
+		const int64_t run = dn_alike_windows(&axis, first, end, taps.first, taps.end);
 		cr_assert_eq(run, alike_from(&axis, first, end, &taps), "seed %d", (int)seed);
 		cr_assert_eq(dn_reads_none(&axis, first, taps), !read_by(&axis, first, first + 1, &taps).count,
 			     "seed %d", (int)seed);
@@ -124,13 +124,13 @@ Test(diannao_windows, what_they_read_is_what_going_through_them_finds)
 Test(diannao_windows, of_more_than_can_be_gone_through)
 {
 	const int64_t many = (int64_t)1 << 40;
-	struct dn_work work = {.window = {.kernel = {1, 3}, .stride = {1, 1}, .dilation = {1, many / 2}},
-			       .in = {1, 8},
-			       .out = {1, many}};
-	work.window.pad_begin[1] = many;
-	const struct dn_axis axis = dn_axis_of(&work, 1);
-	cr_assert_eq(dn_same_run(&axis, 1, many, 0, 3), 7);
-	cr_assert_eq(dn_same_run(&axis, 8, many, 0, 3), many / 2 - 8);
+	struct dn_layer layer = {.window = {.kernel = {1, 3}, .stride = {1, 1}, .dilation = {1, many / 2}},
+				 .in = {1, 8},
+				 .out = {1, many}};
+	layer.window.pad_begin[1] = many;
+	const struct dn_axis axis = dn_axis_of(&layer, 1);
+	cr_assert_eq(dn_alike_windows(&axis, 1, many, 0, 3), 7);
+	cr_assert_eq(dn_alike_windows(&axis, 8, many, 0, 3), many / 2 - 8);
 	cr_assert_eq(dn_touched(&axis, 0, many), 8);
 	cr_assert_eq(dn_least_read(&axis, 0, many, 0, 3), 0);
 	cr_assert_eq(dn_most_read(&axis, 0, many, 0, 3), 7);

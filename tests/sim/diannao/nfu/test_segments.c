@@ -235,7 +235,7 @@ Test(diannao_segments, one_multiplier_and_one_adder)
 	cr_assert(saturated);
 }
 
-/* Relu6 is exact at scales that put 6 on a limit or beyond 16 bits, and refused at others with the reason; so is Clip. */
+/* Relu6 is exact at scales that put 6 on a limit or beyond 16 bits, and refused at others; Clip likewise; with their reasons. */
 Test(diannao_segments, what_a_layer_may_ask_for)
 {
 	struct dn_config config = dn_default();

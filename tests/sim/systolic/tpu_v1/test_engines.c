@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/systolic/tpu_v1/isa/check.h"
 #include "tests/kit/sim/tpu_v1/interpreter.h"
 #include "tests/kit/sim/tpu_v1/liveness.h"
 #include "tests/kit/sim/tpu_v1/run.h"
@@ -100,7 +101,7 @@ Test(tpu_engines, syncs_take_their_time_and_no_more)
 			syncs += tpu_code(&c.program)[i].opcode == TPU_SYNC;
 		expect_agreement(&c);
 		cr_assert(program_run(&run, tpu_run_fast, &c, true));
-		const struct tpu_counters *k = &run.outcome.counter;
+		const struct tpu_counters *k = &run.outcome.counters;
 		cr_assert_leq(k->sync_pause, syncs * takes[seed % 3]);
 		cr_assert_leq(k->raw_stall + k->input_stall + k->output_stall + k->sync_pause, k->non_matrix);
 		paused += k->sync_pause;
@@ -192,7 +193,7 @@ Test(tpu_engines, values_are_those_of_the_instructions_one_by_one)
 		cr_assert_arr_eq(run.host, c.host, c.host_bytes, "%s: host memory", what);
 		cr_assert(!memcmp(run.faults, p.faults, (size_t)c.program.count * sizeof *p.faults), "%s: faults",
 			  what);
-		interpreter_expect_counters(&p, &run.outcome.counter, what);
+		interpreter_expect_counters(&p, &run.outcome.counters, what);
 		interpreter_close(&p);
 		program_run_free(&run);
 		program_case_free(&c);
@@ -257,22 +258,26 @@ Test(tpu_engines, an_observer_ends_the_run)
 			struct tpu_outcome outcome = {0};
 			struct npl_err err = {0};
 			stop.called = 0;
-			int rc = (engine ? tpu_run_fast : tpu_run_rtl)(&c.config, &c.program, &memory, &observer,
+			int rc = (engine ? tpu_run_fast : tpu_run_rtl)(&(struct tpu_execution){.config = &c.config,
+											       .program = &c.program,
+											       .memory = memory,
+											       .observer = &observer},
 								       &outcome, &err);
 			cr_assert(rc == NPL_EOUTPUT && !strcmp(err.msg, "stopped"), "seed %llu: %d, %s",
 				  (unsigned long long)seed, rc, err.msg);
 			cr_assert_geq(stop.called, 1);
-			rc = (engine ? tpu_run_fast : tpu_run_rtl)(&c.config, &c.program, &memory, NULL, &outcome,
-								   &err);
+			rc = (engine ? tpu_run_fast : tpu_run_rtl)(
+				&(struct tpu_execution){.config = &c.config, .program = &c.program, .memory = memory},
+				&outcome, &err);
 			cr_assert_eq(rc, 0, "seed %llu, nobody observes: %s", (unsigned long long)seed, err.msg);
 		}
 		program_case_free(&c);
 	}
 }
 
-static void keep(void *context, const struct sim_span *span)
+static void keep(void *context, const struct sim_cycles *interval)
 {
-	cr_assert(program_spans_add(context, span));
+	cr_assert(program_intervals_add(context, interval));
 }
 
 /* Whoever wants to see only one thing sees of it what one who sees all does. */
@@ -283,21 +288,31 @@ Test(tpu_engines, an_observer_of_one_thing)
 		struct program_case c;
 		make(&c, seed, &(struct program_wish){0});
 		for (int engine = 0; engine < 2; engine++) {
-			program_engine *run = engine ? tpu_run_fast : tpu_run_rtl;
+			tpu_engine *run = engine ? tpu_run_fast : tpu_run_rtl;
 			struct program_run all = {0}, one = {.c = &c};
 			struct tpu_outcome outcome;
 			struct npl_err err = {0};
 			char why[300] = "";
-			const struct sim_observer spans = {.on_span = keep, .context = one.spans};
+			const struct sim_observer intervals = {.on_cycles = keep, .context = one.intervals};
 			one.faults = calloc((size_t)c.program.count, sizeof *one.faults);
 			const struct sim_observer faults = {.faults = one.faults};
 			cr_assert(one.faults && program_run(&all, run, &c, false));
 			const struct tpu_memory none = {.host_bytes = c.host_bytes, .timing_only = true};
 			const struct tpu_memory memory = program_memory(&c);
-			cr_assert_eq(run(&c.config, &c.program, &none, &spans, &outcome, &err), 0, "%s", err.msg);
-			cr_assert_eq(run(&c.config, &c.program, &memory, &faults, &outcome, &err), 0, "%s", err.msg);
-			cr_assert(program_spans_same(all.spans, one.spans, why, sizeof why), "seed %llu: %s",
-				  (unsigned long long)seed, why);
+			cr_assert_eq(run(&(struct tpu_execution){.config = &c.config,
+								 .program = &c.program,
+								 .memory = none,
+								 .observer = &intervals},
+					 &outcome, &err),
+				     0, "%s", err.msg);
+			cr_assert_eq(run(&(struct tpu_execution){.config = &c.config,
+								 .program = &c.program,
+								 .memory = memory,
+								 .observer = &faults},
+					 &outcome, &err),
+				     0, "%s", err.msg);
+			cr_assert(program_intervals_same(all.intervals, one.intervals, why, sizeof why),
+				  "seed %llu: %s", (unsigned long long)seed, why);
 			cr_assert(!memcmp(all.faults, one.faults, (size_t)c.program.count * sizeof *one.faults),
 				  "seed %llu: other faults", (unsigned long long)seed);
 			overflows += outcome.overflows;
@@ -365,12 +380,12 @@ static void count_program(struct mix *mix, const struct program_case *c)
 	}
 	struct program_run run;
 	cr_assert(program_run(&run, tpu_run_fast, c, false));
-	mix->stall += run.outcome.counter.weight_stall;
-	mix->shift += run.outcome.counter.weight_shift;
-	mix->raw += run.outcome.counter.raw_stall;
-	mix->input += run.outcome.counter.input_stall;
-	mix->output += run.outcome.counter.output_stall;
-	mix->pause += run.outcome.counter.sync_pause;
+	mix->stall += run.outcome.counters.weight_stall;
+	mix->shift += run.outcome.counters.weight_shift;
+	mix->raw += run.outcome.counters.raw_stall;
+	mix->input += run.outcome.counters.input_stall;
+	mix->output += run.outcome.counters.output_stall;
+	mix->pause += run.outcome.counters.sync_pause;
 	mix->overflows += run.outcome.overflows;
 	mix->saturations += run.outcome.saturations;
 	program_run_free(&run);

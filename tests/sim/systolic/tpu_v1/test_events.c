@@ -3,6 +3,7 @@
  * The order of events. What the program promises: both engines tell the same events one after the other in the same order, by
  * cycle, then by name, then by index, however much happens at one boundary and whichever direction of the host link
  * overtakes the other. That every random program's events come so is looked at in tests/kit/sim/tpu_v1/run.c. */
+#include "sim/systolic/tpu_v1/rtl/run.h"
 #include "tests/kit/sim/tpu_v1/fast_support.h"
 
 /* Both engines' events, one by one. Those of the rtl engine are left in m. */
@@ -140,7 +141,10 @@ Test(tpu_events, a_run_that_is_stopped)
 	for (int engine = 0; engine < 2; engine++) {
 		struct stopped s = {.at = 17};
 		const struct sim_observer observer = {.on_event = in_order, .on_retired = stop, .context = &s};
-		cr_assert_eq((engine ? tpu_run_fast : tpu_run_rtl)(&m->config, &m->program, &m->memory, &observer,
+		cr_assert_eq((engine ? tpu_run_fast : tpu_run_rtl)(&(struct tpu_execution){.config = &m->config,
+											   .program = &m->program,
+											   .memory = m->memory,
+											   .observer = &observer},
 								   &m->outcome, &m->err),
 			     NPL_EOUTPUT);
 		cr_assert_gt(s.events, 17);

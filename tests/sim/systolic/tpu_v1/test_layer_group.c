@@ -55,7 +55,7 @@ struct opened {
 };
 
 /* False: the device refuses these layers. */
-static bool open_layer_group(struct opened *o, struct tpu *tpu, const struct group *c,
+static bool open_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *c,
 			     const struct npl_layer_group *how)
 {
 	struct npl_err err = {0};
@@ -87,20 +87,20 @@ static void close_layer_group(struct opened *o)
 }
 
 /* Whether the machine takes all layers. Scales beyond those of real networks are for the generator's own tests. */
-static bool go_together(const struct group *c, struct tpu *tpu)
+static bool go_together(const struct group *c, struct tpu_machine *tpu)
 {
 	char why[300];
 	for (int i = 0; i < c->n_layers; i++) {
 		const struct npl_tensor *out = c->list[i]->out;
 		bool scaled = out->dtype == NPL_I32 || (out->quant.scale < 1e9f && out->quant.scale > 1e-9f);
-		if (!scaled || !tpu_generate_supports(tpu->config, c->list[i], why, sizeof why))
+		if (!scaled || !tpu_generate_supports(&tpu->config, c->list[i], why, sizeof why))
 			return false;
 	}
 	return true;
 }
 
 /* Runs the layer group and checks values and the books of every layer. */
-static void run_layer_group(struct opened *o, struct tpu *tpu, const struct group *c, uint64_t seed,
+static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *c, uint64_t seed,
 			    struct npl_result results[LAYER_GROUP_MOST])
 {
 	struct npl_device_info info = {0};
@@ -130,7 +130,7 @@ static void same_results(const struct npl_result *a, const struct npl_result *b,
 		cr_assert_eq(a[i].cycles, b[i].cycles, "seed %llu, layer %d", (unsigned long long)seed, i);
 		for (int k = 0; k < TPU_COUNTERS; k++)
 			cr_assert_eq(a[i].counter[k], b[i].counter[k], "seed %llu, layer %d, %s",
-				     (unsigned long long)seed, i, tpu_counter_table[k].name);
+				     (unsigned long long)seed, i, tpu_counter_defs[k].name);
 		cr_assert(!values || (a[i].saturations == b[i].saturations && a[i].overflows == b[i].overflows),
 			  "seed %llu, layer %d", (unsigned long long)seed, i);
 	}
@@ -155,8 +155,7 @@ Test(tpu_layer_group, random_layer_groups)
 		static struct opened o;
 		o.got = (struct npl_tensor){0};
 		layer_group_random(&c, seed + 77000, 6);
-		struct tpu_config config = machine_of(&c);
-		struct tpu tpu = {.config = &config};
+		struct tpu_machine tpu = {.config = machine_of(&c)};
 		struct npl_layer_group how = {.inputs_over_link = layer_group_range(&c, 0, 2) == 0,
 					      .outputs_over_link = layer_group_range(&c, 0, 2) == 0,
 					      .n_resident = layer_group_range(&c, 0, 3) == 0};
@@ -177,7 +176,7 @@ Test(tpu_layer_group, random_layer_groups)
 				cr_assert_geq(o.info.n_moved,
 					      (how.inputs_over_link && !how.n_resident) + how.outputs_over_link,
 					      "seed %llu", (unsigned long long)seed);
-			kept += check_kept(&o, config.buffer_bytes > 4000 * tpu_row_bytes(&config), seed);
+			kept += check_kept(&o, tpu.config.buffer_bytes > 4000 * tpu_row_bytes(&tpu.config), seed);
 			close_layer_group(&o);
 			how.timing_only = true;
 			tpu.rtl = false;

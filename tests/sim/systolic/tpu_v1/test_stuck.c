@@ -3,6 +3,7 @@
  * Programs that pass every check but can never end. What the program promises: both engines stop with NPL_EINPUT and
  * name, in the same words, each instruction that waits, in the order of the program, with what it waits for; and
  * programs just short of that do end. */
+#include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/sim/tpu_v1/fast_support.h"
 

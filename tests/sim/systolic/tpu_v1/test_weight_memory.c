@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "npulab/result.h"
+#include "sim/systolic/tpu_v1/fast/run.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/sim/tpu_v1/machine.h"
 
@@ -111,8 +112,10 @@ Test(tpu_weight_memory, a_tile_is_more_accesses_than_the_memory_holds)
 	EXPECT_AT(m, TPU_TILE_PUSHED, 0, 1 + 2 * 100001 + (150000 - 2 * 65536 - 1) + 100001);
 	EXPECT_COUNT(m, dram_reads, 150000);
 	const uint64_t cycles = m->outcome.cycles;
-	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &m->memory, NULL, &m->outcome, &m->err), 0, "%s",
-		     m->err.msg);
+	cr_assert_eq(
+		tpu_run_fast(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = m->memory},
+			     &m->outcome, &m->err),
+		0, "%s", m->err.msg);
 	cr_assert_eq(m->outcome.cycles, cycles);
 	test_close(m);
 	cli_remove_folder(folder);
@@ -134,8 +137,10 @@ Test(tpu_weight_memory, streams_tiles_at_94_percent_of_peak)
 	for (int k = 0; k < TILES; k++)
 		test_multiply(m, TPU_MATRIX_SWITCH, 0, 0, 1);
 	test_halt(m);
-	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &m->memory, NULL, &m->outcome, &m->err), 0, "%s",
-		     m->err.msg);
+	cr_assert_eq(
+		tpu_run_fast(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = m->memory},
+			     &m->outcome, &m->err),
+		0, "%s", m->err.msg);
 	double per_second = TILES * 65536.0 / ((double)m->outcome.cycles / 700e6);
 	cr_assert_geq(per_second, 0.94 * 34133333333.0);
 	cr_assert_leq(per_second, 0.967 * 34133333333.0, "refresh alone takes 278 of 8325 clocks");

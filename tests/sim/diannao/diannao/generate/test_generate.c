@@ -15,7 +15,7 @@
 struct made {
 	struct dn_config config;
 	struct dn_case c;
-	struct dn_work work;
+	struct dn_layer layer;
 	struct dn_tiles tiles;
 	uint64_t seed;
 };
@@ -38,11 +38,11 @@ static bool make(struct made *m, uint64_t seed)
 		m->c.attrs.conv.private_kernels = true;
 		m->c.w.shape.dim[0] *= m->c.y.shape.dim[2] * m->c.y.shape.dim[3];
 	}
-	if (!dn_work_of(&m->config, &m->c.layer, &m->work, why, sizeof why))
+	if (!dn_layer_of(&m->config, &m->c.layer, &m->layer, why, sizeof why))
 		return false;
 	double bytes_per_cycle = (double)(1 << test_range(&rng, 3, 10));
 	struct dn_candidates all;
-	if (!dn_find_tiles(&m->config, &m->work, bytes_per_cycle, &all, &err)) {
+	if (!dn_find_tiles(&m->config, &m->layer, bytes_per_cycle, &all, &err)) {
 		m->tiles = all.tiles[test_range(&rng, 0, all.n - 1)];
 		return true;
 	}
@@ -52,9 +52,9 @@ static bool make(struct made *m, uint64_t seed)
 }
 
 /* Inputs that any window reads, of one image; and all reads of them by pooling. */
-static uint64_t reads(const struct dn_work *work, bool *read)
+static uint64_t reads(const struct dn_layer *layer, bool *read)
 {
-	const struct dn_axis y = dn_axis_of(work, 0), x = dn_axis_of(work, 1);
+	const struct dn_axis y = dn_axis_of(layer, 0), x = dn_axis_of(layer, 1);
 	uint64_t n = 0;
 	for (int64_t oy = 0; oy < y.out; oy++)
 		for (int64_t ox = 0; ox < x.out; ox++)
@@ -100,7 +100,7 @@ static void take(struct walk *w, const struct dn_instruction *at, int64_t nbin_h
 		cr_assert(a >= map->results && a < map->end && !w->stored[a]++, "seed %llu: %llu",
 			  (unsigned long long)seed, (unsigned long long)a);
 	}
-	if (!dn_works(at))
+	if (!dn_uses_nfu(at))
 		return;
 	uint64_t sb = at->sb.op == DN_NOP ? 0 : at->sb.size / (uint64_t)dn_sb_row_bytes(map->config);
 	uint64_t steps = sb ? sb : range_rows(at, nbin_held);
@@ -110,7 +110,7 @@ static void take(struct walk *w, const struct dn_instruction *at, int64_t nbin_h
 /* Pairs of a group of Tn outputs and of Tn inputs that have synapses: all, but of LRN those that some window joins. */
 static uint64_t joined(const struct made *m, const struct walk *w)
 {
-	const int64_t in_rows = w->map->in_rows, groups = w->map->groups, maps = m->work.no, tn = m->config.tn;
+	const int64_t in_rows = w->map->in_rows, groups = w->map->groups, maps = m->layer.no, tn = m->config.tn;
 	const int64_t size = m->c.attrs.lrn.size;
 	if (m->c.layer.op != NPL_OP_LRN || m->tiles.nest != DN_ACROSS)
 		return (uint64_t)(in_rows * groups);
@@ -128,15 +128,15 @@ static uint64_t joined(const struct made *m, const struct walk *w)
 
 static void check_bytes(const struct made *m, const struct walk *w)
 {
-	const struct dn_work *work = &m->work;
-	bool *read = calloc((size_t)(work->in[0] * work->in[1]) + 1, sizeof *read);
-	uint64_t taps = reads(work, read);
-	if (dn_positions(work))
-		for (int64_t image = 0; image < work->images; image++)
-			for (int64_t y = 0; y < work->in[0]; y++)
-				for (int64_t x = 0; x < work->in[1]; x++)
+	const struct dn_layer *layer = &m->layer;
+	bool *read = calloc((size_t)(layer->in[0] * layer->in[1]) + 1, sizeof *read);
+	uint64_t taps = reads(layer, read);
+	if (dn_positions(layer))
+		for (int64_t image = 0; image < layer->images; image++)
+			for (int64_t y = 0; y < layer->in[0]; y++)
+				for (int64_t x = 0; x < layer->in[1]; x++)
 					for (int64_t c = 0; c < w->map->channels; c++)
-						cr_assert(!read[y * work->in[1] + x] ||
+						cr_assert(!read[y * layer->in[1] + x] ||
 								  w->loaded[dn_input_at(w->map, image, y, x, c)],
 							  "seed %llu: (%d,%d,%d) is not loaded",
 							  (unsigned long long)m->seed, (int)y, (int)x, (int)c);
@@ -144,11 +144,11 @@ static void check_bytes(const struct made *m, const struct walk *w)
 	for (uint64_t a = w->map->results; a < w->map->end; a++)
 		cr_assert_eq(w->stored[a], 1, "seed %llu: byte %llu", (unsigned long long)m->seed,
 			     (unsigned long long)a);
-	uint64_t planes = (uint64_t)(work->images * work->groups), positions = (uint64_t)dn_positions(work);
+	uint64_t planes = (uint64_t)(layer->images * layer->groups), positions = (uint64_t)dn_positions(layer);
 	uint64_t in_rows = (uint64_t)w->map->in_rows, groups = (uint64_t)w->map->groups;
-	if (work->kind == DN_SUM) {
-		const uint64_t steps = (uint64_t)dn_taps(work) * joined(m, w),
-			       kernels = (uint64_t)((work->private_kernels ? dn_positions(work) : 1) * work->groups);
+	if (layer->kind == DN_SUM) {
+		const uint64_t steps = (uint64_t)dn_taps(layer) * joined(m, w),
+			       kernels = (uint64_t)((layer->private_kernels ? dn_positions(layer) : 1) * layer->groups);
 		cr_assert_eq(w->steps, planes * positions * steps, "seed %llu", (unsigned long long)m->seed);
 		cr_assert_eq(w->bias_steps, planes * positions * groups * (uint64_t)w->map->bias_rows);
 		const uint64_t synapses = kernels * (steps + groups * (uint64_t)w->map->bias_rows) *
@@ -168,14 +168,14 @@ static void walk_program(struct made *m)
 {
 	struct dn_generator *g;
 	struct npl_err err;
-	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &g, &err), 0);
-	struct dn_source source = dn_generator_source(g);
+	cr_assert_eq(dn_generator_open(&m->config, &m->layer, &m->tiles, &g, &err), 0);
+	struct dn_stream source = dn_generator_stream(g);
 	struct walk w = {.map = dn_generator_map(g)};
-	struct dn_checker checker = {.config = &m->config,
-				     .n_functions = m->work.activates,
-				     .memory_bytes = w.map->end,
-				     .memory_order = true,
-				     .source = "layer"};
+	struct dn_check checker = {.config = &m->config,
+				   .n_functions = m->layer.activates,
+				   .memory_bytes = w.map->end,
+				   .memory_order = true,
+				   .source = "layer"};
 	struct dn_instruction at;
 	w.loaded = calloc(w.map->end + 1, 1);
 	w.stored = calloc(w.map->end + 1, 1);
@@ -238,7 +238,7 @@ struct three {
 /* Goes on to where the others are; what came on the way, as a number. */
 static uint64_t catch_up(struct three *t, const struct dn_generator *other)
 {
-	struct dn_source s = dn_generator_source(t->all);
+	struct dn_stream s = dn_generator_stream(t->all);
 	struct dn_instruction at;
 	uint64_t seen = 1;
 	do {
@@ -253,8 +253,8 @@ static uint64_t catch_up(struct three *t, const struct dn_generator *other)
 /* Units of a level are the same instructions, and it is as many of them as were said. */
 static void leave_out(struct three *t, int level, int64_t units, int64_t alike)
 {
-	struct dn_source all = dn_generator_source(t->all), one = dn_generator_source(t->one),
-			 some_of_them = dn_generator_source(t->some);
+	struct dn_stream all = dn_generator_stream(t->all), one = dn_generator_stream(t->one),
+			 some_of_them = dn_generator_stream(t->some);
 	uint64_t first = 0;
 	for (int64_t i = 0; i < units; i++) {
 		int64_t left[DN_UNIT_LEVELS];
@@ -284,8 +284,8 @@ static int pick_level(const int64_t alike[DN_UNIT_LEVELS], uint64_t *rng)
 
 static void units_can_be_left_out(struct three *t, uint64_t *rng)
 {
-	struct dn_source all = dn_generator_source(t->all), one = dn_generator_source(t->one),
-			 some_of_them = dn_generator_source(t->some);
+	struct dn_stream all = dn_generator_stream(t->all), one = dn_generator_stream(t->one),
+			 some_of_them = dn_generator_stream(t->some);
 	struct dn_instruction a, b, c;
 	do {
 		int64_t alike[DN_UNIT_LEVELS], others[DN_UNIT_LEVELS];
@@ -319,7 +319,7 @@ Test(diannao_generate, units_that_are_alike_can_be_left_out)
 			continue;
 		struct dn_generator **const generators[] = {&t.all, &t.one, &t.some};
 		for (int i = 0; i < 3; i++)
-			cr_assert_eq(dn_generator_open(&c.config, &c.work, &c.tiles, generators[i], &err), 0);
+			cr_assert_eq(dn_generator_open(&c.config, &c.layer, &c.tiles, generators[i], &err), 0);
 		units_can_be_left_out(&t, &rng);
 		for (int i = 0; i < 3; i++)
 			dn_generator_close(*generators[i]);
@@ -333,20 +333,20 @@ Test(diannao_generate, units_that_are_alike_can_be_left_out)
 /* A machine that has chosen tiles for some layers chooses the same for them, and for others, as one that has chosen none. */
 Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
 {
-	static struct dn_work work[40];
+	static struct dn_layer layer[40];
 	const struct dn_config config = dn_default();
-	struct diannao *state = dn_opened(&config);
+	struct dn_machine *state = dn_opened(&config);
 	uint64_t rng = 7;
 	char why[200];
 	int n = 0;
 	while (n < 40) {
 		struct dn_case c;
 		dn_random_case(&c, &rng);
-		n += dn_work_of(&config, &c.layer, &work[n], why, sizeof why);
+		n += dn_layer_of(&config, &c.layer, &layer[n], why, sizeof why);
 	}
 	for (int i = 0; i < 300; i++) {
-		const struct dn_work *this = &work[test_range(&rng, 0, test_range(&rng, 0, 1) ? 39 : 5)];
-		struct diannao *fresh = dn_opened(&config);
+		const struct dn_layer *this = &layer[test_range(&rng, 0, test_range(&rng, 0, 1) ? 39 : 5)];
+		struct dn_machine *fresh = dn_opened(&config);
 		struct dn_tiles tiles, anew;
 		struct npl_err err;
 		cr_assert_eq(dn_choose_tiles(state, this, &tiles, &err), 0, "%s", err.msg);
@@ -354,7 +354,7 @@ Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
 		cr_assert(tiles.nest == anew.nest && tiles.columns == anew.columns &&
 				  tiles.positions == anew.positions && tiles.groups == anew.groups &&
 				  tiles.lines == anew.lines && tiles.taps == anew.taps && tiles.rows == anew.rows,
-			  "layer %d", (int)(this - work));
+			  "layer %d", (int)(this - layer));
 		npl_driver_diannao.close(fresh);
 	}
 	cr_assert_lt(state->n_chosen, 250); /* some were known */
@@ -367,7 +367,7 @@ Test(diannao_generate, the_papers_classifier)
 {
 	struct dn_config config = dn_default();
 	struct dn_case c;
-	struct dn_work work;
+	struct dn_layer layer;
 	struct dn_tiles tiles;
 	struct dn_generator *g;
 	struct dn_instruction at;
@@ -376,11 +376,11 @@ Test(diannao_generate, the_papers_classifier)
 	dn_case_gemm(&c, 1, 256, 8192);
 	c.layer.fused = NPL_ACT_SIGMOID;
 	void *state = dn_opened(&config);
-	cr_assert(dn_work_of(&config, &c.layer, &work, why, sizeof why), "%s", why);
-	cr_assert_eq(dn_choose_tiles(state, &work, &tiles, &err), 0, "%s", err.msg);
-	cr_assert_eq(dn_generator_open(&config, &work, &tiles, &g, &err), 0);
+	cr_assert(dn_layer_of(&config, &c.layer, &layer, why, sizeof why), "%s", why);
+	cr_assert_eq(dn_choose_tiles(state, &layer, &tiles, &err), 0, "%s", err.msg);
+	cr_assert_eq(dn_generator_open(&config, &layer, &tiles, &g, &err), 0);
 	const struct dn_layout_map *map = dn_generator_map(g);
-	struct dn_source source = dn_generator_source(g);
+	struct dn_stream source = dn_generator_stream(g);
 	for (int i = 0; i < 8 * 16; i++) {
 		const bool first = i % 16 == 0, begins = i < 16, ends = i >= 7 * 16;
 		struct dn_instruction paper = {
@@ -400,8 +400,8 @@ Test(diannao_generate, the_papers_classifier)
 			paper.nbout.size = 512;
 		}
 		if (ends) {
-			paper.nfu.shift = (int16_t)work.shift;
-			paper.nfu.result_shift = (int16_t)work.result_shift;
+			paper.nfu.shift = (int16_t)layer.shift;
+			paper.nfu.result_shift = (int16_t)layer.result_shift;
 		}
 		source.next(source.state, &at);
 		cr_assert(at.sb.op == paper.sb.op && at.sb.reuse == paper.sb.reuse && at.sb.size == paper.sb.size &&
@@ -421,7 +421,7 @@ Test(diannao_generate, the_papers_classifier)
 			  "NFU of instruction %d", i);
 	}
 	source.next(source.state, &at);
-	cr_assert(at.cp == DN_CP_END && !dn_works(&at));
+	cr_assert(at.cp == DN_CP_END && !dn_uses_nfu(&at));
 	dn_generator_close(g);
 	npl_driver_diannao.close(state);
 }

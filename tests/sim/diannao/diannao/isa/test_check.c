@@ -18,7 +18,7 @@
 #define STORE(b)  "NBOUT NOP,STORE,4096," b " | "
 #define RESULT    "NFU NOP,ADD,RESET,NFU3,NONE,0,0\n"
 #define MAXIMUM   "NFU NOP,MAX,RESET,NBOUT,NONE,0,0\n" /* stored as it is */
-#define SUMS      "NFU NOP,ADD,RESET,NBOUT,NONE,0,0\n" /* stored as sums of 32 bits */
+#define SUMS      "NFU NOP,ADD,RESET,NBOUT,NONE,0,0\n" /* likewise, of 32 bits */
 #define GO_ON     ALL "NBOUT NOP,STORE,0,0 | "
 #define WRITE     ALL "NBOUT NOP,WRITE,0,0 | NFU NOP,ADD,RESET,NBOUT,NONE,"
 #define READ_SUMS ALL "NBOUT READ,WRITE,0,0 | NFU NOP,ADD,NBOUT,NBOUT,NONE,"
@@ -524,7 +524,7 @@ Test(diannao_isa_check, long_streams)
 	const struct dn_config config = dn_isa_machine();
 	for (int with = 0; with < 2; with++) {
 		struct npl_err err = {0};
-		struct dn_checker checker = {
+		struct dn_check checker = {
 			.config = &config, .memory_bytes = UINT64_MAX, .memory_order = with, .source = "layer"};
 		struct dn_instruction at = {.nbin = {.op = DN_LOAD, .size = 16},
 					    .nfu = {.nfu2 = DN_MAXIMUM, .out = DN_TO_NBOUT},

@@ -30,7 +30,7 @@ Test(diannao_rtl_pool, maximum_by_strides)
 	cr_expect(hand_get(h, 208) == 9 && hand_get(h, 210) == -3);
 	/* Past NFU-1 and NFU-3: the last step in cycle 7, the result at 7 + 1 + 2. */
 	hand_spent(h, 8, 2, 0, 0, 0);
-	const struct dn_counters *n = &h->run.counters;
+	const struct dn_counters *n = &h->outcome.counters;
 	cr_expect(n->useful_macs == 0 && n->idle_lanes == 32 && n->nbin_rows == 8 && n->sb_rows == 0);
 	cr_expect(n->nbout_rows == 3 && n->nfu3_operations == 0);
 	hand_close(h);
@@ -51,7 +51,7 @@ Test(diannao_rtl_pool, maximum_in_parts)
 	at->nfu.shift = -1;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 32767 && hand_get(h, 202) == -32768);
-	const struct dn_counters *n = &h->run.counters;
+	const struct dn_counters *n = &h->outcome.counters;
 	cr_expect(n->sum_saturations == 2 && n->output_saturations == 2 && n->sum_wraps == 0);
 	cr_expect_eq(n->nbout_rows, 2 + 2 + 1);
 	hand_close(h);
@@ -78,7 +78,7 @@ Test(diannao_rtl_pool, averages)
 	cr_expect(hand_get(h, 200) == 100 && hand_get(h, 202) == -100);
 	cr_expect(hand_get(h, 204) == 38 && hand_get(h, 206) == -38);
 	hand_spent(h, 6, 5, 0, 0, 0);
-	cr_expect_eq(h->run.counters.nfu3_operations, 4);
+	cr_expect_eq(h->outcome.counters.nfu3_operations, 4);
 	hand_close(h);
 }
 
@@ -109,7 +109,7 @@ Test(diannao_rtl_pool, average_that_wrapped)
 	at->nfu.divisor = 2;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == -1 && hand_get(h, 202) == 4);
-	cr_expect_eq(h->run.counters.sum_wraps, 1);
+	cr_expect_eq(h->outcome.counters.sum_wraps, 1);
 	hand_close(h);
 }
 
@@ -144,7 +144,7 @@ Test(diannao_rtl_pool, functions_by_segments)
 	/* The identity: 40000 saturates, and as nothing is level there, that counts as the result's too. */
 	cr_expect(hand_get(h, 216) == 1024 && hand_get(h, 218) == 0 && hand_get(h, 220) == -512);
 	cr_expect_eq(hand_get(h, 222), 32767);
-	const struct dn_counters *n = &h->run.counters;
+	const struct dn_counters *n = &h->outcome.counters;
 	cr_expect(n->sum_saturations == 3 && n->output_saturations == 1, "%d %d", (int)n->sum_saturations,
 		  (int)n->output_saturations);
 	cr_expect_eq(n->nfu3_operations, 12);
@@ -170,12 +170,12 @@ Test(diannao_rtl_pool, results_that_saturate)
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == -32000 && hand_get(h, 202) == -32768 && hand_get(h, 204) == -32768);
 	cr_expect_eq(hand_get(h, 206), 0, "not stored");
-	cr_expect(h->run.counters.sum_saturations == 1 && h->run.counters.output_saturations == 2);
+	cr_expect(h->outcome.counters.sum_saturations == 1 && h->outcome.counters.output_saturations == 2);
 	for (int i = 0; i < DN_SEGMENTS; i++)
 		h->function[0].a[i] = 2048;
 	at->nfu.result_shift = 1;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 16000 && hand_get(h, 202) == 16384 && hand_get(h, 204) == 16384);
-	cr_expect(h->run.counters.sum_saturations == 1 && h->run.counters.output_saturations == 1);
+	cr_expect(h->outcome.counters.sum_saturations == 1 && h->outcome.counters.output_saturations == 1);
 	hand_close(h);
 }

@@ -23,12 +23,12 @@ Test(diannao_rtl, one_group)
 	cr_expect_eq(hand_get(h, 202), -512);
 	cr_expect_eq(hand_get(h, 204), 77, "nothing is written behind them");
 	hand_spent(h, 2, 8, 0, 0, 0);
-	const struct dn_counters *n = &h->run.counters;
+	const struct dn_counters *n = &h->outcome.counters;
 	cr_expect(n->useful_macs == 8 && n->idle_lanes == 0 && n->nbin_rows == 2 && n->sb_rows == 2);
 	cr_expect(n->nbout_rows == 1 && n->nfu3_operations == 2);
 	cr_expect(n->input_bytes == 8 && n->synapse_bytes == 16 && n->output_bytes == 4);
 	cr_expect(n->dram_reads == 3 && n->dram_writes == 1 && n->dram_activates == 0, "a row of SB is an access");
-	cr_expect(h->run.moved.read_bytes == 24 && h->run.moved.written_bytes == 4);
+	cr_expect(h->outcome.memory.read_bytes == 24 && h->outcome.memory.written_bytes == 4);
 	cr_expect(!n->product_saturations && !n->sum_wraps && !n->sum_saturations && !n->output_saturations);
 	hand_close(h);
 }
@@ -54,7 +54,7 @@ Test(diannao_rtl, stages)
 		const int second = 1 + stages[i][0] + 2 + 1 + stages[i][1], first = 1 + 1 + all;
 		cr_expect_eq(hand_when(h, DN_STARTED, 1), 2 + stages[i][0]);
 		cr_expect_eq(hand_when(h, DN_STORED, 0), first);
-		cr_expect_eq(h->run.cycles, (uint64_t)(first > second ? first : second));
+		cr_expect_eq(h->outcome.cycles, (uint64_t)(first > second ? first : second));
 		hand_close(h);
 	}
 }
@@ -77,8 +77,8 @@ Test(diannao_rtl, rounded_products)
 	cr_expect(hand_get(h, 200) == 4 && hand_get(h, 202) == 0 && hand_get(h, 204) == 0 && hand_get(h, 206) == -4);
 	cr_expect(hand_get(h, 208) == 32767 && hand_get(h, 210) == 32767 && hand_get(h, 212) == -32768);
 	cr_expect_eq(hand_get(h, 214), -1, "32767 - 32768");
-	cr_expect_eq(h->run.counters.product_saturations, 5);
-	cr_expect(!h->run.counters.sum_wraps && !h->run.counters.sum_saturations);
+	cr_expect_eq(h->outcome.counters.product_saturations, 5);
+	cr_expect(!h->outcome.counters.sum_wraps && !h->outcome.counters.sum_saturations);
 	hand_close(h);
 }
 
@@ -98,7 +98,7 @@ Test(diannao_rtl, full_products)
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 2 && hand_get(h, 202) == 2 && hand_get(h, 204) == -2 && hand_get(h, 206) == -2);
 	cr_expect(hand_get(h, 208) == 31743 && hand_get(h, 210) == 0);
-	cr_expect(!h->run.counters.product_saturations && !h->run.counters.sum_saturations);
+	cr_expect(!h->outcome.counters.product_saturations && !h->outcome.counters.sum_saturations);
 	hand_close(h);
 }
 
@@ -137,11 +137,11 @@ static void two_chunks(int64_t sum_bits, int64_t sum_rows)
 	cr_expect(hand_get(h, 204) == 0 && hand_get(h, 206) == 0, "%d %d", hand_get(h, 204), hand_get(h, 206));
 	/* Steps in cycles 0 to 3, the last result at 3 + 1 + 8. Sums written and read twice, and two rows of results. */
 	hand_spent(h, 4, 8, 0, 0, 0);
-	cr_expect_eq(h->run.counters.nbout_rows, (uint64_t)(4 * sum_rows + 2));
-	cr_expect_eq(h->run.counters.nbin_rows, 4);
-	cr_expect_eq(h->run.counters.input_bytes, 8, "loaded once, read twice");
-	cr_expect(!h->run.counters.sum_wraps && !h->run.counters.sum_saturations);
-	cr_expect_eq(h->run.counters.product_saturations, 2);
+	cr_expect_eq(h->outcome.counters.nbout_rows, (uint64_t)(4 * sum_rows + 2));
+	cr_expect_eq(h->outcome.counters.nbin_rows, 4);
+	cr_expect_eq(h->outcome.counters.input_bytes, 8, "loaded once, read twice");
+	cr_expect(!h->outcome.counters.sum_wraps && !h->outcome.counters.sum_saturations);
+	cr_expect_eq(h->outcome.counters.product_saturations, 2);
 	hand_close(h);
 }
 
@@ -253,7 +253,7 @@ static void biases(int product, const int *expected)
 		cr_expect_eq(hand_get(h, 200 + 2 * n), expected[n], "output %d is %d", (int)n,
 			     hand_get(h, 200 + 2 * n));
 	hand_spent(h, 3, 8, 0, 0, 0);
-	const struct dn_counters *c = &h->run.counters;
+	const struct dn_counters *c = &h->outcome.counters;
 	cr_expect(c->useful_macs == 32 && c->idle_lanes == 16 && c->nbin_rows == 2 && c->sb_rows == 3);
 	cr_expect(c->sum_saturations == 1 && c->output_saturations == 1 && c->sum_wraps == (product == NPL_Q16_FULL));
 	hand_close(h);
@@ -311,9 +311,9 @@ Test(diannao_rtl, sums_that_wrap)
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 32766 && hand_get(h, 202) == -1 && hand_get(h, 204) == -32768);
 	cr_expect_eq(hand_get(h, 206), 77);
-	cr_expect_eq(h->run.counters.sum_wraps, 2);
-	cr_expect_eq(h->run.counters.nfu3_operations, 3);
-	cr_expect_eq(h->run.counters.nbout_rows, 1 + 1 + 2, "16 bits are one row");
+	cr_expect_eq(h->outcome.counters.sum_wraps, 2);
+	cr_expect_eq(h->outcome.counters.nfu3_operations, 3);
+	cr_expect_eq(h->outcome.counters.nbout_rows, 1 + 1 + 2, "16 bits are one row");
 	hand_close(h);
 }
 
@@ -338,8 +338,8 @@ Test(diannao_rtl, sums_as_they_are)
 	hand_run(h);
 	cr_expect(hand_get32(h, 200) == 2147352578 && hand_get32(h, 204) == -1073709056);
 	cr_expect(hand_get32(h, 208) == -32767 && hand_get32(h, 212) == 77);
-	cr_expect_eq(h->run.counters.nbout_rows, 4);
-	cr_expect_eq(h->run.counters.nfu3_operations, 0);
+	cr_expect_eq(h->outcome.counters.nbout_rows, 4);
+	cr_expect_eq(h->outcome.counters.nfu3_operations, 0);
 	hand_spent(h, 2, 5, 0, 0, 0);
 	hand_close(h);
 }
@@ -361,7 +361,7 @@ Test(diannao_rtl, sums_as_they_are_wrap)
 		/* 3221028867 = 0xbffd0003; its lowest 24 bits are 0xfd0003 = -196605. */
 		cr_expect_eq(hand_get32(h, 200), bits == 32 ? -1073938429 : -196605);
 		cr_expect_eq(hand_get32(h, 204), -65534);
-		cr_expect_eq(h->run.counters.sum_wraps, 1);
+		cr_expect_eq(h->outcome.counters.sum_wraps, 1);
 		hand_close(h);
 	}
 }
@@ -385,7 +385,7 @@ Test(diannao_rtl, zeros)
 	cr_expect(hand_get(h, 212) == 11 && hand_get(h, 214) == 5);
 	cr_expect(hand_get(h, 200) == 5 && hand_get(h, 202) == 6 && hand_get(h, 204) == 7 && hand_get(h, 206) == 0);
 	cr_expect(hand_get(h, 208) == 0 && hand_get(h, 210) == 0);
-	cr_expect(h->run.counters.nbin_rows == 3 && h->run.counters.sb_rows == 2);
+	cr_expect(h->outcome.counters.nbin_rows == 3 && h->outcome.counters.sb_rows == 2);
 	hand_close(h);
 }
 

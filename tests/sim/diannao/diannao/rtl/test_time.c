@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: the register-level engine of DianNao takes the cycles that sim/diannao/diannao/isa/engine.h says, each of them worked out by hand: requests
+ * Promise: the register-level engine of DianNao takes the cycles that sim/diannao/diannao/engine/engine.h says, each of them worked out by hand: requests
  * at the port, rows that arrive, steps, results, room in the buffers, SYNC, memory with another clock; and it notices what cannot go on. */
 #include "tests/kit/sim/diannao/hand.h"
 
@@ -32,7 +32,7 @@ Test(diannao_rtl_time, requests_keep_the_port)
 			hand_spent(h, 2, 8, 18, 0, 1);
 		else
 			hand_spent(h, 2, 8, 14, 0, 3);
-		cr_expect_eq(npl_memory_now(h->memory), h->run.cycles);
+		cr_expect_eq(npl_memory_now(h->memory), h->outcome.cycles);
 		hand_close(h);
 	}
 }
@@ -74,13 +74,13 @@ Test(diannao_rtl_time, rows_arrive)
 	hand_group(h, 0, 1024, 8192, 4);
 	hand_run(h);
 	hand_spent(h, 4, 8, 10, 0, 1);
-	cr_expect_eq(h->run.counters.dram_reads, 1 + 4 * 3);
+	cr_expect_eq(h->outcome.counters.dram_reads, 1 + 4 * 3);
 	h->config.dma_burst_bytes = 100; /* rows: 5 of 100 and 12 bytes, 6 cycles; NBin 2 */
 	hand_run(h);
 	cr_expect_eq(hand_when(h, DN_NBIN_ARRIVED, 0), 2);
 	cr_expect_eq(hand_when(h, DN_STARTED, 0), 2 + 6);
 	hand_spent(h, 4, 8, 8 + 3 * 5, 0, 1);
-	cr_expect_eq(h->run.counters.dram_reads, 2 + 4 * 6);
+	cr_expect_eq(h->outcome.counters.dram_reads, 2 + 4 * 6);
 	hand_close(h);
 
 	h = hand_open(16, EXACT);
@@ -108,9 +108,9 @@ Test(diannao_rtl_time, accesses_of_memory)
 	hand_run(h);
 	cr_expect_eq(hand_when(h, DN_STARTED, 0), 3);
 	hand_spent(h, 3, 8, 3, 0, 2);
-	cr_expect(h->run.counters.dram_reads == 3 && h->run.counters.dram_writes == 2);
-	cr_expect(h->run.moved.read_bytes == 192 && h->run.moved.written_bytes == 128);
-	cr_expect(h->run.counters.synapse_bytes == 24 && h->run.counters.output_bytes == 4);
+	cr_expect(h->outcome.counters.dram_reads == 3 && h->outcome.counters.dram_writes == 2);
+	cr_expect(h->outcome.memory.read_bytes == 192 && h->outcome.memory.written_bytes == 128);
+	cr_expect(h->outcome.counters.synapse_bytes == 24 && h->outcome.counters.output_bytes == 4);
 	h->program[0].sb.address = 64; /* one access */
 	hand_run(h);
 	cr_expect_eq(hand_when(h, DN_STARTED, 0), 2);
@@ -217,7 +217,7 @@ Test(diannao_rtl_time, store_of_several)
 	hand_run(h);
 	cr_expect(hand_when(h, DN_STORED, 0) == -1 && hand_when(h, DN_STORED, 2) == 7);
 	hand_spent(h, 3, 2, 0, 1, 1);
-	cr_expect_eq(h->run.counters.dram_writes, 1);
+	cr_expect_eq(h->outcome.counters.dram_writes, 1);
 	hand_close(h);
 }
 
@@ -263,7 +263,7 @@ Test(diannao_rtl_time, end)
 	struct dn_hand *h = hand_open(16, WHOLE);
 	hand_add(h);
 	hand_run(h);
-	cr_expect_eq(h->run.cycles, 0);
+	cr_expect_eq(h->outcome.cycles, 0);
 	struct dn_instruction *at = &h->program[0];
 	hand_sb(at, DN_LOAD, 1024, 512, 1);
 	hand_load_nbin(at, 0, 32, 1);
@@ -423,19 +423,19 @@ Test(diannao_rtl_time, dram)
 	static const char *const names[] = {"memories/ddr3-2133.yaml", "memories/hbm2.yaml",
 					    "memories/lpddr4-2400.yaml"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		struct dn_run run[2];
+		struct dn_outcome outcome[2];
 		for (int every_cycle = 0; every_cycle < 2; every_cycle++) {
 			struct dn_hand *h = hand_open(16, NULL);
 			h->memory = hand_memory(names[i], (struct npl_hz){0}, every_cycle);
 			for (uint64_t g = 0; g < 20; g++)
 				hand_group(h, 64 * g, 8192 + 1024 * g, 32768 + 32 * g, 2);
 			hand_run(h);
-			run[every_cycle] = h->run;
+			outcome[every_cycle] = h->outcome;
 			hand_close(h);
 		}
-		const struct dn_counters *n = &run[0].counters;
-		cr_expect_eq(run[0].cycles, run[1].cycles);
-		cr_expect_eq(memcmp(n, &run[1].counters, sizeof *n), 0);
+		const struct dn_counters *n = &outcome[0].counters;
+		cr_expect_eq(outcome[0].cycles, outcome[1].cycles);
+		cr_expect_eq(memcmp(n, &outcome[1].counters, sizeof *n), 0);
 		cr_expect(n->dram_reads > 0 && n->dram_writes > 0 && n->dram_activates > 0);
 		cr_expect_gt(n->wait_sb, 20);
 	}

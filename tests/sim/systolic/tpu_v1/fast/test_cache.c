@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the fast engine keeps for the next run (tpu_run_fast_again). What the program promises: a run finds nothing of those
+ * What the fast engine keeps for the next run (fast/run.h). What the program promises: a run finds nothing of those
  * before it but what cannot matter, whatever machine, program and weights they had and however they ended; packed tiles
  * are kept as long as they fit TPU_FAST_KEPT_BYTES and are the same when they have been forgotten and packed again. */
 #include <malloc.h>
@@ -84,10 +84,20 @@ Test(tpu_fast_cache, after_runs_that_do_not_end)
 		struct tpu_outcome outcome;
 		const struct sim_observer observer = {.on_retired = stop, .context = &at};
 		bool stops = tpu_unit_of(tpu_code(&m->program)[at].opcode) < TPU_UNITS;
-		int rc = tpu_run_fast_again(&cache, &m->config, &m->program, &m->memory, &observer, &outcome, &m->err);
+		int rc = tpu_run_fast(&(struct tpu_execution){.config = &m->config,
+							      .program = &m->program,
+							      .memory = m->memory,
+							      .observer = &observer,
+							      .cache = &cache},
+				      &outcome, &m->err);
 		cr_assert_eq(rc, stops ? NPL_EOUTPUT : 0);
 		cr_assert_eq(fast_run_with(stuck, &cache), NPL_EINPUT);
-		cr_assert_eq(tpu_run_fast_again(&cache, &m->config, &m->program, &none, NULL, &outcome, &m->err), 0);
+		cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = &m->config,
+								  .program = &m->program,
+								  .memory = none,
+								  .cache = &cache},
+					  &outcome, &m->err),
+			     0);
 		run_again(at % 2 ? m : other, &cache, "after a stopped run");
 	}
 	tpu_fast_cache_free(cache);
@@ -147,7 +157,7 @@ static size_t kept_bytes(const struct tpu_fast_weights *w)
 /* The panel, packed, with the sums of its columns over the first k rows unless k < 0. */
 static const uint8_t *panel_of(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, int64_t k)
 {
-	cr_assert(tpu_fast_panel_room(w, p, panel));
+	cr_assert(tpu_fast_panel_space(w, p, panel));
 	tpu_fast_pack(w, p, panel, k);
 	return p->panel[panel];
 }

@@ -100,26 +100,26 @@ Test(tpu_fast_time, fractions_do_not_add_up_to_an_error)
 Test(tpu_fast_time, last_touches)
 {
 	for (int64_t rows = 1; rows < 40; rows += 3) {
-		struct tpu_fast_spans spans = {0};
+		struct tpu_fast_ranges ranges = {0};
 		struct npl_err err;
 		int64_t value[40];
 		uint64_t rng = (uint64_t)rows;
-		cr_assert_eq(tpu_fast_spans_open(&spans, rows, &err), 0);
+		cr_assert_eq(tpu_fast_ranges_open(&ranges, rows, &err), 0);
 		memset(value, -1, sizeof value);
 		for (int64_t i = 0; i < 3000; i++) {
 			int64_t first = test_range(&rng, 0, rows - 1), count = test_range(&rng, 1, rows - first),
 				most = -1;
 			for (int64_t r = first; r < first + count; r++)
 				most = value[r] > most ? value[r] : most;
-			cr_assert_eq(tpu_fast_spans_most(&spans, first, count), most, "rows %lld, step %lld",
+			cr_assert_eq(tpu_fast_ranges_most(&ranges, first, count), most, "rows %lld, step %lld",
 				     (long long)rows, (long long)i);
 			if (i % 2)
 				continue;
-			tpu_fast_spans_assign(&spans, first, count, i);
+			tpu_fast_ranges_assign(&ranges, first, count, i);
 			for (int64_t r = first; r < first + count; r++)
 				value[r] = i;
 		}
-		tpu_fast_spans_close(&spans);
+		tpu_fast_ranges_close(&ranges);
 	}
 }
 
@@ -201,9 +201,14 @@ Test(tpu_fast_time, values_change_no_time)
 	static struct test_machine seen;
 	const struct sim_observer observer = {.on_event = test_see, .on_retired = test_retire, .context = &seen};
 	const struct tpu_memory none = {.timing_only = true};
-	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &none, &observer, &without, &m->err), 0, "%s", m->err.msg);
+	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = &m->config,
+							  .program = &m->program,
+							  .memory = none,
+							  .observer = &observer},
+				  &without, &m->err),
+		     0, "%s", m->err.msg);
 	cr_assert_eq(with.cycles, without.cycles);
-	cr_assert_eq(memcmp(&with.counter, &without.counter, sizeof with.counter), 0);
+	cr_assert_eq(memcmp(&with.counters, &without.counters, sizeof with.counters), 0);
 	cr_assert_eq(without.overflows + without.saturations, 0);
 	cr_assert_eq(seen.events, m->events);
 	for (int i = 0; i < m->events; i++)
@@ -234,7 +239,9 @@ Test(tpu_fast_time, long_programs)
 		test_activate(m, 0, 100, i % 1000, 1);
 	}
 	test_halt(m);
-	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &none, NULL, &outcome, &m->err), 0, "%s", m->err.msg);
+	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = none},
+				  &outcome, &m->err),
+		     0, "%s", m->err.msg);
 	/* Each activate waits for the pass before it, each pass for the activate before it, which reads for 4 cycles: the
 	 * pass may begin when these are over (its first write comes at once), or when the pass before has entered. */
 	uint64_t first = 3, pass = 60000, read = 4;

@@ -12,7 +12,7 @@
 enum { MOST_ROOMS = 40, GROUPS = 25 };
 
 /* The next allocation in the order asked for, the first of those alike; NULL: all have a place. */
-static struct tpu_gen_allocation *next_room(struct tpu_gen *gen, bool largest_first)
+static struct tpu_gen_allocation *next_allocation(struct tpu_gen *gen, bool largest_first)
 {
 	struct tpu_gen_allocation *next = NULL;
 	for (int r = 0; r < gen->n_allocations; r++) {
@@ -29,7 +29,7 @@ static int place_simply(struct tpu_gen *gen, bool largest_first)
 {
 	for (int r = 0; r < gen->n_allocations; r++)
 		gen->allocation[r].base = -1;
-	for (struct tpu_gen_allocation *next; (next = next_room(gen, largest_first));) {
+	for (struct tpu_gen_allocation *next; (next = next_allocation(gen, largest_first));) {
 		next->base = tpu_gen_first_fit(gen, next);
 		if (next->base < 0)
 			return next->first;

@@ -5,7 +5,10 @@
  * products; tensors that live at the same time have their own rows. */
 #include <criterion/criterion.h>
 
+#include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
+#include "sim/systolic/tpu_v1/isa/check.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 #include "tests/kit/random_layer_group.h"
 #include "tests/kit/sim/tpu_v1/interpreter.h"
 #include "tests/kit/sim/tpu_v1/support.h"
@@ -50,20 +53,20 @@ static void fresh_memory(struct ran *r, const struct tpu_config *config)
 	struct npl_err err = {0};
 	memset(r->memory.buffer, 0x5a, (size_t)config->buffer_bytes); /* nothing relies on what was there */
 	memset(r->memory.host, 0xa5, g->host_bytes + 1);
-	for (int i = 0; i < g->n_places; i++)
-		if (g->place[i].given)
-			cr_assert_eq(
-				tpu_load_tensor(g, config, g->place[i].tensor, g->place[i].tensor, &r->memory, &err),
-				0);
+	for (int i = 0; i < g->n_locations; i++)
+		if (g->location[i].given)
+			cr_assert_eq(tpu_load_tensor(g, config, g->location[i].tensor, g->location[i].tensor,
+						     &r->memory, &err),
+				     0);
 }
 
 static void compare_results(const struct ran *r, const struct tpu_config *config, const char *by, uint64_t seed)
 {
 	const struct tpu_generated *g = &r->generated;
 	struct npl_err err = {0};
-	for (int i = 0; i < g->n_places; i++) {
-		const struct npl_tensor *want = g->place[i].tensor;
-		if (!g->place[i].wanted)
+	for (int i = 0; i < g->n_locations; i++) {
+		const struct npl_tensor *want = g->location[i].tensor;
+		if (!g->location[i].wanted)
 			continue;
 		struct npl_tensor got = *want;
 		cr_assert_eq(npl_tensor_alloc(&got, &err), 0);
@@ -71,7 +74,7 @@ static void compare_results(const struct ran *r, const struct tpu_config *config
 		for (int64_t e = 0; e < npl_tensor_count(want); e++)
 			cr_assert_eq(rule_get(&got, e), rule_get(want, e),
 				     "seed %llu, %s: place %d of %d, element %lld is %lld, expected %lld",
-				     (unsigned long long)seed, by, i, g->n_places, (long long)e,
+				     (unsigned long long)seed, by, i, g->n_locations, (long long)e,
 				     (long long)rule_get(&got, e), (long long)rule_get(want, e));
 		npl_tensor_free(&got);
 	}
@@ -100,16 +103,19 @@ static bool run_layer_group(const struct group *c, const struct tpu_config *conf
 	interpreter_run(&r->interpreter);
 	compare_results(r, config, "interpreter", seed);
 	fresh_memory(r, config);
-	cr_assert_eq(tpu_run_fast(config, &g->program, &r->memory, NULL, &r->fast, &err), 0, "seed %llu: %s",
-		     (unsigned long long)seed, err.msg);
+	cr_assert_eq(
+		tpu_run_fast(&(struct tpu_execution){.config = config, .program = &g->program, .memory = r->memory},
+			     &r->fast, &err),
+		0, "seed %llu: %s", (unsigned long long)seed, err.msg);
 	compare_results(r, config, "fast", seed);
 	fresh_memory(r, config);
-	cr_assert_eq(tpu_run_rtl(config, &g->program, &r->memory, NULL, &r->rtl, &err), 0, "seed %llu: %s",
-		     (unsigned long long)seed, err.msg);
+	cr_assert_eq(tpu_run_rtl(&(struct tpu_execution){.config = config, .program = &g->program, .memory = r->memory},
+				 &r->rtl, &err),
+		     0, "seed %llu: %s", (unsigned long long)seed, err.msg);
 	compare_results(r, config, "rtl", seed);
 	cr_assert_eq(r->fast.cycles, r->rtl.cycles, "seed %llu: %llu cycles, rtl %llu", (unsigned long long)seed,
 		     (unsigned long long)r->fast.cycles, (unsigned long long)r->rtl.cycles);
-	interpreter_expect_counters(&r->interpreter, &r->fast.counter, "fast");
+	interpreter_expect_counters(&r->interpreter, &r->fast.counters, "fast");
 	cr_assert_eq(r->interpreter.early, 0, "seed %llu: %lld switches to what is read later",
 		     (unsigned long long)seed, (long long)r->interpreter.early);
 	cr_assert(r->fast.saturations == (uint64_t)r->interpreter.saturations &&

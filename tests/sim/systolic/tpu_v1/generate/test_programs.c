@@ -5,7 +5,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
+#include "sim/systolic/tpu_v1/isa/check.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 #include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
@@ -126,7 +129,9 @@ static struct made make(const struct net *n, const struct tpu_config *config, bo
 	cr_assert_eq(tpu_generate(config, n->list, n->n_layers, &options, &m.g, &err), 0, "%s", err.msg);
 	cr_assert_null(m.g.weights);
 	cr_assert_eq(tpu_program_check(config, &m.g.program, &memory, "generated", &err), 0, "%s", err.msg);
-	cr_assert_eq(tpu_run_fast(config, &m.g.program, &memory, NULL, &m.outcome, &err), 0, "%s", err.msg);
+	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = config, .program = &m.g.program, .memory = memory},
+				  &m.outcome, &err),
+		     0, "%s", err.msg);
 	return m;
 }
 
@@ -158,12 +163,12 @@ Test(tpu_generate_programs, tiles_of_600_by_600)
 	struct net n = {0};
 	gemm(&n, tensor(&n, NPL_U8, npl_shape_of(2, 96, 600)), 600);
 	struct made m = make(&n, &config, false);
-	cr_assert_eq(m.outcome.counter.tiles, 9);
+	cr_assert_eq(m.outcome.counters.tiles, 9);
 	cr_assert_eq(passes(&m.g), 9);
 	cr_assert_eq(count(&m.g, TPU_ACTIVATE), 3);
 	cr_assert_eq(count(&m.g, TPU_SYNC), 0);
-	cr_assert_eq(m.outcome.counter.weight_bytes, 9 * 65536 + 3 * 2048, "and a table for each block");
-	cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+	cr_assert_eq(m.outcome.counters.weight_bytes, 9 * 65536 + 3 * 2048, "and a table for each block");
+	cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 	tpu_generated_free(&m.g);
 }
 
@@ -178,9 +183,9 @@ Test(tpu_generate_programs, taps_are_packed)
 		struct net n = {0};
 		conv(&n, tensor(&n, NPL_U8, npl_shape_of(4, 1, cases[i].channels, 14, 14)), 64, cases[i].kernel, 1, 1);
 		struct made m = make(&n, &config, false);
-		cr_assert_eq((int64_t)m.outcome.counter.tiles, cases[i].tiles, "%lld channels: %llu tiles",
-			     (long long)cases[i].channels, (unsigned long long)m.outcome.counter.tiles);
-		cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+		cr_assert_eq((int64_t)m.outcome.counters.tiles, cases[i].tiles, "%lld channels: %llu tiles",
+			     (long long)cases[i].channels, (unsigned long long)m.outcome.counters.tiles);
+		cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 		tpu_generated_free(&m.g);
 	}
 }
@@ -197,9 +202,9 @@ Test(tpu_generate_programs, groups_stand_side_by_side)
 		conv(&n, tensor(&n, NPL_U8, npl_shape_of(4, 1, cases[i].channels, 14, 14)), cases[i].channels, 3, 1,
 		     cases[i].groups);
 		struct made m = make(&n, &config, false);
-		cr_assert_eq((int64_t)m.outcome.counter.tiles, cases[i].tiles, "%lld channels: %llu tiles",
-			     (long long)cases[i].channels, (unsigned long long)m.outcome.counter.tiles);
-		cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+		cr_assert_eq((int64_t)m.outcome.counters.tiles, cases[i].tiles, "%lld channels: %llu tiles",
+			     (long long)cases[i].channels, (unsigned long long)m.outcome.counters.tiles);
+		cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 		tpu_generated_free(&m.g);
 	}
 }
@@ -220,7 +225,7 @@ Test(tpu_generate_programs, rows_are_cut_into_equal_blocks)
 		struct made m = make(&n, &config, false);
 		cr_assert_eq(passes(&m.g), cases[i].passes, "%lld rows: %lld passes", (long long)cases[i].rows,
 			     (long long)passes(&m.g));
-		cr_assert_eq((int64_t)m.outcome.counter.tiles, cases[i].tiles);
+		cr_assert_eq((int64_t)m.outcome.counters.tiles, cases[i].tiles);
 		for (int64_t k = 0; k < m.g.program.count; k++)
 			if (tpu_unit_of(tpu_code(&m.g.program)[k].opcode) == TPU_MATRIX)
 				cr_assert_leq(tpu_code(&m.g.program)[k].length, cases[i].longest);
@@ -243,12 +248,12 @@ Test(tpu_generate_programs, larger_blocks_where_weights_are_slow)
 	struct made fast = make(&n, &config, false);
 	config.weight_bytes_per_second /= 8;
 	struct made slow = make(&n, &config, false);
-	cr_assert_eq(fast.outcome.counter.tiles, 100);
-	cr_assert_eq(slow.outcome.counter.tiles, 100);
+	cr_assert_eq(fast.outcome.counters.tiles, 100);
+	cr_assert_eq(slow.outcome.counters.tiles, 100);
 	config = test_tpu_defaults();
 	config.weight_bytes_per_second *= 8;
 	struct made faster = make(&n, &config, false);
-	cr_assert_eq(faster.outcome.counter.tiles, 200, "weights are cheap: halves of the accumulators");
+	cr_assert_eq(faster.outcome.counters.tiles, 200, "weights are cheap: halves of the accumulators");
 	tpu_generated_free(&fast.g);
 	tpu_generated_free(&slow.g);
 	tpu_generated_free(&faster.g);
@@ -300,7 +305,7 @@ Test(tpu_generate_programs, fused)
 				     TPU_WITH_OPERAND(TPU_ADD) | TPU_WITH_FUNCTION(TPU_RELU) |
 					     TPU_WITH_POOLING(TPU_POOL_MAX));
 	}
-	cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+	cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 	tpu_generated_free(&m.g);
 }
 
@@ -350,7 +355,7 @@ Test(tpu_generate_programs, not_fused)
 	struct npl_err err = {0};
 	cr_assert_eq(tpu_generate(&config, n.list, n.n_layers, &options, &m.g, &err), 0, "%s", err.msg);
 	cr_assert_eq(count(&m.g, TPU_ACTIVATE), 2);
-	cr_assert_not_null(tpu_place_of(&m.g, y));
+	cr_assert_not_null(tpu_location_of(&m.g, y));
 	tpu_generated_free(&m.g);
 }
 
@@ -369,8 +374,8 @@ Test(tpu_generate_programs, joined_in_place)
 	conv(&n, joint, 128, 3, 1, 1);
 	struct made m = make(&n, &config, false);
 	cr_assert_eq(count(&m.g, TPU_ACTIVATE), 4 + 1 + 1);
-	cr_assert_eq(m.outcome.counter.tiles, 1 + 9 + 25 + 1 + 9);
-	cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+	cr_assert_eq(m.outcome.counters.tiles, 1 + 9 + 25 + 1 + 9);
+	cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 	/* the joint tensor and the pool's result with a row per pixel, the convolution's with two pixels in a row */
 	cr_assert_eq(m.g.peak_rows, 784 * 2 + 784 / 2, "%lld rows", (long long)m.g.peak_rows);
 	tpu_generated_free(&m.g);
@@ -388,7 +393,7 @@ Test(tpu_generate_programs, rows_are_used_again)
 		x = conv(&n, x, 256, 1, 1, 1);
 	struct made m = make(&n, &config, false);
 	cr_assert_eq(m.g.peak_rows, 2 * 2888);
-	cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+	cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 	cr_assert_eq(m.g.parts, 1);
 	cr_assert_eq(m.g.host_bytes_for_size, 0);
 	tpu_generated_free(&m.g);
@@ -441,8 +446,8 @@ Test(tpu_generate_programs, whole_rows_at_once)
 	struct net n = {0};
 	add(&n, tensor(&n, NPL_U8, npl_shape_of(4, 1, 64, 9, 9)), tensor(&n, NPL_U8, npl_shape_of(4, 1, 64, 9, 9)));
 	struct made m = make(&n, &config, false);
-	cr_assert_eq(m.outcome.counter.activate_cycles, (20 + 1) * 2, "a row of each operand at a time");
-	cr_assert_eq(m.outcome.counter.ub_rows_read, 2 * 21);
+	cr_assert_eq(m.outcome.counters.activate_cycles, (20 + 1) * 2, "a row of each operand at a time");
+	cr_assert_eq(m.outcome.counters.ub_rows_read, 2 * 21);
 	tpu_generated_free(&m.g);
 }
 
@@ -454,11 +459,11 @@ Test(tpu_generate_programs, host_memory)
 	struct npl_tensor *x = tensor(&n, NPL_U8, npl_shape_of(4, 2, 3, 32, 32));
 	struct npl_tensor *y = conv(&n, conv(&n, x, 40, 3, 1, 1), 300, 3, 2, 1);
 	struct made m = make(&n, &config, true);
-	cr_assert_eq(m.outcome.counter.host_bytes_in, npl_tensor_bytes(x));
-	cr_assert_eq(m.outcome.counter.host_bytes_out, npl_tensor_bytes(y));
+	cr_assert_eq(m.outcome.counters.host_bytes_in, npl_tensor_bytes(x));
+	cr_assert_eq(m.outcome.counters.host_bytes_out, npl_tensor_bytes(y));
 	cr_assert_eq(m.g.host_bytes, npl_tensor_bytes(x) + npl_tensor_bytes(y));
 	cr_assert_eq(m.g.host_bytes_for_size, 0);
-	cr_assert(tpu_place_of(&m.g, x)->run->in_host && tpu_place_of(&m.g, y)->run->in_host);
+	cr_assert(tpu_location_of(&m.g, x)->extent->in_host && tpu_location_of(&m.g, y)->extent->in_host);
 	tpu_generated_free(&m.g);
 }
 
@@ -474,8 +479,8 @@ Test(tpu_generate_programs, split)
 	struct made m = make(&n, &config, false);
 	cr_assert_eq(m.g.parts, 3);
 	cr_assert_eq(m.g.host_bytes_for_size, 0);
-	cr_assert_eq(m.outcome.counter.tiles, 3 * 16);
-	cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+	cr_assert_eq(m.outcome.counters.tiles, 3 * 16);
+	cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 	tpu_generated_free(&m.g);
 
 	n = (struct net){0};
@@ -484,13 +489,13 @@ Test(tpu_generate_programs, split)
 	config.buffer_bytes = 256 * 2048;
 	m = make(&n, &config, false);
 	uint64_t in = npl_tensor_bytes(x), out = npl_tensor_bytes(y);
-	cr_assert_eq(m.outcome.counter.host_bytes_out, out);
-	cr_assert_geq(m.outcome.counter.host_bytes_in, in);
-	cr_assert_leq(m.outcome.counter.host_bytes_in, in + in / 2, "%llu bytes in",
-		      (unsigned long long)m.outcome.counter.host_bytes_in);
-	cr_assert_eq(m.g.host_bytes_for_size, m.outcome.counter.host_bytes_in + out);
+	cr_assert_eq(m.outcome.counters.host_bytes_out, out);
+	cr_assert_geq(m.outcome.counters.host_bytes_in, in);
+	cr_assert_leq(m.outcome.counters.host_bytes_in, in + in / 2, "%llu bytes in",
+		      (unsigned long long)m.outcome.counters.host_bytes_in);
+	cr_assert_eq(m.g.host_bytes_for_size, m.outcome.counters.host_bytes_in + out);
 	cr_assert_leq(m.g.peak_rows, 2048);
-	cr_assert_eq(m.outcome.counter.useful_macs, macs_of(&n));
+	cr_assert_eq(m.outcome.counters.useful_macs, macs_of(&n));
 	tpu_generated_free(&m.g);
 }
 

@@ -5,6 +5,7 @@
  * one within it; hostile numbers overflow nothing; and the rows that a convolve is said to read hold those it reads. */
 #include "tests/kit/sim/tpu_v1/isa_support.h"
 
+#include "sim/systolic/tpu_v1/isa/check_impl.h"
 #include "tests/kit/sim/tpu_v1/code.h"
 #include <float.h>
 #include <math.h>
@@ -486,7 +487,8 @@ Test(tpu_isa_check, rows_of_a_convolve)
 		uint64_t rng = seed;
 		struct tpu_instruction at = {
 			.opcode = TPU_CONVOLVE, .flags = TPU_MATRIX_SWITCH, .ub = (uint32_t)test_range(&rng, 0, 9)};
-		struct sim_program program = {.instruction = &at, .line = &(int){1}, .count = 1};
+		struct sim_program program = {
+			.set = &tpu_instructions, .instruction = &at, .line = &(int){1}, .count = 1};
 		struct npl_err err = {0};
 		struct tpu_check check = {
 			.config = &config, .program = &program, .source = "x", .err = &err, .at = &at, .tiles = 1};

@@ -5,7 +5,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "sim/systolic/tpu_v1/isa/engine.h"
+#include "sim/systolic/tpu_v1/engine/engine.h"
+#include "sim/systolic/tpu_v1/function_table.h"
 
 static long double sigmoid(long double x)
 {

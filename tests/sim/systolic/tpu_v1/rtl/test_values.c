@@ -81,10 +81,14 @@ static void compare_timing(struct test_machine *m, const char *what)
 	cr_assert(only);
 	const struct sim_observer observer = {.on_event = test_see, .on_retired = test_retire, .context = only};
 	const struct tpu_memory nothing = {.timing_only = true};
-	cr_assert_eq(tpu_run_rtl(&m->config, &m->program, &nothing, &observer, &only->outcome, &m->err), 0, "%s: %s",
-		     what, m->err.msg);
+	cr_assert_eq(tpu_run_rtl(&(struct tpu_execution){.config = &m->config,
+							 .program = &m->program,
+							 .memory = nothing,
+							 .observer = &observer},
+				 &only->outcome, &m->err),
+		     0, "%s: %s", what, m->err.msg);
 	cr_assert_eq(only->outcome.cycles, m->outcome.cycles, "%s", what);
-	cr_assert_eq(memcmp(&only->outcome.counter, &m->outcome.counter, sizeof m->outcome.counter), 0, "%s", what);
+	cr_assert_eq(memcmp(&only->outcome.counters, &m->outcome.counters, sizeof m->outcome.counters), 0, "%s", what);
 	cr_assert_eq(only->outcome.overflows + only->outcome.saturations, 0);
 	cr_assert_eq(only->events, m->events, "%s", what);
 	for (int i = 0; i < m->events; i++)

@@ -7,12 +7,12 @@
 
 #include "core/base/arith.h"
 
-struct dn_axis dn_axis_of(const struct dn_work *work, int d)
+struct dn_axis dn_axis_of(const struct dn_layer *layer, int d)
 {
-	const struct npl_window *w = &work->window;
+	const struct npl_window *w = &layer->window;
 	int64_t common = npl_gcd(w->stride[d], w->dilation[d]);
-	return (struct dn_axis){.in = work->in[d],
-				.out = work->out[d],
+	return (struct dn_axis){.in = layer->in[d],
+				.out = layer->out[d],
 				.kernel = w->kernel[d],
 				.stride = w->stride[d],
 				.dilation = w->dilation[d],
@@ -72,7 +72,7 @@ static int64_t empty_run(const struct dn_axis *axis, int64_t o, int64_t end, int
 	return end - o;
 }
 
-int64_t dn_same_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
+int64_t dn_alike_windows(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
 {
 	const struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
 	if (taps.first == taps.end)
@@ -92,17 +92,17 @@ bool dn_all_read(const struct dn_axis *axis)
 		/* Without gaps as wide as the input only windows at the ends can be empty. */
 		o = axis->dilation <= axis->in && o + 1 < axis->out
 			    ? axis->out - 1
-			    : o + dn_same_run(axis, o, axis->out, 0, axis->kernel);
+			    : o + dn_alike_windows(axis, o, axis->out, 0, axis->kernel);
 	}
 	return true;
 }
 
-int64_t dn_inner_run(const struct dn_axis *axis, int64_t o)
+int64_t dn_inner_windows(const struct dn_axis *axis, int64_t o)
 {
 	if (!dn_all_inside(axis, o))
 		return 0;
-	int64_t room = axis->in - (axis->kernel - 1) * axis->dilation - 1 - dn_tap_at(axis, o, 0);
-	int64_t more = room / axis->stride, left = axis->out - 1 - o;
+	int64_t space = axis->in - (axis->kernel - 1) * axis->dilation - 1 - dn_tap_at(axis, o, 0);
+	int64_t more = space / axis->stride, left = axis->out - 1 - o;
 	return 1 + (more < left ? more : left);
 }
 
@@ -178,7 +178,7 @@ int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end)
 	       dn_read_below(axis, end - first, axis->kernel, -low);
 }
 
-int64_t dn_span(const struct dn_axis *axis, int64_t windows)
+int64_t dn_extent(const struct dn_axis *axis, int64_t windows)
 {
 	return (windows - 1) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
 }

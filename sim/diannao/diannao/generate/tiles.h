@@ -19,7 +19,6 @@
 #ifndef DIANNAO_TILES_H
 #define DIANNAO_TILES_H
 
-#include "dn.h"
 #include "windows.h"
 
 enum dn_nest { DN_DOWN, DN_ACROSS, DN_STREAMED, DN_POOLED, DN_POOLED_ACROSS };
@@ -49,15 +48,15 @@ struct dn_candidates {
 	double cycles[DN_CANDIDATES], bytes[DN_CANDIDATES];
 };
 /* NPL_EINPUT: there are none. */
-int dn_find_tiles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle,
 		  struct dn_candidates *candidates, struct npl_err *err);
-double dn_estimated_cycles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+double dn_estimated_cycles(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle,
 			   const struct dn_tiles *tiles);
 
 /* Of the window; the first from a zeroed part; false: there is none behind it, and it stays. */
-bool dn_next_part(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part);
+bool dn_next_part(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part);
 /* The part that begins at a line, tap and row. */
-struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
+struct dn_part dn_part_from(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
 			    int64_t kx, int64_t row);
 int64_t dn_part_rows(const struct dn_part *part); /* SB rows: its steps for one position and group */
 

@@ -10,16 +10,17 @@
 #include "core/q16/q16.h"
 #include "fast.h"
 #include "npulab/layer.h"
+#include "sim/diannao/diannao/nfu.h"
 
 /* Rows held, by their numbers in the order of loading. */
 struct rows {
-	uint64_t places, oldest, next;
+	uint64_t slots, oldest, next;
 	size_t row_values;
-	int16_t *value; /* (places, row_values) */
+	int16_t *value; /* (slots, row_values) */
 };
 
-struct dn_values {
-	const struct dn_run *run;
+struct dn_fast_values {
+	const struct dn_execution *execution;
 	struct dn_counters *count;
 	size_t tn;
 	int64_t sum_bits;
@@ -30,44 +31,40 @@ struct dn_values {
 	uint64_t index; /* NBout's */
 	/* The open store: where the next result goes, bytes left. */
 	uint64_t address, left;
-	struct dn_work leaves[1 + SIM_MOST_CONSTANTS]; /* by NFU-3 OP: what dn_leave looks at */
 };
 
-static bool open_rows(struct rows *rows, int64_t places, size_t row_values)
+static bool open_rows(struct rows *rows, int64_t slots, size_t row_values)
 {
-	rows->places = (uint64_t)places;
+	rows->slots = (uint64_t)slots;
 	rows->row_values = row_values;
-	rows->value = calloc((size_t)places * row_values, sizeof *rows->value);
+	rows->value = calloc((size_t)slots * row_values, sizeof *rows->value);
 	return rows->value;
 }
 
-int dn_values_open(const struct dn_run *run, struct dn_values **values, struct npl_err *err)
+int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters *counters,
+			struct dn_fast_values **values, struct npl_err *err)
 {
-	const struct dn_config *c = run->config;
-	struct dn_values *v = *values = calloc(1, sizeof *v);
+	const struct dn_config *c = execution->config;
+	struct dn_fast_values *v = *values = calloc(1, sizeof *v);
 	if (!v)
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
-	v->run = run;
-	v->count = (struct dn_counters *)&run->counters;
+	v->execution = execution;
+	v->count = counters;
 	v->tn = (size_t)c->tn;
 	v->sum_bits = c->sum_bits;
 	v->rounded = c->product == NPL_Q16_ROUNDED;
 	v->sum = calloc(v->tn, sizeof *v->sum);
 	v->saved = calloc((size_t)(c->nbout_sum_rows / dn_sum_rows(c) + 1) * v->tn, sizeof *v->saved);
-	for (int i = 0; i < run->n_functions; i++) {
-		v->leaves[i + 1].activates = true;
-		v->leaves[i + 1].function = run->function[i];
-	}
 	if (!v->sum || !v->saved || !open_rows(&v->nbin, c->nbin_rows, v->tn) ||
 	    !open_rows(&v->sb, c->sb_rows, v->tn * v->tn)) {
-		dn_values_close(v);
+		dn_fast_values_close(v);
 		*values = NULL;
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
 	}
 	return 0;
 }
 
-void dn_values_close(struct dn_values *values)
+void dn_fast_values_close(struct dn_fast_values *values)
 {
 	if (!values)
 		return;
@@ -80,18 +77,18 @@ void dn_values_close(struct dn_values *values)
 
 static int16_t *row_at(const struct rows *rows, uint64_t row)
 {
-	return &rows->value[row % rows->places * rows->row_values];
+	return &rows->value[row % rows->slots * rows->row_values];
 }
 
 /* Values have the byte order of this computer: little endian. */
-static void load(const struct dn_values *v, struct rows *rows, uint64_t address, uint64_t bytes)
+static void load(const struct dn_fast_values *v, struct rows *rows, uint64_t address, uint64_t bytes)
 {
 	const uint64_t row_bytes = rows->row_values * sizeof *rows->value;
 	for (; bytes; rows->next++) {
 		const uint64_t n = bytes < row_bytes ? bytes : row_bytes;
 		int16_t *to = row_at(rows, rows->next);
 		memset(to, 0, row_bytes);
-		memcpy(to, v->run->bytes + address, n);
+		memcpy(to, v->execution->memory.bytes + address, n);
 		address += n;
 		bytes -= n;
 	}
@@ -112,7 +109,7 @@ static uint32_t add_rounded(size_t tn, const int16_t *restrict x, const int16_t 
 	return saturated;
 }
 
-static void multiply(struct dn_values *v, const int16_t *x, const int16_t *w)
+static void multiply(struct dn_fast_values *v, const int16_t *x, const int16_t *w)
 {
 	for (size_t n = 0; n < v->tn; n++, w += v->tn) {
 		if (v->rounded) {
@@ -125,7 +122,7 @@ static void multiply(struct dn_values *v, const int16_t *x, const int16_t *w)
 }
 
 /* The words of these rows, one after the other: of a row alone, but for Tn 1, whose word has two. */
-static void add_biases(struct dn_values *v, uint64_t row)
+static void add_biases(struct dn_fast_values *v, uint64_t row)
 {
 	const size_t row_bytes = v->sb.row_values * sizeof *v->sb.value;
 	for (size_t n = 0; n < v->tn; n++) {
@@ -138,7 +135,7 @@ static void add_biases(struct dn_values *v, uint64_t row)
 	}
 }
 
-static void pool(struct dn_values *v, bool maximum, const int16_t *x)
+static void pool(struct dn_fast_values *v, bool maximum, const int16_t *x)
 {
 	for (size_t n = 0; n < v->tn; n++)
 		if (!maximum)
@@ -147,7 +144,7 @@ static void pool(struct dn_values *v, bool maximum, const int16_t *x)
 			v->sum[n] = x[n];
 }
 
-static void take_steps(struct dn_values *v, const struct dn_instruction *at, uint64_t sb_row)
+static void take_steps(struct dn_fast_values *v, const struct dn_instruction *at, uint64_t sb_row)
 {
 	const uint64_t stride = at->nbin.stride ? at->nbin.stride : 1, first = v->nbin.oldest + at->nbin.begin;
 	const uint64_t end = at->nbin.stride ? v->nbin.oldest + at->nbin.end + 1 : v->nbin.next;
@@ -160,7 +157,7 @@ static void take_steps(struct dn_values *v, const struct dn_instruction *at, uin
 			pool(v, at->nfu.nfu2 == DN_MAXIMUM, row_at(&v->nbin, row));
 }
 
-static void begin_sums(struct dn_values *v, const struct dn_instruction *at, const int64_t *saved)
+static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *at, const int64_t *saved)
 {
 	const bool maximum = at->nfu.nfu2 == DN_MAXIMUM;
 	for (size_t n = 0; n < v->tn; n++) {
@@ -174,9 +171,10 @@ static void begin_sums(struct dn_values *v, const struct dn_instruction *at, con
 }
 
 /* What leaves NFU-2 in this lane, and NFU-3 where it goes there. */
-static int32_t leave(struct dn_values *v, const struct dn_instruction *at, int64_t sum)
+static int32_t leave(struct dn_fast_values *v, const struct dn_instruction *at, int64_t sum)
 {
-	struct dn_work *work = &v->leaves[at->nfu.out == DN_TO_NFU3 ? at->nfu.nfu3 : 0];
+	const int nfu3 = at->nfu.out == DN_TO_NFU3 ? at->nfu.nfu3 : 0;
+	const struct dn_function *function = nfu3 ? &v->execution->function[nfu3 - 1] : NULL;
 	int64_t held = sum;
 	if (at->nfu.nfu2 == DN_ADD) {
 		held = dn_wrap(sum, v->sum_bits);
@@ -184,13 +182,12 @@ static int32_t leave(struct dn_values *v, const struct dn_instruction *at, int64
 		if (at->nfu.out == DN_TO_NBOUT)
 			return (int32_t)held;
 	}
-	work->result_shift = at->nfu.result_shift;
-	if (at->nfu.nfu2 == DN_ADD && at->nfu.divisor)
-		return dn_leave(work, dn_average(held, at->nfu.divisor, at->nfu.shift), v->count);
-	return dn_leave(work, dn_rescale(held, at->nfu.shift), v->count);
+	held = at->nfu.nfu2 == DN_ADD && at->nfu.divisor ? dn_average(held, at->nfu.divisor, at->nfu.shift)
+							 : dn_rescale(held, at->nfu.shift);
+	return dn_nfu3_result(function, at->nfu.result_shift, held, v->count);
 }
 
-static void store(struct dn_values *v, const struct dn_instruction *at)
+static void store(struct dn_fast_values *v, const struct dn_instruction *at)
 {
 	const bool wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
 	const size_t width = wide ? sizeof(int32_t) : sizeof(int16_t);
@@ -201,15 +198,15 @@ static void store(struct dn_values *v, const struct dn_instruction *at)
 	for (size_t n = 0; n < v->tn && v->left; n++) {
 		const int32_t result = leave(v, at, v->sum[n]);
 		const int16_t narrow = (int16_t)result;
-		memcpy(v->run->bytes + v->address, wide ? (const void *)&result : &narrow, width);
+		memcpy(v->execution->memory.bytes + v->address, wide ? (const void *)&result : &narrow, width);
 		v->address += width;
 		v->left -= width;
 	}
 }
 
-void dn_values_execute(struct dn_values *v, const struct dn_instruction *at)
+void dn_fast_values_execute(struct dn_fast_values *v, const struct dn_instruction *at)
 {
-	const bool works = dn_works(at);
+	const bool uses_nfu = dn_uses_nfu(at);
 	const uint64_t sb_row = at->sb.op == DN_LOAD
 					? v->sb.next
 					: v->sb.oldest + at->sb.address / (v->sb.row_values * sizeof *v->sb.value);
@@ -217,7 +214,7 @@ void dn_values_execute(struct dn_values *v, const struct dn_instruction *at)
 		load(v, &v->sb, at->sb.address, at->sb.size);
 	if (at->nbin.op == DN_LOAD)
 		load(v, &v->nbin, at->nbin.address, at->nbin.size);
-	if (works) {
+	if (uses_nfu) {
 		v->index = at->nfu.begin ? 0 : v->index;
 		const bool in_nbout = at->nfu.in == DN_FROM_NBOUT || at->nbout.write == DN_WRITE;
 		int64_t *saved = v->saved + (in_nbout ? v->index * v->tn : 0);

@@ -9,66 +9,66 @@
 
 #define PAGE_BYTES 4096
 
-int64_t dn_bias_rows(const struct dn_config *config, const struct dn_work *work)
+int64_t dn_bias_rows(const struct dn_config *config, const struct dn_layer *layer)
 {
 	int64_t row = dn_sb_row_bytes(config);
-	return work->bias ? (4 * config->tn + row - 1) / row : 0;
+	return layer->bias ? (4 * config->tn + row - 1) / row : 0;
 }
 
-int64_t dn_result_groups(const struct dn_config *config, const struct dn_work *work)
+int64_t dn_result_groups(const struct dn_config *config, const struct dn_layer *layer)
 {
-	int64_t groups = (config->nbout_rows - config->nbout_sum_rows) / (work->raw ? 4 : 2);
+	int64_t groups = (config->nbout_rows - config->nbout_sum_rows) / (layer->raw ? 4 : 2);
 	return groups < 1 ? 1 : groups;
 }
 
-static int64_t kernels(const struct dn_work *work)
+static int64_t kernels(const struct dn_layer *layer)
 {
-	return work->private_kernels ? dn_positions(work) : 1;
+	return layer->private_kernels ? dn_positions(layer) : 1;
 }
 
-void dn_lay_out(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
+void dn_lay_out(const struct dn_config *config, const struct dn_layer *layer, const struct dn_tiles *tiles,
 		struct dn_layout_map *map)
 {
 	*map = (struct dn_layout_map){.config = config,
-				      .work = work,
+				      .layer = layer,
 				      .tiles = tiles,
-				      .in_rows = dn_in_rows(config, work),
-				      .groups = dn_out_rows(config, work),
-				      .bias_rows = dn_bias_rows(config, work),
-				      .channels = work->groups * work->ni,
-				      .out_channels = work->groups * work->no,
-				      .out_bytes = work->raw ? 4 : 2};
-	const bool banded = work->lrn.made && tiles && tiles->nest == DN_ACROSS;
-	map->below = banded ? npl_min_i64(npl_div_up_i64(work->lrn.below, config->tn), map->groups) : map->groups;
-	map->above = banded ? npl_min_i64(npl_div_up_i64(work->lrn.above, config->tn), map->in_rows) : map->in_rows;
-	map->kernel_rows = dn_taps(work) * map->in_rows + map->bias_rows;
-	map->synapses = npl_round_up_u64(2 * (uint64_t)(work->images * work->in[0] * work->in[1] * map->channels),
+				      .in_rows = dn_in_rows(config, layer),
+				      .groups = dn_out_rows(config, layer),
+				      .bias_rows = dn_bias_rows(config, layer),
+				      .channels = layer->groups * layer->ni,
+				      .out_channels = layer->groups * layer->no,
+				      .out_bytes = layer->raw ? 4 : 2};
+	const bool banded = layer->lrn.made && tiles && tiles->nest == DN_ACROSS;
+	map->below = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.below, config->tn), map->groups) : map->groups;
+	map->above = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.above, config->tn), map->in_rows) : map->in_rows;
+	map->kernel_rows = dn_taps(layer) * map->in_rows + map->bias_rows;
+	map->synapses = npl_round_up_u64(2 * (uint64_t)(layer->images * layer->in[0] * layer->in[1] * map->channels),
 					 PAGE_BYTES);
-	uint64_t rows = work->kind == DN_SUM
-				? (uint64_t)(kernels(work) * work->groups * dn_rows_before(map, map->groups))
+	uint64_t rows = layer->kind == DN_SUM
+				? (uint64_t)(kernels(layer) * layer->groups * dn_rows_before(map, map->groups))
 				: 0;
 	map->results = npl_round_up_u64(map->synapses + rows * (uint64_t)dn_sb_row_bytes(config), PAGE_BYTES);
-	map->end = map->results + (uint64_t)(work->images * dn_positions(work) * map->out_channels * map->out_bytes);
+	map->end = map->results + (uint64_t)(layer->images * dn_positions(layer) * map->out_channels * map->out_bytes);
 }
 
-uint64_t dn_memory_bytes(const struct dn_config *config, const struct dn_work *work)
+uint64_t dn_memory_bytes(const struct dn_config *config, const struct dn_layer *layer)
 {
 	struct dn_layout_map map;
-	dn_lay_out(config, work, NULL, &map);
+	dn_lay_out(config, layer, NULL, &map);
 	return map.end;
 }
 
 uint64_t dn_input_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t channel)
 {
-	const struct dn_work *work = map->work;
-	return 2 * (uint64_t)(((image * work->in[0] + y) * work->in[1] + x) * map->channels + channel);
+	const struct dn_layer *layer = map->layer;
+	return 2 * (uint64_t)(((image * layer->in[0] + y) * layer->in[1] + x) * map->channels + channel);
 }
 
 uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t out_channel)
 {
-	const struct dn_work *work = map->work;
+	const struct dn_layer *layer = map->layer;
 	return map->results +
-	       (uint64_t)((((image * work->out[0] + y) * work->out[1] + x) * map->out_channels + out_channel) *
+	       (uint64_t)((((image * layer->out[0] + y) * layer->out[1] + x) * map->out_channels + out_channel) *
 			  map->out_bytes);
 }
 
@@ -90,7 +90,7 @@ int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group)
 	if (map->below == map->groups && map->above == map->in_rows)
 		return group * map->kernel_rows;
 	const int64_t ends = triangle(group) + group * map->above - triangle(group + map->above - map->in_rows);
-	return dn_taps(map->work) * (ends - triangle(group - 1 - map->below)) + group * map->bias_rows;
+	return dn_taps(map->layer) * (ends - triangle(group - 1 - map->below)) + group * map->bias_rows;
 }
 
 bool dn_part_is_first(const struct dn_part *part)
@@ -100,13 +100,13 @@ bool dn_part_is_first(const struct dn_part *part)
 
 int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part)
 {
-	return (part->ky * map->work->window.kernel[1] + part->kx) * map->in_rows + part->row;
+	return (part->ky * map->layer->window.kernel[1] + part->kx) * map->in_rows + part->row;
 }
 
 uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64_t conv_group, int64_t group,
 			const struct dn_part *part)
 {
-	int64_t row = (position * map->work->groups + conv_group) * dn_rows_before(map, map->groups);
+	int64_t row = (position * map->layer->groups + conv_group) * dn_rows_before(map, map->groups);
 	if (map->tiles->nest == DN_STREAMED) {
 		const bool first = dn_part_is_first(part);
 		int64_t at_once = map->tiles->groups, in_pass = group % at_once, pass = group - in_pass;
@@ -122,15 +122,15 @@ uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64
 
 static void put_inputs(const struct dn_layout_map *map, const int16_t *x, uint8_t *bytes)
 {
-	const struct dn_work *work = map->work;
-	for (int64_t image = 0; image < work->images; image++)
-		for (int64_t y = 0; y < work->in[0]; y++)
-			for (int64_t column = 0; column < work->in[1]; column++) {
-				const int16_t *from = x + image * work->from.image + y * work->from.y +
-						      column * work->from.x;
+	const struct dn_layer *layer = map->layer;
+	for (int64_t image = 0; image < layer->images; image++)
+		for (int64_t y = 0; y < layer->in[0]; y++)
+			for (int64_t column = 0; column < layer->in[1]; column++) {
+				const int16_t *from = x + image * layer->from.image + y * layer->from.y +
+						      column * layer->from.x;
 				uint8_t *to = bytes + dn_input_at(map, image, y, column, 0);
 				for (int64_t c = 0; c < map->channels; c++)
-					memcpy(to + 2 * c, &from[c * work->from.map], 2);
+					memcpy(to + 2 * c, &from[c * layer->from.map], 2);
 			}
 }
 
@@ -138,13 +138,13 @@ static void put_inputs(const struct dn_layout_map *map, const int16_t *x, uint8_
 static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_t m, const int16_t *w,
 		       const int32_t *bias, uint8_t *bytes)
 {
-	const struct dn_work *work = map->work;
-	const int64_t tn = map->config->tn, in_group = m % work->no, lane = in_group % tn,
-		      width = work->window.kernel[1];
+	const struct dn_layer *layer = map->layer;
+	const int64_t tn = map->config->tn, in_group = m % layer->no, lane = in_group % tn,
+		      width = layer->window.kernel[1];
 	const struct dn_range read = dn_rows_read(map, in_group / tn, in_group / tn + 1);
 	struct dn_part part = {0};
-	while (dn_next_part(work, map->tiles, map->in_rows, &part)) {
-		uint8_t *row = bytes + dn_synapses_at(map, position, m / work->no, in_group / tn, &part);
+	while (dn_next_part(layer, map->tiles, map->in_rows, &part)) {
+		uint8_t *row = bytes + dn_synapses_at(map, position, m / layer->no, in_group / tn, &part);
 		if (dn_part_is_first(&part)) {
 			if (bias)
 				memcpy(row + 4 * lane, bias, 4);
@@ -154,35 +154,35 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 			for (int64_t kx = part.kx; kx < part.kx_end; kx++)
 				for (int64_t r = npl_max_i64(part.row, read.first);
 				     r < npl_min_i64(part.row_end, read.end); r++, row += dn_sb_row_bytes(map->config))
-					for (int64_t i = r * tn; i < npl_min_i64((r + 1) * tn, work->ni); i++)
+					for (int64_t i = r * tn; i < npl_min_i64((r + 1) * tn, layer->ni); i++)
 						memcpy(row + 2 * (lane * tn + i % tn),
-						       &w[i * dn_taps(work) + ky * width + kx], 2);
+						       &w[i * dn_taps(layer) + ky * width + kx], 2);
 	}
 }
 
-void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *layer, uint8_t *bytes)
+void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *given, uint8_t *bytes)
 {
-	const struct dn_work *work = map->work;
-	put_inputs(map, layer->in[0]->data, bytes);
-	if (work->kind != DN_SUM)
+	const struct dn_layer *layer = map->layer;
+	put_inputs(map, given->in[0]->data, bytes);
+	if (layer->kind != DN_SUM)
 		return;
-	const int16_t *w = layer->in[1]->data;
-	const int32_t *bias = work->bias ? layer->in[2]->data : NULL;
-	for (int64_t position = 0; position < kernels(work); position++)
-		for (int64_t m = 0; m < map->out_channels; m++, w += work->ni * dn_taps(work))
+	const int16_t *w = given->in[1]->data;
+	const int32_t *bias = layer->bias ? given->in[2]->data : NULL;
+	for (int64_t position = 0; position < kernels(layer); position++)
+		for (int64_t m = 0; m < map->out_channels; m++, w += layer->ni * dn_taps(layer))
 			put_kernel(map, position, m, w, bias ? bias + m : NULL, bytes);
 }
 
 void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out)
 {
-	const struct dn_work *work = map->work;
+	const struct dn_layer *layer = map->layer;
 	const size_t size = (size_t)map->out_bytes;
-	for (int64_t image = 0; image < work->images; image++)
-		for (int64_t y = 0; y < work->out[0]; y++)
-			for (int64_t x = 0; x < work->out[1]; x++)
+	for (int64_t image = 0; image < layer->images; image++)
+		for (int64_t y = 0; y < layer->out[0]; y++)
+			for (int64_t x = 0; x < layer->out[1]; x++)
 				for (int64_t c = 0; c < map->out_channels; c++) {
-					int64_t at = image * work->to.image + c * work->to.map + y * work->to.y +
-						     x * work->to.x;
+					int64_t at = image * layer->to.image + c * layer->to.map + y * layer->to.y +
+						     x * layer->to.x;
 					memcpy((uint8_t *)out->data + (size_t)at * size,
 					       bytes + dn_result_at(map, image, y, x, c), size);
 				}

@@ -4,7 +4,7 @@
 #ifndef DIANNAO_WINDOWS_H
 #define DIANNAO_WINDOWS_H
 
-#include "dn.h"
+#include "layer.h"
 
 /* One dimension of a layer's windows, in the sizes of its window. Tap k of window o is tap k + taps of window o -
  * windows, and of none before o that is nearer. */
@@ -12,7 +12,7 @@ struct dn_axis {
 	int64_t in, out, kernel, stride, dilation, pad;
 	int64_t taps, windows;
 };
-struct dn_axis dn_axis_of(const struct dn_work *work, int d);
+struct dn_axis dn_axis_of(const struct dn_layer *layer, int d);
 int64_t dn_tap_at(const struct dn_axis *axis, int64_t o, int64_t tap); /* its input position */
 struct dn_range {                                                      /* of taps, end excluded */
 	int64_t first, end;
@@ -24,9 +24,9 @@ bool dn_reads_none(const struct dn_axis *axis, int64_t o, struct dn_range taps);
 /* Every window reads something: none has all its taps in the padding. */
 bool dn_all_read(const struct dn_axis *axis);
 /* Windows from o on that have all taps inside; 0: o has not. */
-int64_t dn_inner_run(const struct dn_axis *axis, int64_t o);
+int64_t dn_inner_windows(const struct dn_axis *axis, int64_t o);
 /* Windows from o on, of those before `end`, of which the same ones of taps first_tap..end_tap-1 lie inside the input: some, or none. */
-int64_t dn_same_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
+int64_t dn_alike_windows(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
 
 /* The least input position that windows first..end-1 read through taps first_tap..end_tap-1; INT64_MAX: none. With gaps between taps a
  * window at the border may read less far down than the next. */
@@ -44,6 +44,6 @@ int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps,
 /* Different input positions under windows first..end-1. */
 int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end);
 /* From the first tap of the first of so many windows to the last of the last. */
-int64_t dn_span(const struct dn_axis *axis, int64_t windows);
+int64_t dn_extent(const struct dn_axis *axis, int64_t windows);
 
 #endif

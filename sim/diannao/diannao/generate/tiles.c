@@ -20,7 +20,7 @@ struct cost {
 
 struct search {
 	const struct dn_config *config;
-	const struct dn_work *work;
+	const struct dn_layer *layer;
 	struct dn_axis axis[NPL_SPATIAL];
 	int64_t in_rows, groups, kernel_rows, bias_rows, sums, result_groups;
 	struct dn_layout_map across; /* with DN_ACROSS */
@@ -77,17 +77,17 @@ static int64_t held_at_once(const struct dn_axis *axis, int64_t taps)
 
 static double out_positions(const struct search *s)
 {
-	return (double)s->work->images * (double)dn_positions(s->work) * (double)s->work->groups;
+	return (double)s->layer->images * (double)dn_positions(s->layer) * (double)s->layer->groups;
 }
 
 static double map_bytes(const struct search *s)
 {
-	return 2 * (double)s->work->ni;
+	return 2 * (double)s->layer->ni;
 }
 
 static double store_bytes(const struct search *s, int64_t groups)
 {
-	return (double)npl_min_i64(groups * s->config->tn, s->work->no) * (s->work->raw ? 4 : 2);
+	return (double)npl_min_i64(groups * s->config->tn, s->layer->no) * (s->layer->raw ? 4 : 2);
 }
 
 static int64_t parts_of(const struct search *s, const struct dn_part *first)
@@ -98,16 +98,16 @@ static int64_t parts_of(const struct search *s, const struct dn_part *first)
 
 static void down_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
 {
-	const struct dn_work *work = s->work;
+	const struct dn_layer *layer = s->layer;
 	const double positions = out_positions(s), groups = (double)s->groups;
-	const double across = ceil((double)work->out[1] / (double)tiles->columns);
+	const double across = ceil((double)layer->out[1] / (double)tiles->columns);
 	const double loads = across * (double)interior(&s->axis[1], tiles->columns, s->axis[1].kernel) *
-			     (double)interior(&s->axis[0], work->out[0], s->axis[0].kernel) *
-			     (double)(work->images * work->groups);
+			     (double)interior(&s->axis[0], layer->out[0], s->axis[0].kernel) *
+			     (double)(layer->images * layer->groups);
 	struct cost cost = {.nfu = positions * groups * (double)s->kernel_rows};
 	add_values(s, &cost, groups * loads, map_bytes(s));
 	add_values(s, &cost, groups * positions, store_bytes(s, 1));
-	add_synapses(s, &cost, groups * (double)work->groups, s->kernel_rows);
+	add_synapses(s, &cost, groups * (double)layer->groups, s->kernel_rows);
 	add(all, &cost, 1);
 }
 
@@ -123,27 +123,27 @@ static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, 
 /* Passes of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
 static int64_t alike_passes(const struct search *s, int64_t group, int64_t groups)
 {
-	return s->work->lrn.made ? 1 : npl_max_i64((s->groups - group) / groups, 1);
+	return s->layer->lrn.made ? 1 : npl_max_i64((s->groups - group) / groups, 1);
 }
 
 static void across_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
 {
-	const struct dn_work *work = s->work;
+	const struct dn_layer *layer = s->layer;
 	const struct dn_axis *x = &s->axis[1];
 	const double positions = out_positions(s);
 	const int64_t lines = s->axis[0].kernel, held = held_at_once(x, x->kernel) + npl_min_i64(x->stride, x->kernel);
-	const double columns = (double)interior(x, work->out[1], x->kernel) / (double)work->out[1];
+	const double columns = (double)interior(x, layer->out[1], x->kernel) / (double)layer->out[1];
 	for (int64_t group = 0, alike; group < s->groups; group += alike * tiles->groups) {
 		const int64_t groups = npl_min_i64(tiles->groups, s->groups - group),
 			      at_once = npl_min_i64(s->result_groups, groups);
 		int64_t kernels, rows = pass_rows(s, group, groups, &kernels);
 		struct cost cost = {.nfu = positions * (double)kernels};
 		add_values(s, &cost, positions * columns * (double)lines,
-			   2 * (double)npl_min_i64(rows * s->config->tn, work->ni));
+			   2 * (double)npl_min_i64(rows * s->config->tn, layer->ni));
 		if (held * lines * rows > s->config->nbin_rows)
 			cost.nfu += cost.port;
 		add_values(s, &cost, positions * ceil((double)groups / (double)at_once), store_bytes(s, at_once));
-		add_synapses(s, &cost, (double)(work->groups * groups), npl_div_up_i64(kernels, groups));
+		add_synapses(s, &cost, (double)(layer->groups * groups), npl_div_up_i64(kernels, groups));
 		alike = alike_passes(s, group, groups);
 		add(all, &cost, (double)alike);
 	}
@@ -161,7 +161,7 @@ static struct cost block_cost(const struct search *s, const struct dn_tiles *til
 	const int64_t at_once = positions == 1 ? npl_min_i64(s->result_groups, s->groups) : 1;
 	struct cost cost = {.nfu = visits * (double)(positions * steps)};
 	add_values(s, &cost, passes * (double)(parts * lines * interior(&s->axis[1], positions, taps)),
-		   2 * (double)npl_min_i64(rows * c->tn, s->work->ni));
+		   2 * (double)npl_min_i64(rows * c->tn, s->layer->ni));
 	if (next * lines * rows > c->nbin_rows && positions > 1)
 		cost.nfu += cost.port;
 	add_values(s, &cost, (double)positions * ceil((double)s->groups / (double)at_once), store_bytes(s, at_once));
@@ -173,11 +173,11 @@ static struct cost block_cost(const struct search *s, const struct dn_tiles *til
 
 static void streamed_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
 {
-	const struct dn_work *work = s->work;
+	const struct dn_layer *layer = s->layer;
 	struct dn_part part = {0};
-	dn_next_part(work, tiles, s->in_rows, &part);
-	const double rows = (double)(work->images * work->groups) * (double)work->out[0];
-	const int64_t whole = work->out[1] / tiles->positions, last = work->out[1] % tiles->positions;
+	dn_next_part(layer, tiles, s->in_rows, &part);
+	const double rows = (double)(layer->images * layer->groups) * (double)layer->out[0];
+	const int64_t whole = layer->out[1] / tiles->positions, last = layer->out[1] % tiles->positions;
 	struct cost cost = block_cost(s, tiles, &part, tiles->positions);
 	add(all, &cost, rows * (double)whole);
 	if (last) {
@@ -188,11 +188,11 @@ static void streamed_cost(const struct search *s, const struct dn_tiles *tiles, 
 
 static void pooled_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
 {
-	const int64_t window = dn_taps(s->work),
+	const int64_t window = dn_taps(s->layer),
 		      loads = tiles->nest == DN_POOLED ? window : s->axis[0].kernel * s->axis[1].stride;
-	const double windows = (double)s->work->images * (double)dn_positions(s->work);
+	const double windows = (double)s->layer->images * (double)dn_positions(s->layer);
 	const double batches = windows * ceil((double)s->in_rows / (double)tiles->groups);
-	const double bytes = 2 * (double)npl_min_i64(tiles->groups * s->config->tn, s->work->ni);
+	const double bytes = 2 * (double)npl_min_i64(tiles->groups * s->config->tn, s->layer->ni);
 	struct cost cost = {.nfu = windows * (double)(window * s->in_rows)};
 	add_values(s, &cost, batches * (double)loads, bytes);
 	if ((window + loads) * tiles->groups > s->config->nbin_rows)
@@ -225,16 +225,16 @@ static bool better(const struct search *s, const struct cost *a, const struct co
 /* A choice that fits the buffers: kept if it is among the best. */
 static void offer(struct search *s, const struct dn_tiles *tiles)
 {
-	const int room = DN_CANDIDATES / 2;
+	const int capacity = DN_CANDIDATES / 2;
 	const struct cost cost = estimate(s, tiles);
 	if (s->most > 0 && cost.time > s->most)
 		return;
 	int at = s->n;
 	while (at > 0 && better(s, &cost, &s->cost[at - 1]))
 		at--;
-	if (at == room)
+	if (at == capacity)
 		return;
-	s->n += s->n < room;
+	s->n += s->n < capacity;
 	for (int i = s->n - 1; i > at; i--) {
 		s->cost[i] = s->cost[i - 1];
 		s->tiles[i] = s->tiles[i - 1];
@@ -256,7 +256,7 @@ static bool passes_fit(const struct search *s, int64_t groups)
 static void try_across(struct search *s)
 {
 	const int64_t asked = s->config->tile_groups;
-	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->work->window.kernel[0]};
+	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->layer->window.kernel[0]};
 	int64_t most = 0;
 	while (most < npl_min_i64(s->groups, MOST_TRIED) && passes_fit(s, most + 1))
 		most++;
@@ -283,9 +283,9 @@ static int64_t most_columns(const struct search *s, int64_t fit)
 static void try_kept(struct search *s)
 {
 	const struct dn_config *c = s->config;
-	const struct dn_work *work = s->work;
+	const struct dn_layer *layer = s->layer;
 	const int64_t lines = held_at_once(&s->axis[0], s->axis[0].kernel);
-	if (work->private_kernels)
+	if (layer->private_kernels)
 		return;
 	if (c->nest != 1 + DN_DOWN)
 		try_across(s);
@@ -295,16 +295,16 @@ static void try_kept(struct search *s)
 	if (c->nest == 1 + DN_ACROSS)
 		return;
 	for (int64_t columns = most; columns > 0 && columns > most - MOST_TRIED; columns--)
-		if (!c->tile_columns || columns == npl_min_i64(c->tile_columns, work->out[1]))
-			offer(s,
-			      &(struct dn_tiles){.nest = DN_DOWN, .columns = columns, .lines = work->window.kernel[0]});
+		if (!c->tile_columns || columns == npl_min_i64(c->tile_columns, layer->out[1]))
+			offer(s, &(struct dn_tiles){
+					 .nest = DN_DOWN, .columns = columns, .lines = layer->window.kernel[0]});
 }
 
 /* Blocks of so many positions, the last of a row perhaps smaller, so many groups a pass, parts as in tiles. */
 static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions, int64_t groups)
 {
 	struct dn_part part = {0};
-	dn_next_part(s->work, &tiles, s->in_rows, &part);
+	dn_next_part(s->layer, &tiles, s->in_rows, &part);
 	const int64_t rows = part.ky_end * part.row_end, taps = part.kx_end;
 	const int64_t columns = groups > 1 ? interior(&s->axis[1], positions, taps) : held_at_once(&s->axis[1], taps);
 	if (columns * rows > s->config->nbin_rows)
@@ -320,16 +320,16 @@ static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions
 static void try_parts(struct search *s, const struct dn_tiles *tiles)
 {
 	const struct dn_config *c = s->config;
-	const struct dn_work *work = s->work;
+	const struct dn_layer *layer = s->layer;
 	for (int64_t groups = 1; groups <= npl_min_i64(s->groups, MOST_TRIED); groups++) {
 		if (c->tile_groups && groups != npl_min_i64(c->tile_groups, npl_min_i64(s->groups, MOST_TRIED)))
 			continue;
 		int64_t tried = 0;
-		for (int64_t blocks = 1; blocks <= work->out[1]; blocks += npl_max_i64(1, blocks / MOST_TRIED)) {
-			int64_t positions = npl_div_up_i64(work->out[1], blocks);
+		for (int64_t blocks = 1; blocks <= layer->out[1]; blocks += npl_max_i64(1, blocks / MOST_TRIED)) {
+			int64_t positions = npl_div_up_i64(layer->out[1], blocks);
 			if (c->tile_positions)
-				positions = npl_min_i64(c->tile_positions, work->out[1]);
-			if (work->private_kernels)
+				positions = npl_min_i64(c->tile_positions, layer->out[1]);
+			if (layer->private_kernels)
 				positions = 1;
 			if (positions != tried)
 				try_block(s, *tiles, positions, groups);
@@ -337,26 +337,26 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 			if (positions == 1 || c->tile_positions)
 				break;
 		}
-		for (int64_t positions = npl_min_i64(MOST_TRIED, work->out[1]); positions > 0 && !c->tile_positions;
+		for (int64_t positions = npl_min_i64(MOST_TRIED, layer->out[1]); positions > 0 && !c->tile_positions;
 		     positions--)
-			try_block(s, *tiles, work->private_kernels ? 1 : positions, groups);
-		if (work->private_kernels)
+			try_block(s, *tiles, layer->private_kernels ? 1 : positions, groups);
+		if (layer->private_kernels)
 			break;
 	}
 }
 
-/* Parts that take up to `room` rows of a buffer, as great as they go. */
-static void try_room(struct search *s, int64_t room)
+/* Parts that take up to `capacity` rows of a buffer, as great as they go. */
+static void try_rows(struct search *s, int64_t capacity)
 {
-	const struct dn_work *work = s->work;
+	const struct dn_layer *layer = s->layer;
 	const int64_t line = s->axis[1].kernel * s->in_rows;
 	struct dn_tiles tiles = {0};
-	if (line <= room)
-		tiles.lines = npl_min_i64(room / line, work->window.kernel[0]);
-	else if (s->in_rows <= room)
-		tiles.taps = room / s->in_rows;
+	if (line <= capacity)
+		tiles.lines = npl_min_i64(capacity / line, layer->window.kernel[0]);
+	else if (s->in_rows <= capacity)
+		tiles.taps = capacity / s->in_rows;
 	else
-		tiles.rows = room;
+		tiles.rows = capacity;
 	if (s->config->tile_lines && tiles.lines)
 		tiles.lines = npl_min_i64(tiles.lines, s->config->tile_lines);
 	try_parts(s, &tiles);
@@ -365,22 +365,22 @@ static void try_room(struct search *s, int64_t room)
 static void try_streamed(struct search *s)
 {
 	const struct dn_config *c = s->config;
-	const int64_t room = npl_min_i64(c->nbin_rows, c->sb_rows - s->bias_rows),
+	const int64_t capacity = npl_min_i64(c->nbin_rows, c->sb_rows - s->bias_rows),
 		      half = npl_min_i64(c->nbin_rows / 2, c->sb_rows / 2 - s->bias_rows);
-	if (room >= 1)
-		try_room(s, room);
+	if (capacity >= 1)
+		try_rows(s, capacity);
 	if (half >= 1)
-		try_room(s, half);
+		try_rows(s, half);
 	if (s->axis[1].kernel * s->in_rows <= half)
 		try_parts(s, &(struct dn_tiles){.lines = 1});
-	else if (s->in_rows <= room)
+	else if (s->in_rows <= capacity)
 		try_parts(s, &(struct dn_tiles){.taps = 1});
 }
 
 static void try_pooled_groups(struct search *s, struct dn_tiles tiles)
 {
 	const struct dn_config *c = s->config;
-	const int64_t most = npl_min_i64(c->nbin_rows / dn_taps(s->work), npl_min_i64(s->in_rows, s->result_groups));
+	const int64_t most = npl_min_i64(c->nbin_rows / dn_taps(s->layer), npl_min_i64(s->in_rows, s->result_groups));
 	for (tiles.groups = most; tiles.groups > 0 && tiles.groups > most - MOST_TRIED; tiles.groups--)
 		if (!c->tile_groups || tiles.groups == npl_min_i64(c->tile_groups, most))
 			offer(s, &tiles);
@@ -389,7 +389,7 @@ static void try_pooled_groups(struct search *s, struct dn_tiles tiles)
 static void try_pooled(struct search *s)
 {
 	const struct dn_axis *y = &s->axis[0], *x = &s->axis[1];
-	const int64_t window = dn_taps(s->work);
+	const int64_t window = dn_taps(s->layer);
 	struct dn_tiles tiles = {.nest = DN_POOLED, .groups = 1, .taps = npl_max_i64(1, s->config->nbin_rows / 2)};
 	if (window > s->config->nbin_rows) {
 		offer(s, &tiles);
@@ -406,7 +406,7 @@ static void try_all(struct search *s)
 {
 	const int nest = s->config->nest;
 	s->n = 0;
-	if (s->work->kind != DN_SUM) {
+	if (s->layer->kind != DN_SUM) {
 		try_pooled(s);
 		return;
 	}
@@ -416,22 +416,22 @@ static void try_all(struct search *s)
 		try_streamed(s);
 }
 
-static struct search search_of(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle)
+static struct search search_of(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle)
 {
 	static const struct dn_tiles across = {.nest = DN_ACROSS};
 	struct search s = {.config = config,
-			   .work = work,
-			   .in_rows = dn_in_rows(config, work),
-			   .groups = dn_out_rows(config, work),
-			   .bias_rows = dn_bias_rows(config, work),
+			   .layer = layer,
+			   .in_rows = dn_in_rows(config, layer),
+			   .groups = dn_out_rows(config, layer),
+			   .bias_rows = dn_bias_rows(config, layer),
 			   .sums = config->nbout_sum_rows / dn_sum_rows(config),
-			   .result_groups = dn_result_groups(config, work),
+			   .result_groups = dn_result_groups(config, layer),
 			   .bytes_per_cycle = bytes_per_cycle};
 	s.sb_row_cycles = ceil((double)dn_sb_row_bytes(config) / bytes_per_cycle);
-	dn_lay_out(config, work, &across, &s.across);
-	s.kernel_rows = dn_taps(work) * s.in_rows + s.bias_rows;
+	dn_lay_out(config, layer, &across, &s.across);
+	s.kernel_rows = dn_taps(layer) * s.in_rows + s.bias_rows;
 	for (int d = 0; d < NPL_SPATIAL; d++)
-		s.axis[d] = dn_axis_of(work, d);
+		s.axis[d] = dn_axis_of(layer, d);
 	return s;
 }
 
@@ -455,12 +455,12 @@ static void keep(struct dn_candidates *candidates, const struct search *s)
 	}
 }
 
-int dn_find_tiles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle,
 		  struct dn_candidates *candidates, struct npl_err *err)
 {
-	struct search s = search_of(config, work, bytes_per_cycle);
+	struct search s = search_of(config, layer, bytes_per_cycle);
 	*candidates = (struct dn_candidates){0};
-	if (!dn_positions(work) || !work->images || !work->ni || !work->no) {
+	if (!dn_positions(layer) || !layer->images || !layer->ni || !layer->no) {
 		candidates->n = 1; /* of nothing */
 		candidates->tiles[0] = (struct dn_tiles){.lines = 1};
 		return 0;
@@ -476,9 +476,9 @@ int dn_find_tiles(const struct dn_config *config, const struct dn_work *work, do
 	return 0;
 }
 
-double dn_estimated_cycles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+double dn_estimated_cycles(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle,
 			   const struct dn_tiles *tiles)
 {
-	const struct search s = search_of(config, work, bytes_per_cycle);
+	const struct search s = search_of(config, layer, bytes_per_cycle);
 	return estimate(&s, tiles).time;
 }

@@ -16,7 +16,7 @@
 
 struct dn_layout_map {
 	const struct dn_config *config;
-	const struct dn_work *work;
+	const struct dn_layer *layer;
 	const struct dn_tiles *tiles;
 	int64_t in_rows, groups; /* NBin rows of all maps of a tap; groups of Tn outputs */
 	int64_t below, above;    /* group g reads a tap's rows from g - below to g + above, all: groups and in_rows */
@@ -26,11 +26,13 @@ struct dn_layout_map {
 	uint64_t synapses, results, end; /* addresses; inputs are at 0 */
 };
 
-void dn_lay_out(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
+void dn_lay_out(const struct dn_config *config, const struct dn_layer *layer, const struct dn_tiles *tiles,
 		struct dn_layout_map *map);
 /* Groups of Tn outputs whose results are one store: half of what NBout takes, so that the others fill it meanwhile. */
-int64_t dn_result_groups(const struct dn_config *config, const struct dn_work *work);
-int64_t dn_bias_rows(const struct dn_config *config, const struct dn_work *work);
+int64_t dn_result_groups(const struct dn_config *config, const struct dn_layer *layer);
+/* Inputs, synapses and results of the layer, as they lie in memory. */
+uint64_t dn_memory_bytes(const struct dn_config *config, const struct dn_layer *layer);
+int64_t dn_bias_rows(const struct dn_config *config, const struct dn_layer *layer);
 
 /* Addresses. channel, out_channel: of all groups of the convolution. */
 uint64_t dn_input_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t channel);
@@ -45,7 +47,7 @@ bool dn_part_is_first(const struct dn_part *part);
 int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part); /* rows of the window before it */
 
 /* Values. bytes: memory from address 0 to map->end, zeroed. */
-void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *layer, uint8_t *bytes);
+void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *given, uint8_t *bytes);
 void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include "core/base/arith.h"
 
-struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
+struct dn_part dn_part_from(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
 			    int64_t kx, int64_t row)
 {
-	const int64_t lines = work->window.kernel[0], taps = work->window.kernel[1];
+	const int64_t lines = layer->window.kernel[0], taps = layer->window.kernel[1];
 	struct dn_part part = {ky, ky + 1, kx, kx + 1, row, in_rows};
 	if (tiles->lines) {
 		part.ky_end = npl_min_i64(ky + tiles->lines, lines);
@@ -21,18 +21,18 @@ struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *t
 	return part;
 }
 
-bool dn_next_part(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part)
+bool dn_next_part(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part)
 {
 	if (!part->ky_end) {
-		*part = dn_part_from(work, tiles, in_rows, 0, 0, 0);
+		*part = dn_part_from(layer, tiles, in_rows, 0, 0, 0);
 		return true;
 	}
 	if (part->row_end < in_rows)
-		*part = dn_part_from(work, tiles, in_rows, part->ky, part->kx, part->row_end);
-	else if (part->kx_end < work->window.kernel[1])
-		*part = dn_part_from(work, tiles, in_rows, part->ky, part->kx_end, 0);
-	else if (part->ky_end < work->window.kernel[0])
-		*part = dn_part_from(work, tiles, in_rows, part->ky_end, 0, 0);
+		*part = dn_part_from(layer, tiles, in_rows, part->ky, part->kx, part->row_end);
+	else if (part->kx_end < layer->window.kernel[1])
+		*part = dn_part_from(layer, tiles, in_rows, part->ky, part->kx_end, 0);
+	else if (part->ky_end < layer->window.kernel[0])
+		*part = dn_part_from(layer, tiles, in_rows, part->ky_end, 0, 0);
 	else
 		return false;
 	return true;

@@ -14,7 +14,7 @@
 #include "core/base/arith.h"
 #include "core/base/refuse.h"
 #include "core/q16/q16.h"
-#include "dn.h"
+#include "layer.h"
 #include "sim/diannao/nfu/fit.h"
 
 #define ONE             (1 << NPL_Q16_FRACTION_BITS)
@@ -46,10 +46,10 @@ static double weight_of(const struct npl_lrn_attrs *lrn)
 }
 
 /* Squares that one map sums, at most. */
-static int64_t widest(const struct dn_work *work)
+static int64_t widest(const struct dn_layer *layer)
 {
-	return npl_min_i64(npl_min_i64(work->lrn.below, work->ni) + 1 + npl_min_i64(work->lrn.above, work->ni),
-			   work->ni);
+	return npl_min_i64(npl_min_i64(layer->lrn.below, layer->ni) + 1 + npl_min_i64(layer->lrn.above, layer->ni),
+			   layer->ni);
 }
 
 static bool check_attributes(const struct npl_lrn_attrs *lrn, char *why, size_t n)
@@ -65,22 +65,22 @@ static bool check_attributes(const struct npl_lrn_attrs *lrn, char *why, size_t 
 }
 
 /* Inputs, in units of their scale, that a map's sum may reach: all that there can be, or those that calibration saw and more. */
-static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct dn_work *work)
+static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct dn_layer *layer)
 {
-	const double all = (double)widest(work) * INT16_MAX;
+	const double all = (double)widest(layer) * INT16_MAX;
 	if (!(lrn->least_factor > 0 && lrn->beta > 0 && lrn->alpha > 0))
 		return all;
 	const double seen = pow((double)lrn->least_factor, -1 / (double)lrn->beta) - (double)lrn->bias;
 	return fmin(fmax(HEADROOM * seen / ldexp(weight_of(lrn), x), LARGEST_INPUT), all);
 }
 
-/* Synapse and bias at the finest scale 2^*w that the sums have room for, where `inputs` reach from c->begin to c->end. x: log2 of the
+/* Synapse and bias at the finest scale 2^*w that the sums hold, where `inputs` reach from c->begin to c->end. x: log2 of the
  * input's scale. False: no scale is fine enough. */
 static bool choose_scale(const struct dn_config *config, const struct curve *c, double inputs, int x,
-			 struct dn_work *work, int *w)
+			 struct dn_layer *layer, int *w)
 {
 	const bool rounded = config->product == NPL_Q16_ROUNDED;
-	const double window = (double)widest(work), room = ldexp(1, (int)config->sum_bits - 1);
+	const double window = (double)widest(layer), limit = ldexp(1, (int)config->sum_bits - 1);
 	const double per_input = (c->end - (double)MARGIN / ONE - c->begin) / inputs; /* the synapse's value */
 	double synapse, bias, sum;
 	int e;
@@ -91,9 +91,9 @@ static bool choose_scale(const struct dn_config *config, const struct curve *c, 
 		sum = fmax(fabs(bias), bias + window * synapse * INT16_MAX);
 		sum = rounded ? sum / ONE + window + 1 : sum;
 		*w = e++ - x;
-	} while (synapse >= 1 && (fabs(bias) > INT32_MAX || sum >= room));
-	work->lrn.synapse = (int16_t)synapse;
-	work->lrn.bias = (int32_t)bias;
+	} while (synapse >= 1 && (fabs(bias) > INT32_MAX || sum >= limit));
+	layer->lrn.synapse = (int16_t)synapse;
+	layer->lrn.bias = (int32_t)bias;
 	/* A step of the sums is not more than one of u. */
 	return synapse >= 1 && ldexp(rounded ? ONE : 1, x + *w) <= 1.0 / ONE;
 }
@@ -140,12 +140,12 @@ static double raise(struct curve *c)
 	return error;
 }
 
-/* The curve with the least error of all where u may begin and end; work->lrn has its synapse and bias. False: there is none. */
-static bool choose_curve(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_work *work,
+/* The curve with the least error of all where u may begin and end; layer->lrn has its synapse and bias. False: there is none. */
+static bool choose_curve(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_layer *layer,
 			 struct curve *best, int *w)
 {
-	const double inputs = largest_sum(lrn, x, work);
-	struct dn_lrn kept = work->lrn;
+	const double inputs = largest_sum(lrn, x, layer);
+	struct dn_lrn kept = layer->lrn;
 	double least = INFINITY;
 	for (int end = FIRST_END; end < DN_SEGMENTS; end++)
 		for (int eighths = FIRST_EIGHTHS; eighths <= LAST_EIGHTHS; eighths++) {
@@ -154,33 +154,33 @@ static bool choose_curve(const struct dn_config *config, const struct npl_lrn_at
 					  .begin = eighths / 8.0,
 					  .end = (double)(end < DN_SEGMENTS - 1 ? dn_limits[end] : INT16_MAX) / ONE};
 			int scale;
-			if (c.begin + 1 > c.end || !choose_scale(config, &c, inputs, x, work, &scale))
+			if (c.begin + 1 > c.end || !choose_scale(config, &c, inputs, x, layer, &scale))
 				continue;
-			c.t_per_u = weight_of(lrn) / ldexp(work->lrn.synapse, scale);
+			c.t_per_u = weight_of(lrn) / ldexp(layer->lrn.synapse, scale);
 			const double error = raise(&c);
 			if (error >= least)
 				continue;
 			least = error;
 			*best = c;
 			*w = scale;
-			kept = work->lrn;
+			kept = layer->lrn;
 		}
-	work->lrn = kept;
+	layer->lrn = kept;
 	return isfinite(least);
 }
 
-static bool fit_curve(const struct curve *c, struct dn_work *work, char *why, size_t n)
+static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *why, size_t n)
 {
 	/* Beyond the end too: sums that calibration did not see. */
 	const struct dn_curve curve = {
 		.f = factor_at, .parameters = c, .low = (int)(c->begin * ONE), .high = INT16_MAX};
 	double error;
-	if (!dn_fit(&curve, &work->function, &error))
+	if (!dn_fit(&curve, &layer->function, &error))
 		return npl_refuse(why, n, "out of memory for the segments of NFU-3");
 	error = 0;
 	for (int u = curve.low; u < (int)(c->end * ONE); u++)
 		error = fmax(error,
-			     fabs(dn_interpolate(&work->function, (int16_t)u) - ONE * factor_at(c, (double)u / ONE)));
+			     fabs(dn_interpolate(&layer->function, (int16_t)u) - ONE * factor_at(c, (double)u / ONE)));
 	error /= ONE * factor_at(c, c->begin);
 	if (error > LARGEST_ERROR)
 		return npl_refuse(
@@ -188,68 +188,68 @@ static bool fit_curve(const struct curve *c, struct dn_work *work, char *why, si
 			"NFU-3's segments miss t to the power of -%g, t from %g to %.3g, by %.2g of the greatest, more than "
 			"1/32",
 			c->beta, c->bias, c->bias + (c->end - c->begin) * c->t_per_u, error);
-	work->lrn.raised = c->raised;
+	layer->lrn.raised = c->raised;
 	return true;
 }
 
-static bool take_power(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_work *work,
+static bool take_power(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_layer *layer,
 		       int *w, char *why, size_t n)
 {
 	struct curve curve;
-	if (!choose_curve(config, lrn, x, work, &curve, w))
+	if (!choose_curve(config, lrn, x, layer, &curve, w))
 		return npl_refuse(
 			why, n,
 			"sums of %lld bits do not hold %lld squares finely enough, or 16-bit lines no power of -%g from %g "
 			"on",
-			(long long)config->sum_bits, (long long)widest(work), (double)lrn->beta, (double)lrn->bias);
-	return fit_curve(&curve, work, why, n);
+			(long long)config->sum_bits, (long long)widest(layer), (double)lrn->beta, (double)lrn->bias);
+	return fit_curve(&curve, layer, why, n);
 }
 
-bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, int x, struct dn_work *work, int *w,
+bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, int x, struct dn_layer *layer, int *w,
 	       char *why, size_t n)
 {
-	const struct npl_shape *from = &layer->in[0]->shape;
-	const struct npl_lrn_attrs *lrn = &layer->attrs->lrn;
-	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &layer->out->shape))
+	const struct npl_shape *from = &given->in[0]->shape;
+	const struct npl_lrn_attrs *lrn = &given->attrs->lrn;
+	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &given->out->shape))
 		return npl_refuse(why, n, "input and output must be batch x channels, of one shape");
 	const int64_t channels = from->dim[1], width = from->rank > 2 ? from->dim[from->rank - 1] : 1;
 	int64_t height = 1;
 	for (int d = 2; d + 1 < from->rank; d++)
 		height *= from->dim[d];
-	work->kind = DN_SUM;
-	work->images = from->dim[0];
-	work->ni = work->no = channels;
-	work->in[0] = work->out[0] = height;
-	work->in[1] = work->out[1] = width;
-	work->from = work->to = (struct dn_layout){
+	layer->kind = DN_SUM;
+	layer->images = from->dim[0];
+	layer->ni = layer->no = channels;
+	layer->in[0] = layer->out[0] = height;
+	layer->in[1] = layer->out[1] = width;
+	layer->from = layer->to = (struct dn_layout){
 		.image = channels * height * width, .map = height * width, .y = width, .x = 1};
-	work->bias = true;
-	work->lrn = (struct dn_lrn){.made = true, .below = (lrn->size - 1) / 2, .above = lrn->size / 2};
-	return check_attributes(lrn, why, n) && take_power(config, lrn, x, work, w, why, n);
+	layer->bias = true;
+	layer->lrn = (struct dn_lrn){.made = true, .below = (lrn->size - 1) / 2, .above = lrn->size / 2};
+	return check_attributes(lrn, why, n) && take_power(config, lrn, x, layer, w, why, n);
 }
 
 /* The maps that output m sums: first..end - 1. */
-static void window_of(const struct dn_work *work, int64_t m, int64_t *first, int64_t *end)
+static void window_of(const struct dn_layer *layer, int64_t m, int64_t *first, int64_t *end)
 {
-	*first = m - npl_min_i64(work->lrn.below, m);
-	*end = m + 1 + npl_min_i64(work->lrn.above, work->ni - 1 - m);
+	*first = m - npl_min_i64(layer->lrn.below, m);
+	*end = m + 1 + npl_min_i64(layer->lrn.above, layer->ni - 1 - m);
 }
 
-uint64_t dn_lrn_pairs(const struct dn_work *work)
+uint64_t dn_lrn_pairs(const struct dn_layer *layer)
 {
 	uint64_t pairs = 0;
-	for (int64_t m = 0, first, end; m < work->no; m++) {
-		window_of(work, m, &first, &end);
+	for (int64_t m = 0, first, end; m < layer->no; m++) {
+		window_of(layer, m, &first, &end);
 		pairs += (uint64_t)(end - first);
 	}
 	return pairs;
 }
 
-int dn_lrn_operands(const struct dn_work *work, struct npl_tensor *kernels, struct npl_tensor *biases,
+int dn_lrn_operands(const struct dn_layer *layer, struct npl_tensor *kernels, struct npl_tensor *biases,
 		    struct npl_err *err)
 {
-	*kernels = (struct npl_tensor){.dtype = NPL_I16, .shape = npl_shape_of(2, work->no, work->ni)};
-	*biases = (struct npl_tensor){.dtype = NPL_I32, .shape = npl_shape_of(1, work->no)};
+	*kernels = (struct npl_tensor){.dtype = NPL_I16, .shape = npl_shape_of(2, layer->no, layer->ni)};
+	*biases = (struct npl_tensor){.dtype = NPL_I32, .shape = npl_shape_of(1, layer->no)};
 	if (npl_tensor_alloc(kernels, err))
 		return err->code;
 	if (npl_tensor_alloc(biases, err)) {
@@ -257,11 +257,11 @@ int dn_lrn_operands(const struct dn_work *work, struct npl_tensor *kernels, stru
 		return err->code;
 	}
 	int16_t *row = kernels->data;
-	for (int64_t m = 0, first, end; m < work->no; m++, row += work->ni) {
-		window_of(work, m, &first, &end);
-		for (int64_t c = 0; c < work->ni; c++)
-			row[c] = c >= first && c < end ? work->lrn.synapse : 0;
-		((int32_t *)biases->data)[m] = work->lrn.bias;
+	for (int64_t m = 0, first, end; m < layer->no; m++, row += layer->ni) {
+		window_of(layer, m, &first, &end);
+		for (int64_t c = 0; c < layer->ni; c++)
+			row[c] = c >= first && c < end ? layer->lrn.synapse : 0;
+		((int32_t *)biases->data)[m] = layer->lrn.bias;
 	}
 	return 0;
 }

@@ -6,7 +6,8 @@
 
 #include "core/base/parallel.h"
 #include "core/q16/q16.h"
-#include "dn.h"
+#include "driver_impl.h"
+#include "sim/diannao/diannao/nfu.h"
 
 #define MOST_OUTPUTS    256    /* per packing of weights, by all threads together */
 #define LEAST_OUTPUTS   32     /* by one: of fewer gathering the windows would be a large part */
@@ -16,17 +17,22 @@
 /* So few multiply-accumulates, or values of pooled windows, are done before another thread has woken up. */
 #define ALONE 262144
 
+static int16_t nfu3_result(const struct dn_layer *layer, int64_t value, struct dn_counters *counters)
+{
+	return dn_nfu3_result(layer->activates ? &layer->function : NULL, layer->result_shift, value, counters);
+}
+
 /* One thread's matrix products. */
 struct sums {
 	const struct dn_config *config;
-	const struct dn_work *work;
-	int64_t k, stride; /* values of a window; of its place in `gathered`, even */
+	const struct dn_layer *layer;
+	int64_t k, stride; /* values of a window; from one to the next in `gathered`, even */
 	int64_t *offset;   /* of each value of a window from its first, inside the input */
 	int16_t *gathered; /* (positions, stride) */
 	int64_t *sum;      /* (positions, outputs) */
 	struct npl_q16_weights weights;
-	int64_t block;                 /* positions per product */
-	int64_t place[MOST_POSITIONS]; /* of each position in an output map, in elements */
+	int64_t block;                      /* positions per product */
+	int64_t offset_out[MOST_POSITIONS]; /* of each position in an output map, in elements */
 	struct dn_counters counters;
 	struct npl_err err; /* of the first task that failed */
 };
@@ -41,8 +47,8 @@ static void sums_free(struct sums *s)
 
 static int sums_alloc(struct sums *s, struct npl_err *err)
 {
-	const struct dn_work *work = s->work;
-	s->k = work->ni * dn_taps(work);
+	const struct dn_layer *layer = s->layer;
+	s->k = layer->ni * dn_taps(layer);
 	s->stride = (s->k + 1) / 2 * 2;
 	s->block = s->k ? GATHERED_VALUES / s->k : MOST_POSITIONS;
 	s->block = s->block < 4 ? 4 : s->block > MOST_POSITIONS ? MOST_POSITIONS : s->block;
@@ -52,44 +58,44 @@ static int sums_alloc(struct sums *s, struct npl_err *err)
 	if (!s->offset || !s->gathered || !s->sum)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for windows of %lld values", (long long)s->k);
 	int64_t *offset = s->offset;
-	for (int64_t c = 0; c < work->ni; c++)
-		for (int64_t ky = 0; ky < work->window.kernel[0]; ky++)
-			for (int64_t kx = 0; kx < work->window.kernel[1]; kx++)
-				*offset++ = c * work->from.map + ky * work->window.dilation[0] * work->from.y +
-					    kx * work->window.dilation[1] * work->from.x;
+	for (int64_t c = 0; c < layer->ni; c++)
+		for (int64_t ky = 0; ky < layer->window.kernel[0]; ky++)
+			for (int64_t kx = 0; kx < layer->window.kernel[1]; kx++)
+				*offset++ = c * layer->from.map + ky * layer->window.dilation[0] * layer->from.y +
+					    kx * layer->window.dilation[1] * layer->from.x;
 	return 0;
 }
 
 /* A window that reaches into the padding, which is zero. x is the group's first map. */
-static void gather_at_border(const struct dn_work *work, const int16_t *x, int64_t y0, int64_t x0, int16_t *to)
+static void gather_at_border(const struct dn_layer *layer, const int16_t *x, int64_t y0, int64_t x0, int16_t *to)
 {
-	for (int64_t c = 0; c < work->ni; c++)
-		for (int64_t ky = 0; ky < work->window.kernel[0]; ky++)
-			for (int64_t kx = 0; kx < work->window.kernel[1]; kx++) {
-				int64_t iy = y0 + ky * work->window.dilation[0],
-					ix = x0 + kx * work->window.dilation[1];
-				bool inside = iy >= 0 && iy < work->in[0] && ix >= 0 && ix < work->in[1];
-				*to++ = inside ? x[c * work->from.map + iy * work->from.y + ix * work->from.x] : 0;
+	for (int64_t c = 0; c < layer->ni; c++)
+		for (int64_t ky = 0; ky < layer->window.kernel[0]; ky++)
+			for (int64_t kx = 0; kx < layer->window.kernel[1]; kx++) {
+				int64_t iy = y0 + ky * layer->window.dilation[0],
+					ix = x0 + kx * layer->window.dilation[1];
+				bool inside = iy >= 0 && iy < layer->in[0] && ix >= 0 && ix < layer->in[1];
+				*to++ = inside ? x[c * layer->from.map + iy * layer->from.y + ix * layer->from.x] : 0;
 			}
 }
 
 static void gather(struct sums *s, const int16_t *x, int64_t first, int64_t count)
 {
-	const struct dn_work *work = s->work;
-	const struct npl_window *window = &work->window;
+	const struct dn_layer *layer = s->layer;
+	const struct npl_window *window = &layer->window;
 	int64_t last_y = (window->kernel[0] - 1) * window->dilation[0],
 		last_x = (window->kernel[1] - 1) * window->dilation[1];
 	for (int64_t p = 0; p < count; p++) {
-		int64_t oy = (first + p) / work->out[1], ox = (first + p) % work->out[1];
+		int64_t oy = (first + p) / layer->out[1], ox = (first + p) % layer->out[1];
 		int64_t y0 = oy * window->stride[0] - window->pad_begin[0],
 			x0 = ox * window->stride[1] - window->pad_begin[1];
 		int16_t *to = s->gathered + p * s->stride;
-		s->place[p] = oy * work->to.y + ox * work->to.x;
-		if (y0 < 0 || x0 < 0 || y0 + last_y >= work->in[0] || x0 + last_x >= work->in[1]) {
-			gather_at_border(work, x, y0, x0, to);
+		s->offset_out[p] = oy * layer->to.y + ox * layer->to.x;
+		if (y0 < 0 || x0 < 0 || y0 + last_y >= layer->in[0] || x0 + last_x >= layer->in[1]) {
+			gather_at_border(layer, x, y0, x0, to);
 			continue;
 		}
-		const int16_t *from = x + y0 * work->from.y + x0 * work->from.x;
+		const int16_t *from = x + y0 * layer->from.y + x0 * layer->from.x;
 		for (int64_t i = 0; i < s->k; i++)
 			to[i] = from[s->offset[i]];
 	}
@@ -99,7 +105,7 @@ static void gather(struct sums *s, const int16_t *x, int64_t first, int64_t coun
  * first output map in out; bias is the first output's. */
 static void put_sums(struct sums *s, int64_t count, const int32_t *bias, struct npl_tensor *out, int64_t to)
 {
-	const struct dn_work *work = s->work;
+	const struct dn_layer *layer = s->layer;
 	struct dn_counters *counters = &s->counters;
 	for (int64_t j = 0; j < s->weights.n; j++) {
 		int64_t start = bias ? bias[j] : 0; /* 20 fraction bits, as full products have */
@@ -108,12 +114,13 @@ static void put_sums(struct sums *s, int64_t count, const int32_t *bias, struct 
 		for (int64_t p = 0; p < count; p++) {
 			int64_t exact = s->sum[p * s->weights.n + j] + start;
 			int64_t sum = dn_wrap(exact, s->config->sum_bits);
-			int64_t at = to + j * work->to.map + s->place[p];
+			int64_t at = to + j * layer->to.map + s->offset_out[p];
 			counters->sum_wraps += sum != exact;
-			if (work->raw)
+			if (layer->raw)
 				((int32_t *)out->data)[at] = (int32_t)sum;
 			else
-				((int16_t *)out->data)[at] = dn_leave(work, dn_rescale(sum, work->shift), counters);
+				((int16_t *)out->data)[at] = nfu3_result(layer, dn_rescale(sum, layer->shift),
+									 counters);
 		}
 	}
 }
@@ -124,29 +131,29 @@ struct part {
 	const int16_t *w; /* their kernels */
 };
 
-static int sum_part(struct sums *s, const struct npl_layer *layer, const struct part *part)
+static int sum_part(struct sums *s, const struct npl_layer *given, const struct part *part)
 {
-	const struct dn_work *work = s->work;
-	const int16_t *x = layer->in[0]->data;
-	const int32_t *bias = work->bias ? (const int32_t *)layer->in[2]->data + part->m : NULL;
-	const int64_t group = part->m / work->no;
+	const struct dn_layer *layer = s->layer;
+	const int16_t *x = given->in[0]->data;
+	const int32_t *bias = layer->bias ? (const int32_t *)given->in[2]->data + part->m : NULL;
+	const int64_t group = part->m / layer->no;
 	if (npl_q16_pack(&s->weights, s->config->product, part->outputs, s->k, part->w, &s->err))
 		return s->err.code;
-	for (int64_t image = 0; image < work->images; image++)
+	for (int64_t image = 0; image < layer->images; image++)
 		for (int64_t at = part->first; at < part->end; at += s->block) {
 			int64_t count = part->end - at < s->block ? part->end - at : s->block;
-			gather(s, x + image * work->from.image + group * work->ni * work->from.map, at, count);
+			gather(s, x + image * layer->from.image + group * layer->ni * layer->from.map, at, count);
 			s->counters.product_saturations += npl_q16_gemm(&s->weights, count, s->gathered, s->stride,
 									s->sum, 0);
-			put_sums(s, count, bias, layer->out, image * work->to.image + part->m * work->to.map);
+			put_sums(s, count, bias, given->out, image * layer->to.image + part->m * layer->to.map);
 		}
 	return 0;
 }
 
 /* A layer as parts: for each kernel of a position, or the one of all, blocks of a group's outputs times ranges of positions. */
 struct parts {
-	const struct npl_layer *layer;
-	const struct dn_work *work;
+	const struct npl_layer *given;
+	const struct dn_layer *layer;
 	struct sums *sums;                /* of each worker */
 	int64_t kernels, outputs, blocks; /* outputs of a block; blocks of a group */
 	int64_t ranges;                   /* 1 where each position has its kernel */
@@ -155,18 +162,18 @@ struct parts {
 static void run_part(void *context, int64_t i, int worker)
 {
 	const struct parts *p = context;
-	const struct dn_work *work = p->work;
+	const struct dn_layer *layer = p->layer;
 	struct sums *s = &p->sums[worker];
 	const int64_t range = i % p->ranges, block = i / p->ranges % p->blocks, at = i / p->ranges / p->blocks;
-	const int64_t group = at % work->groups, kernel = at / work->groups, positions = dn_positions(work);
-	const int64_t left = work->no - block * p->outputs;
-	struct part part = {.m = group * work->no + block * p->outputs,
+	const int64_t group = at % layer->groups, kernel = at / layer->groups, positions = dn_positions(layer);
+	const int64_t left = layer->no - block * p->outputs;
+	struct part part = {.m = group * layer->no + block * p->outputs,
 			    .outputs = left < p->outputs ? left : p->outputs,
-			    .first = work->private_kernels ? kernel : positions * range / p->ranges,
-			    .end = work->private_kernels ? kernel + 1 : positions * (range + 1) / p->ranges};
-	part.w = (const int16_t *)p->layer->in[1]->data + (kernel * work->groups * work->no + part.m) * s->k;
+			    .first = layer->private_kernels ? kernel : positions * range / p->ranges,
+			    .end = layer->private_kernels ? kernel + 1 : positions * (range + 1) / p->ranges};
+	part.w = (const int16_t *)p->given->in[1]->data + (kernel * layer->groups * layer->no + part.m) * s->k;
 	if (!s->err.code)
-		sum_part(s, p->layer, &part);
+		sum_part(s, p->given, &part);
 }
 
 /* Blocks small enough that all threads' packed weights take no more memory than one thread's, and ranges of positions where there are
@@ -174,14 +181,14 @@ static void run_part(void *context, int64_t i, int worker)
 static void choose_parts(struct parts *p, int workers)
 {
 	enum { LEAST_POSITIONS = 128 }; /* fewer would not be worth packing the weights once more */
-	const int64_t positions = dn_positions(p->work), round = LEAST_OUTPUTS;
-	p->kernels = p->work->private_kernels ? positions : 1;
+	const int64_t positions = dn_positions(p->layer), round = LEAST_OUTPUTS;
+	p->kernels = p->layer->private_kernels ? positions : 1;
 	p->outputs = (MOST_OUTPUTS / workers + round - 1) / round * round;
 	p->outputs = p->outputs < LEAST_OUTPUTS ? LEAST_OUTPUTS : p->outputs;
-	p->blocks = (p->work->no + p->outputs - 1) / p->outputs;
-	const int64_t parts = p->kernels * p->work->groups * p->blocks, wanted = 2 * (int64_t)workers;
-	const int64_t most = positions * p->work->images / LEAST_POSITIONS;
-	p->ranges = workers == 1 || p->work->private_kernels || !parts ? 1 : wanted / parts;
+	p->blocks = (p->layer->no + p->outputs - 1) / p->outputs;
+	const int64_t parts = p->kernels * p->layer->groups * p->blocks, wanted = 2 * (int64_t)workers;
+	const int64_t most = positions * p->layer->images / LEAST_POSITIONS;
+	p->ranges = workers == 1 || p->layer->private_kernels || !parts ? 1 : wanted / parts;
 	p->ranges = p->ranges > most ? most : p->ranges;
 	p->ranges = p->ranges > positions ? positions : p->ranges;
 	p->ranges = p->ranges < 1 ? 1 : p->ranges;
@@ -195,20 +202,20 @@ static void add_counters(struct dn_counters *to, const struct dn_counters *from)
 	to->output_saturations += from->output_saturations;
 }
 
-static int sum_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
+static int sum_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
 		      struct dn_counters *counters, struct npl_err *err)
 {
-	const double macs = (double)npl_tensor_count(layer->out) * (double)(work->ni * dn_taps(work));
+	const double macs = (double)npl_tensor_count(given->out) * (double)(layer->ni * dn_taps(layer));
 	const int workers = macs < ALONE ? 1 : npl_parallel_workers();
-	struct parts parts = {.layer = layer, .work = work, .sums = calloc((size_t)workers, sizeof *parts.sums)};
+	struct parts parts = {.given = given, .layer = layer, .sums = calloc((size_t)workers, sizeof *parts.sums)};
 	int rc = parts.sums ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", workers);
 	for (int i = 0; i < workers && !rc; i++) {
-		parts.sums[i] = (struct sums){.config = config, .work = work};
+		parts.sums[i] = (struct sums){.config = config, .layer = layer};
 		rc = sums_alloc(&parts.sums[i], err);
 	}
 	if (!rc) {
 		choose_parts(&parts, workers);
-		npl_parallel(workers, parts.kernels * work->groups * parts.blocks * parts.ranges, run_part, &parts);
+		npl_parallel(workers, parts.kernels * layer->groups * parts.blocks * parts.ranges, run_part, &parts);
 	}
 	for (int i = 0; i < workers && parts.sums; i++) {
 		struct sums *s = &parts.sums[i];
@@ -223,85 +230,85 @@ static int sum_values(const struct dn_config *config, const struct dn_work *work
 
 /* Positions of the window along d that lie within the input and its padding: what an average that counts the padding
  * divides by. With ceil_mode the last window may reach further. */
-static int64_t taps_in_padding(const struct dn_work *work, int d, int64_t start)
+static int64_t taps_in_padding(const struct dn_layer *layer, int d, int64_t start)
 {
 	int64_t count = 0;
-	for (int64_t k = 0; k < work->window.kernel[d]; k++)
-		count += start + k * work->window.dilation[d] < work->in[d] + work->window.pad_end[d];
+	for (int64_t k = 0; k < layer->window.kernel[d]; k++)
+		count += start + k * layer->window.dilation[d] < layer->in[d] + layer->window.pad_end[d];
 	return count;
 }
 
 /* One pooled value at the output's scale. y0, x0: where the window starts, perhaps in the padding. */
-static int64_t pool_window(const struct dn_config *config, const struct dn_work *work, const int16_t *x, int64_t y0,
+static int64_t pool_window(const struct dn_config *config, const struct dn_layer *layer, const int16_t *x, int64_t y0,
 			   int64_t x0, struct dn_counters *counters)
 {
-	const struct npl_window *window = &work->window;
+	const struct npl_window *window = &layer->window;
 	int64_t sum = 0, count = 0;
 	int16_t most = INT16_MIN;
 	for (int64_t ky = 0; ky < window->kernel[0]; ky++) {
 		int64_t iy = y0 + ky * window->dilation[0];
-		for (int64_t kx = 0; kx < window->kernel[1] && iy >= 0 && iy < work->in[0]; kx++) {
+		for (int64_t kx = 0; kx < window->kernel[1] && iy >= 0 && iy < layer->in[0]; kx++) {
 			int64_t ix = x0 + kx * window->dilation[1];
-			if (ix < 0 || ix >= work->in[1])
+			if (ix < 0 || ix >= layer->in[1])
 				continue;
-			int16_t v = x[iy * work->from.y + ix * work->from.x];
+			int16_t v = x[iy * layer->from.y + ix * layer->from.x];
 			most = v > most ? v : most;
 			sum += v;
 			count++;
 		}
 	}
-	if (work->kind == DN_MAX)
-		return dn_rescale(most, work->shift);
+	if (layer->kind == DN_MAX)
+		return dn_rescale(most, layer->shift);
 	if (window->count_include_pad)
-		count = taps_in_padding(work, 0, y0) * taps_in_padding(work, 1, x0);
+		count = taps_in_padding(layer, 0, y0) * taps_in_padding(layer, 1, x0);
 	int64_t held = dn_wrap(sum, config->sum_bits);
 	counters->sum_wraps += held != sum;
-	return count ? dn_average(held, count, work->shift) : 0;
+	return count ? dn_average(held, count, layer->shift) : 0;
 }
 
 struct planes {
 	const struct dn_config *config;
-	const struct dn_work *work;
-	const struct npl_layer *layer;
+	const struct dn_layer *layer;
+	const struct npl_layer *given;
 	struct dn_counters *counters; /* of each worker */
 };
 
 static void pool_plane(void *context, int64_t plane, int worker)
 {
 	const struct planes *planes = context;
-	const struct dn_work *work = planes->work;
+	const struct dn_layer *layer = planes->layer;
 	struct dn_counters *counters = &planes->counters[worker];
-	const int64_t image = plane / work->ni, map = plane % work->ni;
-	const int16_t *x = (const int16_t *)planes->layer->in[0]->data + image * work->from.image +
-			   map * work->from.map;
-	int16_t *to = (int16_t *)planes->layer->out->data + image * work->to.image + map * work->to.map;
-	for (int64_t p = 0; p < dn_positions(work); p++) {
-		const int64_t oy = p / work->out[1], ox = p % work->out[1];
-		const int64_t value = pool_window(planes->config, work, x,
-						  oy * work->window.stride[0] - work->window.pad_begin[0],
-						  ox * work->window.stride[1] - work->window.pad_begin[1], counters);
-		to[oy * work->to.y + ox * work->to.x] = dn_leave(work, value, counters);
+	const int64_t image = plane / layer->ni, map = plane % layer->ni;
+	const int16_t *x = (const int16_t *)planes->given->in[0]->data + image * layer->from.image +
+			   map * layer->from.map;
+	int16_t *to = (int16_t *)planes->given->out->data + image * layer->to.image + map * layer->to.map;
+	for (int64_t p = 0; p < dn_positions(layer); p++) {
+		const int64_t oy = p / layer->out[1], ox = p % layer->out[1];
+		const int64_t value = pool_window(planes->config, layer, x,
+						  oy * layer->window.stride[0] - layer->window.pad_begin[0],
+						  ox * layer->window.stride[1] - layer->window.pad_begin[1], counters);
+		to[oy * layer->to.y + ox * layer->to.x] = nfu3_result(layer, value, counters);
 	}
 }
 
-static int pool_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
+static int pool_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
 		       struct dn_counters *counters, struct npl_err *err)
 {
-	const int64_t all = work->images * work->ni * dn_positions(work) * dn_taps(work);
+	const int64_t all = layer->images * layer->ni * dn_positions(layer) * dn_taps(layer);
 	const int workers = all < ALONE ? 1 : npl_parallel_workers();
-	struct planes planes = {config, work, layer, calloc((size_t)workers, sizeof *counters)};
+	struct planes planes = {config, layer, given, calloc((size_t)workers, sizeof *counters)};
 	if (!planes.counters)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", workers);
-	npl_parallel(workers, work->images * work->ni, pool_plane, &planes);
+	npl_parallel(workers, layer->images * layer->ni, pool_plane, &planes);
 	for (int i = 0; i < workers; i++)
 		add_counters(counters, &planes.counters[i]);
 	free(planes.counters);
 	return 0;
 }
 
-int dn_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
-	      struct dn_counters *counters, struct npl_err *err)
+int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
+		    struct dn_counters *counters, struct npl_err *err)
 {
-	return work->kind == DN_SUM ? sum_values(config, work, layer, counters, err)
-				    : pool_values(config, work, layer, counters, err);
+	return layer->kind == DN_SUM ? sum_values(config, layer, given, counters, err)
+				     : pool_values(config, layer, given, counters, err);
 }

@@ -2,10 +2,12 @@
  *
  * What both engines say of a program that can never end. Each finds out by itself who waits for what (rtl/stuck.c,
  * fast/stuck.c); here are only the words. */
+#include "stuck.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "engine.h"
+#include "sim/systolic/tpu_v1/isa/isa.h"
 
 struct text {
 	char at[sizeof((struct npl_err *)0)->msg];
@@ -44,8 +46,8 @@ static void add_waiting(struct text *text, const struct sim_program *program, co
 {
 	static const char *const words[] = {[TPU_FOR_A_TILE] = "a tile of weights",
 					    [TPU_FOR_A_TABLE] = "a parameter table",
-					    [TPU_FOR_TILE_ROOM] = "room in the weight FIFO",
-					    [TPU_FOR_TABLE_ROOM] = "room for a parameter table",
+					    [TPU_FOR_TILE_SPACE] = "room in the weight FIFO",
+					    [TPU_FOR_TABLE_SPACE] = "room for a parameter table",
 					    [TPU_FOR_READS] = "its accumulators to be read (",
 					    [TPU_FOR_WRITES] = "its accumulators to be written (",
 					    [TPU_FOR_A_QUEUE] = "room in the queue of ",

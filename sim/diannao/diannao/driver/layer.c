@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A layer on the machine: its tiles, its instructions, an engine, what came of it. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "driver_impl.h"
+#include "sim/diannao/diannao/fast/run.h"
+#include "sim/diannao/diannao/rtl/run.h"
+
+uint64_t dn_made_bytes(const struct dn_layer *layer)
+{
+	if (!layer->lrn.made)
+		return 0;
+	return 2 * dn_lrn_pairs(layer) + (layer->bias ? 4 * (uint64_t)(layer->groups * layer->no) : 0);
+}
+
+/* Values on the register-level engine go through memory as the machine lays it out. */
+static int run_with_values(struct dn_execution *execution, const struct dn_layout_map *map,
+			   const struct npl_layer *given, struct dn_outcome *outcome, struct npl_err *err)
+{
+	uint8_t *bytes = calloc(map->end ? map->end : 1, 1);
+	if (!bytes)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
+				map->end, given->name);
+	execution->memory = (struct dn_memory){bytes, map->end};
+	dn_put_operands(map, given, bytes);
+	int rc = dn_run_rtl(execution, outcome, err);
+	if (!rc)
+		dn_take_results(map, bytes, given->out);
+	free(bytes);
+	return rc;
+}
+
+static int run_fast(const struct dn_execution *execution, const struct dn_layer *layer, const struct npl_layer *given,
+		    struct dn_outcome *outcome, struct npl_err *err)
+{
+	struct dn_counters values = {0};
+	if (!given->timing_only && dn_layer_values(execution->config, layer, given, &values, err))
+		return err->code;
+	int rc = dn_run_fast(execution, outcome, err);
+	outcome->counters.product_saturations = values.product_saturations;
+	outcome->counters.sum_wraps = values.sum_wraps;
+	outcome->counters.sum_saturations = values.sum_saturations;
+	outcome->counters.output_saturations = values.output_saturations;
+	return rc;
+}
+
+static uint64_t macs_of(const struct dn_layer *layer)
+{
+	if (layer->lrn.made)
+		return (uint64_t)(layer->images * dn_positions(layer)) * dn_lrn_pairs(layer);
+	return layer->kind != DN_SUM ? 0
+				     : (uint64_t)(layer->images * layer->groups * dn_positions(layer) * dn_taps(layer) *
+						  layer->ni * layer->no);
+}
+
+/* The engines count lanes; which of them are not padding follows from the layer. */
+static void count_lanes(const struct dn_config *config, const struct dn_layer *layer, struct dn_counters *counters)
+{
+	counters->useful_macs = macs_of(layer);
+	counters->idle_lanes = counters->nfu_active * (uint64_t)(config->tn * config->tn) - counters->useful_macs;
+}
+
+static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+		     struct dn_outcome *outcome, struct npl_err *err)
+{
+	struct dn_generator *generator = NULL;
+	struct dn_tiles tiles;
+	int rc = dn_choose_tiles(machine, layer, &tiles, err);
+	if (!rc)
+		rc = dn_generator_open(&machine->config, layer, &tiles, &generator, err);
+	if (!rc) {
+		struct dn_execution execution = dn_execution_of(machine, layer, generator);
+		if (!machine->rtl)
+			rc = run_fast(&execution, layer, given, outcome, err);
+		else if (given->timing_only)
+			rc = dn_run_rtl(&execution, outcome, err);
+		else
+			rc = run_with_values(&execution, dn_generator_map(generator), given, outcome, err);
+	}
+	if (!rc)
+		rc = dn_generator_failed(generator, err);
+	if (!rc)
+		count_lanes(&machine->config, layer, &outcome->counters);
+	dn_generator_close(generator);
+	return rc;
+}
+
+struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
+				    struct dn_generator *generator)
+{
+	return (struct dn_execution){.config = &machine->config,
+				     .stream = dn_generator_stream(generator),
+				     .n_functions = layer->activates,
+				     .function = &layer->function,
+				     .port = machine->memory};
+}
+
+int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *given, struct dn_operands *operands,
+		     struct npl_err *err)
+{
+	*operands = (struct dn_operands){.given = *given};
+	if (!layer->lrn.made || given->timing_only)
+		return 0;
+	operands->given.n_in = 3;
+	operands->given.in[1] = &operands->kernels;
+	operands->given.in[2] = &operands->biases;
+	return dn_lrn_operands(layer, &operands->kernels, &operands->biases, err);
+}
+
+void dn_operands_close(struct dn_operands *operands)
+{
+	npl_tensor_free(&operands->kernels);
+	npl_tensor_free(&operands->biases);
+}
+
+int dn_run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+		 struct dn_outcome *outcome, struct npl_err *err)
+{
+	struct dn_operands operands;
+	int rc = dn_operands_open(layer, given, &operands, err);
+	if (!rc)
+		rc = run_layer(machine, layer, &operands.given, outcome, err);
+	dn_operands_close(&operands);
+	return rc;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the two engines of DianNao are given, what they give back, and what they tell on the way (docs/diannao-isa.md, whose section Time has
+ * the order of things at a boundary). `rtl` (rtl/run.h) goes through every cycle and every value of the pipeline: it is the specification.
+ * `fast` (fast/run.h) goes from event to event. Both give the same memory, cycles, counters and events. They share this header, the
+ * instruction set, the configuration, the segments' limits and coefficients, the memory behind the port and the words for a program that
+ * does not end (stuck.h), and nothing else: no timing, no arithmetic and no counting. */
+#ifndef DIANNAO_ENGINE_H
+#define DIANNAO_ENGINE_H
+
+#include "npulab/memory.h"
+#include "sim/common/observer.h"
+#include "sim/diannao/diannao/counters.h"
+#include "sim/diannao/diannao/dn.h"
+#include "sim/diannao/diannao/isa/isa.h"
+
+#define DN_UNIT_LEVELS 12
+
+/* A program, instruction by instruction, the last one with DN_CP_END. */
+struct dn_stream {
+	void *state;
+	void (*next)(void *state, struct dn_instruction *instruction);
+	/* Optional, both or none; asked before an instruction is. What comes next begins a unit of so many, this one included, that are
+	 * alike but for addresses in memory: so many at each level, the outermost first; 0: none begins. A unit lies within one of any
+	 * level before its own, and begins and ends with no store open. Sums may be kept: times do not depend on them. */
+	void (*alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
+	void (*skip)(void *state, int level, int64_t units); /* of those */
+};
+
+enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns */
+
+/* Events, in the order in which they can come at one boundary. */
+enum dn_event { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_EVENTS };
+/* Classes of cycles: each cycle is of one of these. */
+enum dn_cycle_class {
+	DN_CYCLES_ACTIVE,
+	DN_CYCLES_WAIT_SB,
+	DN_CYCLES_WAIT_NBIN,
+	DN_CYCLES_WAIT_NBOUT,
+	DN_CYCLES_FILL,
+	DN_CYCLE_CLASSES
+};
+
+/* An observer (sim/common/observer.h) of these engines is told of every event, not in the order of their times. An event's index
+ * is that of the instruction: the one that decoded, that asked for the load (all its rows have arrived), whose first step is in the
+ * cycle, that ended, whose results completed the store. Intervals are all cycles, in the order of time; their instruction is the one at
+ * the head of the NFU's queue or, while there is none, the next to be decoded, or, behind the last, that one. */
+
+/* One execution of a program that has passed the check (isa/check.h). */
+struct dn_execution {
+	const struct dn_config *config;
+	struct dn_stream stream; /* the program */
+	int n_functions;
+	const struct dn_function *function; /* of NFU-3 OP 1 on */
+	struct dn_memory memory;            /* what is in memory; bytes NULL: no values */
+	struct npl_memory
+		*port; /* when memory answers; reset by the engine. Its clock, too, is then at the end of the program */
+	const struct sim_observer *observer; /* NULL: none */
+};
+
+struct dn_outcome {
+	uint64_t cycles;
+	struct dn_counters counters; /* useful_macs: all lanes of steps of MULT */
+	struct npl_memory_counters memory;
+};
+
+/* Either engine: executes the program to its end. NPL_ENOMEM; NPL_EINPUT: it takes longer than DN_LONGEST_SECONDS. */
+typedef int dn_engine(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What both engines say of a program that does not end (stuck.h). Each finds it out by itself. */
+#include "stuck.h"
+
+#include <inttypes.h>
+
+int dn_too_long(const struct dn_execution *execution, struct npl_err *err)
+{
+	const struct npl_memory_info *memory = npl_memory_info(execution->port);
+	return npl_fail(err, NPL_EINPUT,
+			"the program takes longer than %d s at %" PRId64
+			" Hz and %.4g bytes/s of memory %s, expected less",
+			DN_LONGEST_SECONDS, execution->config->clock_hz, memory->peak_bytes_per_second, memory->name);
+}
+
+int dn_stuck(uint64_t cycle, int64_t instruction, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EINTERNAL,
+			"diannao: at cycle %" PRIu64 " instruction %" PRId64
+			" and those before it wait for what nobody brings",
+			cycle, instruction);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine, as others see it. */
+#ifndef DIANNAO_FAST_RUN_H
+#define DIANNAO_FAST_RUN_H
+
+#include "sim/diannao/diannao/engine/engine.h"
+
+dn_engine dn_run_fast;
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What of a layer the machine sees, or why it cannot run it: the operators of the NFU, 16-bit fixed point with one
+ * power of two per tensor, and what its last stage can hold as segments. */
+#include <math.h>
+
+#include "core/base/refuse.h"
+#include "core/ops/window.h"
+#include "core/q16/q16.h"
+#include "layer.h"
+#include "windows.h"
+
+/* The reciprocal of dn_average has 15 bits for windows up to this size, and their sum fits in 32 bits. */
+#define LARGEST_AVERAGE 65536
+
+int64_t dn_taps(const struct dn_layer *layer)
+{
+	return layer->window.kernel[0] * layer->window.kernel[1];
+}
+
+int64_t dn_positions(const struct dn_layer *layer)
+{
+	return layer->out[0] * layer->out[1];
+}
+
+int64_t dn_in_rows(const struct dn_config *config, const struct dn_layer *layer)
+{
+	return (layer->ni + config->tn - 1) / config->tn;
+}
+
+int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer)
+{
+	return (layer->no + config->tn - 1) / config->tn;
+}
+
+/* scale = 2^*exponent, -149 to 127 in float32. Raw integers (scale 0) are plain Q6.10. */
+static bool exponent_of(const struct npl_tensor *tensor, int *exponent)
+{
+	if (tensor->quant.zero_point || tensor->quant.channel_scale)
+		return false;
+	*exponent = -NPL_Q16_FRACTION_BITS;
+	if (tensor->quant.scale == 0)
+		return true;
+	bool power_of_two = frexpf(tensor->quant.scale, exponent) == 0.5f;
+	--*exponent;
+	return power_of_two;
+}
+
+static bool check_tensor(const struct npl_tensor *tensor, const char *what, int *exponent, char *why, size_t n)
+{
+	if (tensor->dtype != NPL_I16)
+		return npl_refuse(why, n, "%s is %s, DianNao computes on 16-bit fixed point", what,
+				  npl_dtype_name(tensor->dtype));
+	if (npl_tensor_count(tensor) < 0)
+		return npl_refuse(why, n, "%s has more than 2^40 elements", what);
+	if (!exponent_of(tensor, exponent))
+		return npl_refuse(why, n, "the scale of %s must be one power of two without a zero point", what);
+	return true;
+}
+
+static struct dn_layout layout_of(const struct npl_image *image)
+{
+	int64_t plane = image->size[0] * image->size[1];
+	return (struct dn_layout){.image = image->channels * plane, .map = plane, .y = image->size[1], .x = 1};
+}
+
+/* The window and the two images of a convolution or pooling. */
+static bool take_images(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+{
+	const struct npl_shape *x = &given->in[0]->shape, *y = &given->out->shape;
+	if (x->rank < 3 || x->rank > 4 || y->rank != x->rank)
+		return npl_refuse(why, n, "an image must be batch x channels x height x width");
+	struct npl_image from = npl_image_of(x), to = npl_image_of(y);
+	bool global = given->op == NPL_OP_GLOBALAVERAGEPOOL;
+	layer->window = *npl_op_window(given->op, given->attrs);
+	if (global)
+		layer->window = (struct npl_window){
+			.kernel = {from.size[0], from.size[1]}, .stride = {1, 1}, .dilation = {1, 1}};
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		layer->in[d] = from.size[d];
+		layer->out[d] = to.size[d];
+		if (layer->window.kernel[d] < 1 || layer->window.stride[d] < 1 || layer->window.dilation[d] < 1 ||
+		    to.size[d] != npl_window_output(&layer->window, d, from.size[d]))
+			return npl_refuse(why, n, "the window does not give an output of %lldx%lld",
+					  (long long)to.size[0], (long long)to.size[1]);
+	}
+	layer->images = from.images;
+	layer->from = layout_of(&from);
+	layer->to = layout_of(&to);
+	layer->ni = from.channels;
+	layer->no = to.channels;
+	return to.images == from.images || npl_refuse(why, n, "input and output differ in the number of images");
+}
+
+static bool take_conv(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+{
+	const struct npl_shape *w = &given->in[1]->shape;
+	int64_t groups = given->attrs->conv.groups < 1 ? 1 : given->attrs->conv.groups, rows;
+	if (!take_images(given, layer, why, n))
+		return false;
+	layer->private_kernels = given->attrs->conv.private_kernels;
+	rows = layer->no;
+	if (layer->private_kernels &&
+	    (__builtin_mul_overflow(rows, layer->out[0], &rows) || __builtin_mul_overflow(rows, layer->out[1], &rows)))
+		return npl_refuse(why, n, "private kernels of more than 2^63 outputs");
+	if (w->rank != given->in[0]->shape.rank || layer->ni % groups || layer->no % groups || w->dim[0] != rows ||
+	    w->dim[1] != layer->ni / groups || w->dim[w->rank - 1] != layer->window.kernel[1] ||
+	    (w->rank == 4 && w->dim[2] != layer->window.kernel[0]))
+		return npl_refuse(why, n, "the weights do not fit %lld input and %lld output maps in %lld groups%s",
+				  (long long)layer->ni, (long long)layer->no, (long long)groups,
+				  layer->private_kernels ? ", with kernels for each position" : "");
+	layer->groups = groups;
+	layer->ni /= groups;
+	layer->no /= groups;
+	return true;
+}
+
+static bool take_gemm(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+{
+	const struct npl_shape *x = &given->in[0]->shape, *w = &given->in[1]->shape, *y = &given->out->shape;
+	if (x->rank != 2 || w->rank != 2 || y->rank != 2 || w->dim[1] != x->dim[1] || y->dim[0] != x->dim[0] ||
+	    y->dim[1] != w->dim[0])
+		return npl_refuse(why, n, "a Gemm must be (rows,K) times (N,K) giving (rows,N)");
+	layer->images = 1;
+	layer->ni = x->dim[1];
+	layer->no = w->dim[0];
+	layer->in[0] = layer->out[0] = 1;
+	layer->in[1] = layer->out[1] = x->dim[0];
+	layer->from = (struct dn_layout){.map = 1, .x = layer->ni};
+	layer->to = (struct dn_layout){.map = 1, .x = layer->no};
+	return true;
+}
+
+static bool take_values(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+{
+	int64_t count = npl_shape_count(&given->in[0]->shape);
+	if (count < 0 || count != npl_shape_count(&given->out->shape))
+		return npl_refuse(why, n, "input and output differ in size");
+	layer->images = 1;
+	layer->ni = layer->no = count;
+	layer->in[0] = layer->in[1] = layer->out[0] = layer->out[1] = 1;
+	layer->from = layer->to = (struct dn_layout){.map = 1};
+	return true;
+}
+
+/* Steps times lanes times four bytes stay below 2^63, so that no count overflows. */
+static bool check_size(const struct dn_config *config, const struct dn_layer *layer, char *why, size_t n)
+{
+	int64_t outputs = layer->kind == DN_SUM ? dn_out_rows(config, layer) * config->tn : 1;
+	const int64_t factor[] = {layer->images,
+				  layer->groups,
+				  layer->out[0],
+				  layer->out[1],
+				  layer->window.kernel[0],
+				  layer->window.kernel[1],
+				  dn_in_rows(config, layer) * config->tn,
+				  outputs,
+				  64};
+	int64_t product = 1;
+	for (size_t i = 0; i < sizeof factor / sizeof *factor; i++)
+		if (factor[i] < 0 || __builtin_mul_overflow(product, factor[i], &product))
+			return npl_refuse(why, n, "more than 2^63 steps and lanes");
+	return true;
+}
+
+/* From the scale of NFU-2's result to that of the output: within +-500, and dn_rescale takes any shift. */
+static int shift_of(const struct dn_config *config, enum dn_kind kind, int x, int w, int y)
+{
+	if (kind != DN_SUM)
+		return y - x;
+	return y - (x + w + (config->product == NPL_Q16_ROUNDED ? NPL_Q16_FRACTION_BITS : 0));
+}
+
+static bool check_sums(const struct npl_layer *given, struct dn_layer *layer, int *w, char *why, size_t n)
+{
+	const struct npl_tensor *bias = given->n_in > 2 ? given->in[2] : NULL;
+	if (given->n_in < 2 || !given->in[1])
+		return npl_refuse(why, n, "it has no weights");
+	if (!check_tensor(given->in[1], "the weight", w, why, n))
+		return false;
+	bool private = given->op == NPL_OP_CONV &&
+		       given->attrs->conv.private_kernels; /* one bias of a map all the same */
+	int64_t outputs = private ? given->out->shape.dim[1] : given->in[1]->shape.dim[0];
+	if (bias && (bias->dtype != NPL_I32 || npl_shape_count(&bias->shape) != outputs))
+		return npl_refuse(why, n, "the bias must be one 32-bit integer per output");
+	layer->bias = bias != NULL;
+	layer->raw = given->out->dtype == NPL_I32;
+	if (layer->raw && given->fused != NPL_ACT_NONE)
+		return npl_refuse(why, n, "raw sums do not pass the activation");
+	return true;
+}
+
+/* The bounds of a Clip as integers at a scale of 2^y, where 16 bits are bounds of their own. */
+static bool take_clip(double low, double high, int y, struct dn_layer *layer, char *why, size_t n)
+{
+	double l = fmax(ldexp(low, -y), INT16_MIN), h = fmin(ldexp(high, -y), INT16_MAX);
+	bool whole = l <= h && floor(l) >= l && floor(h) >= h;
+	if (!whole || !dn_clip((int32_t)l, (int32_t)h, &layer->function))
+		return npl_refuse(why, n,
+				  "at a scale of 2^%d a bound of %g to %g is none of the limits of NFU-3's segments", y,
+				  low, high);
+	return true;
+}
+
+/* What NFU-3 does, and at which scale: it changes none for functions that are exact at any; sigmoid and tanh are of plain Q6.10.
+ * y: log2 of the output's scale. */
+static bool take_function(const struct npl_layer *given, int y, struct dn_layer *layer, char *why, size_t n)
+{
+	enum npl_op op = given->op;
+	enum npl_activation fused = given->fused;
+	bool alone = op == NPL_OP_RELU || op == NPL_OP_CLIP || op == NPL_OP_SIGMOID || op == NPL_OP_TANH ||
+		     op == NPL_OP_LRN;
+	layer->activates = alone || fused != NPL_ACT_NONE;
+	if (!layer->activates)
+		return true;
+	if (alone && fused != NPL_ACT_NONE)
+		return npl_refuse(why, n, "NFU-3 applies one function, not two");
+	if (layer->kind == DN_AVERAGE && fused > NPL_ACT_RELU)
+		return npl_refuse(why, n, "NFU-3 divides here, it does not apply %s too", npl_activation_name(fused));
+	if (op == NPL_OP_LRN) { /* whose function is there */
+		layer->result_shift = y + NPL_Q16_FRACTION_BITS;
+		return true;
+	}
+	if (op == NPL_OP_SIGMOID || op == NPL_OP_TANH || fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH) {
+		layer->function = op == NPL_OP_SIGMOID || fused == NPL_ACT_SIGMOID ? dn_sigmoid : dn_tanh;
+		layer->result_shift = y + NPL_Q16_FRACTION_BITS;
+		return true;
+	}
+	if (op == NPL_OP_CLIP)
+		return given->attrs->clip.known
+			       ? take_clip(given->attrs->clip.min, given->attrs->clip.max, y, layer, why, n)
+			       : npl_refuse(why, n, "the bounds of the Clip are computed, not constant");
+	return take_clip(0, fused == NPL_ACT_RELU6 ? 6 : INFINITY, y, layer, why, n);
+}
+
+bool dn_layer_of(const struct dn_config *config, const struct npl_layer *given, struct dn_layer *layer, char *why,
+		 size_t n)
+{
+	int x, w = 0, y = 0;
+	*layer = (struct dn_layer){.groups = 1};
+	layer->window = (struct npl_window){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
+	if (given->n_in < 1 || !given->in[0])
+		return npl_refuse(why, n, "it has no input");
+	if (!npl_tensor_count(given->in[0]) || !npl_tensor_count(given->out))
+		return npl_refuse(why, n, "there is nothing to compute on: a tensor is empty");
+	if (!check_tensor(given->in[0], "the input", &x, why, n))
+		return false;
+	bool taken = false;
+	switch (given->op) {
+	case NPL_OP_CONV:
+	case NPL_OP_GEMM:
+		layer->kind = DN_SUM;
+		taken = check_sums(given, layer, &w, why, n) &&
+			(given->op == NPL_OP_CONV ? take_conv : take_gemm)(given, layer, why, n);
+		break;
+	case NPL_OP_MAXPOOL:
+		layer->kind = DN_MAX;
+		taken = take_images(given, layer, why, n);
+		break;
+	case NPL_OP_AVERAGEPOOL:
+	case NPL_OP_GLOBALAVERAGEPOOL:
+		layer->kind = DN_AVERAGE;
+		taken = take_images(given, layer, why, n);
+		break;
+	case NPL_OP_RELU:
+	case NPL_OP_CLIP:
+	case NPL_OP_SIGMOID:
+	case NPL_OP_TANH:
+		layer->kind = DN_MAX;
+		taken = take_values(given, layer, why, n);
+		break;
+	case NPL_OP_LRN:
+		taken = config->lrn == DN_LRN_MACHINE || npl_refuse(why, n, "the machine's file gives LRN to the host");
+		taken = taken && dn_lrn_of(config, given, x, layer, &w, why, n);
+		break;
+	default:
+		return npl_refuse(why, n, "the NFU has no operation for it");
+	}
+	if (!taken || (!layer->raw && !check_tensor(given->out, "the output", &y, why, n)) ||
+	    !check_size(config, layer, why, n) || !take_function(given, y, layer, why, n))
+		return false;
+	if (layer->kind == DN_AVERAGE && dn_taps(layer) > LARGEST_AVERAGE)
+		return npl_refuse(why, n, "an average over more than %d values", LARGEST_AVERAGE);
+	const struct dn_axis y_axis = dn_axis_of(layer, 0), x_axis = dn_axis_of(layer, 1);
+	if (layer->kind != DN_SUM && !(dn_all_read(&y_axis) && dn_all_read(&x_axis)))
+		return npl_refuse(why, n, "a window is all padding: there is nothing to pool");
+	if (layer->raw && config->sum_bits > 32)
+		return npl_refuse(why, n, "raw sums of %lld bits do not fit in 32", (long long)config->sum_bits);
+	layer->shift = shift_of(config, layer->kind, x, w, y - layer->result_shift);
+	layer->result_shift += layer->lrn.raised;
+	return true;
+}

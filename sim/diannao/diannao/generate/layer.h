@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers in the terms of the machine. `given` is the layer as a device is given it. */
+#ifndef DIANNAO_LAYER_H
+#define DIANNAO_LAYER_H
+
+#include "sim/diannao/diannao/dn.h"
+#include "sim/diannao/nfu/segments.h"
+
+/* What NFU-2 makes of the values of a window. */
+enum dn_kind { DN_SUM, DN_MAX, DN_AVERAGE };
+
+/* The factor of LRN (lrn.c) is a 1x1 convolution whose kernels and biases the driver makes: this synapse for each of `below` maps
+ * below the output's, its own and `above` above it, 0 for the others, and the same bias for all. */
+struct dn_lrn {
+	bool made;
+	int64_t below, above;
+	int16_t synapse;
+	int32_t bias;
+	int raised; /* NFU-3's function is 2^raised times the factor */
+};
+
+/* A layer as the machine sees it: per image, group and output position, a window of taps times ni input maps that
+ * gives no outputs. A Gemm is a convolution with a 1x1 window over one line of `rows` positions; a function
+ * alone is that of the maximum of one value. */
+struct dn_layer {
+	enum dn_kind kind;
+	int64_t images, groups;
+	int64_t ni, no; /* maps of one group; equal but for DN_SUM */
+	int64_t in[NPL_SPATIAL], out[NPL_SPATIAL];
+	struct npl_window window;
+	bool private_kernels; /* every position has a kernel of its own */
+	bool bias;
+	bool activates; /* NFU-3 applies `function`, else the identity */
+	bool raw;       /* the 32-bit sums leave as they are */
+	int shift;      /* right shift from the scale of NFU-2's result to that at which NFU-3 works */
+	struct dn_function function;
+	int result_shift; /* right shift from there to the output's scale */
+	struct dn_lrn lrn;
+	struct dn_layout {
+		int64_t image, map, y, x; /* elements from one to the next */
+	} from, to;
+};
+
+/* False with the reason when the machine cannot do the layer; `why` as in npl_driver.supports. */
+bool dn_layer_of(const struct dn_config *config, const struct npl_layer *given, struct dn_layer *layer, char *why,
+		 size_t n);
+int64_t dn_taps(const struct dn_layer *layer);      /* positions of the window */
+int64_t dn_positions(const struct dn_layer *layer); /* output positions of one map */
+/* ceil(maps / Tn) */
+int64_t dn_in_rows(const struct dn_config *config, const struct dn_layer *layer);
+int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer);
+
+/* lrn.c: the layer of LRN's factor but what depends on the output's scale; x and w: log2 of the scales of its input and of the
+ * synapses that are made. */
+bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, int x, struct dn_layer *layer, int *w,
+	       char *why, size_t n);
+uint64_t dn_lrn_pairs(const struct dn_layer *layer); /* maps in the windows of all maps */
+/* Kernels (no, ni) and biases (no), allocated. */
+int dn_lrn_operands(const struct dn_layer *layer, struct npl_tensor *kernels, struct npl_tensor *biases,
+		    struct npl_err *err);
+
+#endif

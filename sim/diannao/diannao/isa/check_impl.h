@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the check of programs: single instructions are in check_fields.c, what they meet in check.c, the order of memory in
+ * check_memory.c. */
+#ifndef DIANNAO_CHECK_IMPL_H
+#define DIANNAO_CHECK_IMPL_H
+
+#include "check.h"
+
+/* Fails with "SOURCE:LINE: ..." or "SOURCE: instruction I: ...". */
+int dn_refuse(struct dn_check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Memory's order at this instruction: CP SYNC, a load, a store. */
+int dn_order_sync(struct dn_check *check);
+int dn_order_load(struct dn_check *check, const struct dn_queue *queue, uint64_t first, uint64_t bytes);
+int dn_order_store(struct dn_check *check, uint64_t first, uint64_t bytes);
+void dn_order_close(struct dn_memory_order *order);
+
+#endif

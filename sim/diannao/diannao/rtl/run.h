@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The register-level engine, as others see it. */
+#ifndef DIANNAO_RTL_RUN_H
+#define DIANNAO_RTL_RUN_H
+
+#include "sim/diannao/diannao/engine/engine.h"
+
+dn_engine dn_run_rtl;
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The words for a program that can never end. */
+#ifndef NPULAB_SYSTOLIC_STUCK_H
+#define NPULAB_SYSTOLIC_STUCK_H
+
+#include "npulab/error.h"
+#include "sim/common/program.h"
+
+/* An instruction that waits in a machine that has come to a stop. */
+struct tpu_waiting {
+	int64_t index; /* in the program; -1: none */
+	enum {
+		TPU_FOR_A_TILE,
+		TPU_FOR_A_TABLE,
+		TPU_FOR_TILE_SPACE,
+		TPU_FOR_TABLE_SPACE,
+		TPU_FOR_READS,  /* of accumulators, by `other` */
+		TPU_FOR_WRITES, /* of accumulators, by `other` */
+		TPU_FOR_A_QUEUE,
+		TPU_FOR_UNITS
+	} what;
+	int64_t other;  /* instruction: the first of those that could help */
+	unsigned units; /* one bit each: whose queue; which are to be done */
+};
+/* NPL_EINPUT: the program can never end, with each of the n that waits, in the order of the program: the first is where to
+ * look. */
+int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The register-level engine, as others see it. */
+#ifndef NPULAB_SYSTOLIC_RTL_RUN_H
+#define NPULAB_SYSTOLIC_RTL_RUN_H
+
+#include "sim/systolic/tpu_v1/engine/engine.h"
+
+tpu_engine tpu_run_rtl;
+
+#endif

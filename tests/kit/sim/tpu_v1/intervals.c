@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See intervals.h. */
+#include "intervals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const names[TPU_CYCLE_CLASSES] = {"active", "stall", "shift",  "idle",
+						     "raw",    "input", "output", "pause"};
+
+static int stream_of(enum tpu_cycle_class what)
+{
+	return what == TPU_CYCLES_RAW_STALL      ? PROGRAM_RAW
+	       : what == TPU_CYCLES_INPUT_STALL  ? PROGRAM_INPUT
+	       : what == TPU_CYCLES_OUTPUT_STALL ? PROGRAM_OUTPUT
+	       : what == TPU_CYCLES_SYNC_PAUSE   ? PROGRAM_PAUSE
+						 : PROGRAM_SHARES;
+}
+
+bool program_intervals_add(struct program_intervals stream[PROGRAM_STREAMS], const struct sim_cycles *interval)
+{
+	if ((unsigned)interval->cycle_class >= TPU_CYCLE_CLASSES)
+		return false;
+	struct program_intervals *s = &stream[stream_of(interval->cycle_class)];
+	if (s->count == s->room) {
+		int64_t room = 2 * s->room + 16;
+		struct sim_cycles *grown = realloc(s->interval, (size_t)room * sizeof *grown);
+		if (!grown)
+			return false;
+		s->interval = grown;
+		s->room = room;
+	}
+	s->interval[s->count++] = *interval;
+	return true;
+}
+
+void program_intervals_free(struct program_intervals stream[PROGRAM_STREAMS])
+{
+	for (int i = 0; i < PROGRAM_STREAMS; i++) {
+		free(stream[i].interval);
+		stream[i] = (struct program_intervals){0};
+	}
+}
+
+/* "shift 4-7 i1" */
+static void put_interval(const struct sim_cycles *interval, char *text, size_t n)
+{
+	int length = snprintf(text, n, "%s %llu-%llu", names[interval->cycle_class], (unsigned long long)interval->from,
+			      (unsigned long long)interval->to);
+	if (interval->instruction != -1 && length > 0 && (size_t)length < n)
+		snprintf(text + length, n - (size_t)length, " i%lld", (long long)interval->instruction);
+}
+
+bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
+			    const struct program_intervals b[PROGRAM_STREAMS], char *why, size_t n)
+{
+	for (int k = 0; k < PROGRAM_STREAMS; k++)
+		for (int64_t i = 0; i < a[k].count || i < b[k].count; i++) {
+			char x[80] = "none", y[80] = "none";
+			const struct sim_cycles *p = a[k].interval + i, *q = b[k].interval + i;
+			if (i < a[k].count && i < b[k].count && p->cycle_class == q->cycle_class &&
+			    p->from == q->from && p->to == q->to && p->instruction == q->instruction)
+				continue;
+			if (i < a[k].count)
+				put_interval(p, x, sizeof x);
+			if (i < b[k].count)
+				put_interval(q, y, sizeof y);
+			snprintf(why, n, "interval %lld is '%s' and '%s'", (long long)i, x, y);
+			return false;
+		}
+	return true;
+}
+
+/* Whether a interval can follow the one before in its stream; before NULL: it is the first. */
+static bool can_follow(const struct sim_cycles *interval, const struct sim_cycles *before, int stream)
+{
+	uint64_t end = before ? before->to : 0;
+	if (interval->from >= interval->to || interval->from < end ||
+	    (stream == PROGRAM_SHARES && interval->from > end))
+		return false;
+	return !before || interval->from > end || interval->cycle_class != before->cycle_class ||
+	       interval->instruction != before->instruction;
+}
+
+static bool right_instruction(const struct sim_cycles *interval, const struct sim_program *program)
+{
+	if (interval->cycle_class != TPU_CYCLES_ACTIVE && interval->cycle_class != TPU_CYCLES_WEIGHT_STALL &&
+	    interval->cycle_class != TPU_CYCLES_WEIGHT_SHIFT)
+		return interval->instruction == -1;
+	if (interval->instruction < 0 || interval->instruction >= program->count)
+		return false;
+	const struct tpu_instruction *in = tpu_code(program) + interval->instruction;
+	return tpu_unit_of(in->opcode) == TPU_MATRIX &&
+	       (interval->cycle_class == TPU_CYCLES_ACTIVE || in->flags & TPU_MATRIX_SWITCH);
+}
+
+bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,
+			      const struct tpu_outcome *outcome, char *why, size_t n)
+{
+	const struct tpu_counters *k = &outcome->counters;
+	const uint64_t counted[TPU_CYCLE_CLASSES] = {k->array_active, k->weight_stall, k->weight_shift, k->non_matrix,
+						     k->raw_stall,    k->input_stall,  k->output_stall, k->sync_pause};
+	uint64_t sum[TPU_CYCLE_CLASSES] = {0}, all = 0;
+	for (int s = 0; s < PROGRAM_STREAMS; s++)
+		for (int64_t i = 0; i < stream[s].count; i++) {
+			const struct sim_cycles *interval = stream[s].interval + i;
+			sum[interval->cycle_class] += interval->to - interval->from;
+			if (can_follow(interval, i ? interval - 1 : NULL, s) && right_instruction(interval, program))
+				continue;
+			char text[80];
+			put_interval(interval, text, sizeof text);
+			snprintf(why, n, "interval %lld, '%s', cannot be", (long long)i, text);
+			return false;
+		}
+	for (int s = 0; s < TPU_CYCLE_CLASSES; s++) {
+		all += s <= TPU_CYCLES_NON_MATRIX ? sum[s] : 0;
+		if (sum[s] == counted[s])
+			continue;
+		snprintf(why, n, "intervals of '%s' add up to %llu cycles, expected %llu", names[s],
+			 (unsigned long long)sum[s], (unsigned long long)counted[s]);
+		return false;
+	}
+	if (all == outcome->cycles)
+		return true;
+	snprintf(why, n, "intervals share out %llu cycles, expected %llu", (unsigned long long)all,
+		 (unsigned long long)outcome->cycles);
+	return false;
+}
+
+bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
+			   const struct tpu_outcome *outcome, char *why, size_t n)
+{
+	struct sim_faults sum = {0, 0};
+	for (int64_t i = 0; i < program->count; i++) {
+		enum tpu_unit unit = tpu_unit_of(tpu_code(program)[i].opcode);
+		sum.overflows += faults[i].overflows;
+		sum.saturations += faults[i].saturations;
+		if (unit == TPU_ACTIVATION || faults[i].overflows + faults[i].saturations == 0)
+			continue;
+		snprintf(why, n, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
+			 (unsigned long long)faults[i].overflows, (unsigned long long)faults[i].saturations);
+		return false;
+	}
+	if (sum.overflows == outcome->overflows && sum.saturations == outcome->saturations)
+		return true;
+	snprintf(why, n, "instructions have %llu of %llu overflows, %llu of %llu saturations",
+		 (unsigned long long)sum.overflows, (unsigned long long)outcome->overflows,
+		 (unsigned long long)sum.saturations, (unsigned long long)outcome->saturations);
+	return false;
+}
+
+/* Appends to a list in words. */
+static void append(char *text, size_t n, size_t *length, const char *item)
+{
+	int put = snprintf(text + *length, n - *length, "%s%s", *length ? ", " : "", item);
+	*length = put > 0 && *length + (size_t)put < n ? *length + (size_t)put : n - 1;
+}
+
+void program_intervals_text(const struct program_intervals stream[PROGRAM_STREAMS], char *text, size_t n)
+{
+	size_t length = 0;
+	text[0] = '\0';
+	for (int s = 0; s < PROGRAM_STREAMS; s++)
+		for (int64_t i = 0; i < stream[s].count; i++) {
+			char item[80];
+			put_interval(stream[s].interval + i, item, sizeof item);
+			append(text, n, &length, item);
+		}
+}
+
+void program_faults_text(const struct sim_faults *faults, int64_t count, char *text, size_t n)
+{
+	size_t length = 0;
+	text[0] = '\0';
+	for (int64_t i = 0; i < count; i++)
+		for (int k = 0; k < 2; k++) {
+			uint64_t value = k ? faults[i].saturations : faults[i].overflows;
+			char item[60];
+			snprintf(item, sizeof item, "i%lld %llu %s", (long long)i, (unsigned long long)value,
+				 k ? "saturated" : "wrapped");
+			if (value)
+				append(text, n, &length, item);
+		}
+}
