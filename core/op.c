@@ -3,6 +3,7 @@
  * The table of operators, expanded from ops.def, and the look-up of operators by name. */
 #include "npulab/op.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "core/ops/ops.h"
@@ -26,6 +27,9 @@ const struct npl_op_def npl_op_defs[NPL_OPS] = {
 #include "npulab/ops.def"
 #undef NPL_OP
 };
+
+_Static_assert(sizeof(((struct npl_attrs *)NULL)->none) == sizeof(struct npl_attrs) - offsetof(struct npl_attrs, none),
+	       "the longest family must be that of the member `none`, so that initialisers clear all of them");
 
 const struct npl_window *npl_op_window(enum npl_op op, const struct npl_attrs *attrs)
 {

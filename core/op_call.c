@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calling an operator by its number. Operators that share functions are told apart by attrs->op, which is set here; those that
- * compute in float32 are handed float16 and bfloat16 as float32, and their results rounded once. */
+ * Calling an operator by its number. Operators that share functions are told apart by attrs->op, which is set here;
+ * those that compute in float32 are handed float16 and bfloat16 as float32, and their results rounded once. */
 #include <stdlib.h>
 
 #include "core/base/half.h"
@@ -26,7 +26,8 @@ int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *a
 	return npl_op_defs[op].attrs(list, attrs, err);
 }
 
-/* Whether input k may be of another float type than the first: scales and ratios, a normalisation's vectors, an exponent. */
+/* Whether input k may be of another float type than the first: scales and ratios, a normalisation's vectors, an
+ * exponent. */
 static bool has_own_type(enum npl_op op, int k)
 {
 	switch (op) {
@@ -42,7 +43,8 @@ static bool has_own_type(enum npl_op op, int k)
 	}
 }
 
-/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix, but for float32 where the operator says so. */
+/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix, but for float32 where the
+ * operator says so. */
 static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_in, enum npl_dtype *half,
 		     struct npl_err *err)
 {

@@ -11,8 +11,8 @@
 #include "npulab/op.h"
 #include "window.h"
 
-/* PREFIX_macs is declared for all prefixes and defined for those with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Operators of one prefix
- * have the same functions, which tell them apart by attrs->op. */
+/* PREFIX_macs is declared for all prefixes and defined for those with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Operators of
+ * one prefix have the same functions, which tell them apart by attrs->op. */
 #define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost)                                    \
 	int prefix##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
 	int prefix##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \

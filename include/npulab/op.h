@@ -32,13 +32,14 @@ enum npl_op_family {
 #undef NPL_FAMILY
 };
 
-/* Attributes of a node. The operator's family decides which member of the union holds, a struct of npulab/op_attrs.h such as
- * conv; none but this one may be read. */
+/* Attributes of a node. The operator's family decides which member of the union holds, a struct of npulab/op_attrs.h
+ * such as `conv`. No other may be read. */
 struct npl_attrs {
 	enum npl_op op; /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
 	int opset;      /* the model's version of the default domain; rules differ by it; 0: the newest */
 	union {
-		/* The first member and as long as the longest, so that an initialiser that names no member clears all of them. */
+		/* The first member and as long as the longest, so that an initialiser that names no member clears
+		 * all of them. */
 		unsigned char none[sizeof(struct npl_resize_attrs)];
 #define NPL_FAMILY(upper, lower) struct npl_##lower##_attrs lower;
 		NPL_OP_FAMILIES(NPL_FAMILY)
@@ -104,8 +105,8 @@ struct npl_op_def {
 	int outputs;               /* at most */
 	enum npl_op_family family; /* which member of npl_attrs it has */
 	unsigned flags;            /* enum npl_op_flags */
-	/* Reads the attributes of the model file into out, of which op and opset are set and the rest is zero. NPL_EINPUT names the
-	 * attribute. */
+	/* Reads the attributes of the model file into out, whose op and opset are set and whose rest is zero.
+	 * NPL_EINPUT names the attribute. */
 	int (*attrs)(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);
 	/* Sets dtype and shape of out[] from in[] (data of in[i] is NULL unless constant) and completes attrs
 	 * (window padding, negative axes). NPL_EINPUT says which shapes do not fit. */
@@ -122,20 +123,21 @@ struct npl_op_def {
 extern const struct npl_op_def npl_op_defs[NPL_OPS];
 
 /* The three functions of an operator, as everybody but the operators themselves calls them: they set attrs->op, and
- * widen the 16-bit floats for those that do not know them. npl_op_attrs keeps of attrs the opset alone. */
+ * widen the 16-bit floats for those that do not know them. npl_op_attrs keeps nothing of attrs but the opset. */
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		 struct npl_tensor *out, int n_out, struct npl_err *err);
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor); /* NULL: no */
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err);
-/* NPL_EINTERNAL: these are attributes of an operator of another family than op's. Those of none, whose op is 0, are taken to be right.
- * npl_op_shape and npl_op_run ask this, and a device of its layers. */
+/* Refuses attributes of an operator of another family than op's with NPL_EINTERNAL. Those whose op is 0, as in
+ * layers made by hand, are taken to be right. npl_op_shape and npl_op_run ask this, and a device of its layers. */
 int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl_err *err);
 /* The window of a convolution or pooling; NULL: attrs is, or the operator is none of these. */
 const struct npl_window *npl_op_window(enum npl_op op, const struct npl_attrs *attrs);
 
-/* An element type of ONNX, TensorProto.DataType, by its number; NULL: there is none of this number that npulab knows of. */
+/* An element type of ONNX, TensorProto.DataType, by its number; NULL: there is none of this number that npulab knows
+ * of. */
 struct npl_element_type {
 	const char *name;
 	enum npl_dtype dtype; /* NPL_DTYPES: not supported */
@@ -147,8 +149,9 @@ const struct npl_element_type *npl_element_type(uint64_t number);
 #define NPL_FIRST_OPSET 6
 #define NPL_LAST_OPSET  23
 
-/* The versions of an operator, each by the opset that it came with, in order; from `end` on (0: never) there is none that npulab
- * understands: ONNX ended the operator then and `successor` took its place, or (NULL) npulab does not know what came. */
+/* The versions of an operator, each by the opset that it came with, in order; from `end` on (0: never) there is none
+ * that npulab understands: ONNX ended the operator then and `successor` took its place, or (NULL) npulab does not
+ * know what came. */
 #define NPL_MAX_OP_VERSIONS 12
 struct npl_op_versions {
 	int n, end;

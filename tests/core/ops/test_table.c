@@ -2,7 +2,8 @@
  *
  * Promises: every row of ops.def is in the table and found by its ONNX name; a misspelt name gets the nearest known
  * one; attributes are found, marked used and checked for their type; an attribute that an operator does not know stays
- * unmarked, and one with a value that is not implemented is refused. */
+ * unmarked, and one with a value that is not implemented is refused; attributes of an operator of another family are
+ * refused, and an initialiser clears them all. */
 #include "tests/kit/ops_support.h"
 
 #include <math.h>
@@ -94,6 +95,30 @@ Test(ops_table, nearest_name)
 	memset(longer, 'a', sizeof longer - 1);
 	longer[sizeof longer - 1] = '\0';
 	cr_assert_null(npl_nearest(longer, keys, 3));
+}
+
+/* Attributes of an operator are good for its family alone; those that name no operator, and none at all, for any. */
+Test(ops_table, attributes_of_another_family)
+{
+	const float values[] = {-1, 2};
+	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(1, 2), .data = (void *)values}, y = {0};
+	const struct npl_tensor *in[] = {&x};
+	struct npl_attrs attrs = {.op = NPL_OP_GEMM, .gemm.alpha = 1}, softmax = {.op = NPL_OP_SOFTMAX};
+	struct npl_err err = {0};
+	cr_assert_eq(npl_op_shape(NPL_OP_ELU, &attrs, in, 1, &y, 1, &err), NPL_EINTERNAL);
+	cr_assert_str_eq(err.msg, "Elu is given the attributes of a Gemm");
+	cr_assert_eq(npl_op_run(NPL_OP_RELU, &attrs, in, 1, &y, 1, &err), NPL_EINTERNAL);
+	cr_assert_str_eq(err.msg, "Relu is given the attributes of a Gemm");
+	cr_assert_eq(npl_op_check_attrs(NPL_OP_LOGSOFTMAX, &softmax, NULL), 0);
+	cr_assert_eq(npl_op_check_attrs(NPL_OP_ELU, &(struct npl_attrs){0}, NULL), 0);
+	cr_assert_eq(npl_op_check_attrs(NPL_OP_ELU, NULL, NULL), 0);
+	cr_assert_eq(npl_op_window(NPL_OP_GEMM, &attrs), NULL);
+	cr_assert_eq(npl_op_window(NPL_OP_CONVINTEGER, &attrs), &attrs.conv.window);
+	cr_assert_eq(npl_op_window(NPL_OP_MAXUNPOOL, &attrs), &attrs.pool.window);
+	memset(&attrs, 0xff, sizeof attrs);
+	attrs = (struct npl_attrs){.opset = 13};
+	for (size_t i = 0; i < sizeof attrs.none; i++)
+		cr_assert_eq(attrs.none[i], 0, "byte %zu", i);
 }
 
 Test(ops_table, attributes_are_found_and_typed)
