@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cpu device on one thread beside the libraries called directly, in turns: a float32 product of 1024^3 beside cblas_sgemm
- * with the same kernels, one of bytes beside dnnl_gemm_u8s8s32, and every convolution of ResNet-50 (models/resnet50.onnx) as the
- * device runs it in the network beside oneDNN's own choice of formats for it. Direct calls get no bias and no Relu; the device's do. */
+ * The cpu device on one thread beside the libraries called directly, in turns: a float32 product of 1024^3 beside
+ * cblas_sgemm with the same kernels, one of bytes beside dnnl_gemm_u8s8s32, and every convolution of ResNet-50
+ * (models/resnet50.onnx) as the device runs it in the network beside oneDNN's own choice of formats for it. Direct
+ * calls get no bias and no Relu; the device's do. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao on this computer. CONV3 of the paper (Chen et al., ASPLOS 2014, Table 5) with values and its products rounded to 16 bits on
- * the fast engine, against the cpu device in float32, in turns: with full-range operands, whose products saturate and are counted, and with
- * ones that calibration leaves room. The fast engine's schedule alone. Then the cycles per second of the register-level engine, values
- * included, in layers that keep the NFU busy and in one that waits. */
+ * DianNao on this computer. CONV3 of the paper (Chen et al., ASPLOS 2014, Table 5) with values and its products rounded
+ * to 16 bits on the fast engine, against the cpu device in float32, in turns: with full-range operands, whose products
+ * saturate and are counted, and with ones that calibration leaves room. The fast engine's schedule alone. Then the
+ * cycles per second of the register-level engine, values included, in layers that keep the NFU busy and in one that
+ * waits. */
 #include <string.h>
 
 #include "bench.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests per second of `npulab dram`, DDR3-2133 on one core: streams, tiles and random reads on one and two channels, by the engine that
- * goes from command to command and by the one that looks at every cycle; and how fast a trace is read. Opening the memory, making
- * the requests and the latency statistics are in it. */
+ * Requests per second of `npulab dram`, DDR3-2133 on one core: streams, tiles and random reads on one and two channels,
+ * by the engine that goes from command to command and by the one that looks at every cycle; and how fast a trace is
+ * read. Opening the memory, making the requests and the latency statistics are in it. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Import of the networks that are there: the time from the file to the graph, and the memory that one image through the
- * float reference takes at most, over its weights and live activations, in a process of its own. At most 10 ms (beside the
- * time to touch the weights that are in the file) and 2.5 times. Of networks below 4 MB the program itself is most. */
+ * float reference takes at most, over its weights and live activations, in a process of its own. At most 10 ms (beside
+ * the time to touch the weights that are in the file) and 2.5 times. Of networks below 4 MB the program itself is
+ * most. */
 #include <glob.h>
 #include <string.h>
 #include <sys/resource.h>

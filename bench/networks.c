@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whole networks, one image, values included: the simulated TPU v1 beside the cpu device in 8 bits with the same threads, in sessions
- * that take turns; and what it takes to know the TPU's cycles alone, from the graph to the figures. CNN1 is shipped;
- * ResNet-50 is that of the ONNX project's light models, where its file is at ../shared/models/light. */
+ * Whole networks, one image, values included: the simulated TPU v1 beside the cpu device in 8 bits with the same
+ * threads, in sessions that take turns; and what it takes to know the TPU's cycles alone, from the graph to the
+ * figures. CNN1 is shipped; ResNet-50 is that of the ONNX project's light models, where its file is at
+ * ../shared/models/light. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many array cycles per second the register-level engine does with the whole TPU v1 around the array, one thread: the
- * array busy in every cycle (with weights in place, with a tile every 256 rows, with convolution, with the
- * activation unit beside it), and waiting for weights. Then the most memory that the process took, without the
- * unified buffer, which is the caller's. */
+ * How many array cycles per second the register-level engine does with the whole TPU v1 around the array, one thread:
+ * the array busy in every cycle (with weights in place, with a tile every 256 rows, with convolution, with the
+ * activation unit beside it), and waiting for weights. Then the most memory that the process took, without the unified
+ * buffer, which is the caller's. */
 #include <string.h>
 #include <sys/resource.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What more threads give, with 1 and with as many as there are processors: a product of 2048^3 with values on tpu_v1 beside the cpu device
- * in 8 bits, in turns; the values of 25 million weights; whole networks from the file to the comparison, one random image. */
+ * What more threads give, with 1 and with as many as there are processors: a product of 2048^3 with values on tpu_v1
+ * beside the cpu device in 8 bits, in turns; the values of 25 million weights; whole networks from the file to the
+ * comparison, one random image. */
 #include "bench.h"
 
 #include <string.h>

@@ -18,7 +18,8 @@ struct cli_common {
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
-/* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at most. */
+/* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at
+ * most. */
 #define CLI_COMMON_OPTIONS 22
 void cli_common_options(struct cli_common *common, struct cli_option *table);
 
@@ -26,8 +27,9 @@ void cli_common_options(struct cli_common *common, struct cli_option *table);
 int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, struct npl_layer_choice_options *choice,
 		    struct npl_err *err);
 
-/* How a comparison is done, as the common options say. Its devices are those of --devices, their names in the arena, or none: then the
- * command names them. What only some commands have, such as places, outputs and programs, is the command's to fill in. NPL_EUSAGE. */
+/* How a comparison is done, as the common options say. Its devices are those of --devices, their names in the arena, or
+ * none: then the command names them. What only some commands have, such as places, outputs and programs, is the
+ * command's to fill in. NPL_EUSAGE. */
 int cli_compare_options(const struct cli_common *common, struct npl_arena *arena, struct npl_compare_options *how,
 			struct npl_err *err);
 
@@ -46,7 +48,8 @@ void cli_inputs_free(struct cli_inputs *inputs);
 /* "NAME=N" of --dim; dims has room for list->n. NPL_EUSAGE. */
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);
 
-/* Warnings, one line each on standard error, of what (NULL: they say so themselves); after success, for a failure is one line. */
+/* Warnings, one line each on standard error, of what (NULL: they say so themselves); after success, for a failure is
+ * one line. */
 void cli_warn(const char *of, const char *const *warning, int n);
 /* npl_device_notes as such. */
 void cli_warn_of_machine(const struct npl_device *device);
@@ -54,8 +57,8 @@ void cli_warn_of_machine(const struct npl_device *device);
 /* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);
 
-/* Before the work starts: NPL_EUSAGE when two outputs want standard output, or one that cannot go there does. That files can be
- * written, and are not read, cli_parse and the library look after (CLI_OUTPUT). */
+/* Before the work starts: NPL_EUSAGE when two outputs want standard output, or one that cannot go there does. That
+ * files can be written, and are not read, cli_parse and the library look after (CLI_OUTPUT). */
 int cli_check_reports(const struct cli_common *common, struct npl_err *err);
 
 /* Opens the one machine of a command, with those of --set that are its own; NPL_EUSAGE for another's. */
@@ -65,7 +68,8 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 /* Writes text or bytes to a file (npl_file_write), or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
-/* NPL_EDEVICE, naming the first, where a report lists devices that could not start; what did run has been reported. 0: none. */
+/* NPL_EDEVICE, naming the first, where a report lists devices that could not start; what did run has been reported. 0:
+ * none. */
 int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err);
 
 /* Writes a tensor as .npy to a file. */
@@ -74,8 +78,8 @@ int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct n
 int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
 		   struct npl_err *err);
 
-/* The outputs of a run do not depend on each other: one that cannot be written keeps neither the others nor the table back, and
- * the line at the end tells of all that failed. */
+/* The outputs of a run do not depend on each other: one that cannot be written keeps neither the others nor the table
+ * back, and the line at the end tells of all that failed. */
 
 /* Puts a failure behind the one that is in err, if rc says that there is one; returns the first one's code. */
 int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err);
@@ -88,7 +92,8 @@ struct cli_report {
 /* Writes each: files first, so that a reader of standard output who goes away loses none of them. */
 int cli_write_reports(const struct cli_report *report, int n, struct npl_err *err);
 
-/* Writes the files that the options ask for, `output` as --output, and prints the table, or with --json - only the JSON. */
+/* Writes the files that the options ask for, `output` as --output, and prints the table, or with --json - only the
+ * JSON. */
 int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
 	       const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err);
 

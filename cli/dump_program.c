@@ -181,7 +181,8 @@ static int write_memory(const struct cli_dump *dump, int64_t number, int m, stru
 	return rc;
 }
 
-/* What is written beside the first program's files, whose names were declared: nothing that the run has read or writes elsewhere. */
+/* What is written beside the first program's files, whose names were declared: nothing that the run has read or writes
+ * elsewhere. */
 static int check_files(const struct cli_dump *dump, struct npl_err *err)
 {
 	for (int64_t i = 1; i < dump->n; i++)

@@ -54,7 +54,8 @@ int exec_form_read(const char *option, const char *text, struct exec_form *form,
 	return 0;
 }
 
-/* How the numbers lie: blocks of `wide` columns side by side, each with `rows` rows a plane, one plane after the other. */
+/* How the numbers lie: blocks of `wide` columns side by side, each with `rows` rows a plane, one plane after the
+ * other. */
 struct layout {
 	int64_t rows, columns, wide;
 	int64_t planes; /* bytes of a number that have rows of their own */

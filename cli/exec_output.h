@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `exec` writes of a memory: its bytes as numbers of the type and shape that the user states, to .npy or as text. */
+ * What `exec` writes of a memory: its bytes as numbers of the type and shape that the user states, to .npy or as
+ * text. */
 #ifndef NPULAB_CLI_EXEC_OUTPUT_H
 #define NPULAB_CLI_EXEC_OUTPUT_H
 
@@ -30,8 +31,8 @@ struct exec_bytes {
 /* Its name ends in .txt or is "-", standard output. */
 bool exec_output_is_text(const char *path);
 
-/* The numbers, to be freed: of the form, or, where none is stated, of bytes, in a text of words. NPL_EINPUT: the bytes are not as
- * many as the form needs. */
+/* The numbers, to be freed: of the form, or, where none is stated, of bytes, in a text of words. NPL_EINPUT: the bytes
+ * are not as many as the form needs. */
 int exec_output_make(const struct exec_form *form, const struct exec_bytes *bytes, bool text,
 		     struct npl_tensor *numbers, struct npl_err *err);
 /* Writes them to path, as text or as .npy. */

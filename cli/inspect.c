@@ -25,7 +25,8 @@ static void close_machines(struct machines *m)
 	}
 }
 
-/* What a machine's run would be in cycles alone; of a real device, which cannot run without values, what is planned. Notes live as long as their session, so they are copied into the arena. */
+/* What a machine's run would be in cycles alone; of a real device, which cannot run without values, what is planned.
+ * Notes live as long as their session, so they are copied into the arena. */
 static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_run *run, struct npl_arena *arena,
 		   struct npl_err *err)
 {

@@ -86,7 +86,8 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 	return npl_fail(err, NPL_EINTERNAL, "%s has no type", shown);
 }
 
-/* Before the command reads anything: its outputs can be written, as far as that can be known, and are different files. */
+/* Before the command reads anything: its outputs can be written, as far as that can be known, and are different
+ * files. */
 static int declare_outputs(const struct cli_option *options, struct npl_err *err)
 {
 	for (const struct cli_option *o = options; o->name; o++) {

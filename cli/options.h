@@ -18,7 +18,8 @@ struct cli_list {
 };
 
 /* CLI_BYTES: a whole number with or without K, M, G, T (thousands) or Ki, Mi, Gi, Ti (of 1024), stored as int64_t.
- * CLI_OUTPUT: the name of a file that the command will write, or "-"; the command may read no such file (npl_file_declare_output). */
+ * CLI_OUTPUT: the name of a file that the command will write, or "-"; the command may read no such file
+ * (npl_file_declare_output). */
 enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT, CLI_OUTPUT, CLI_BYTES };
 
 struct cli_option {       /* a table ends with name NULL */
@@ -30,7 +31,8 @@ struct cli_option {       /* a table ends with name NULL */
 	const char *help;
 };
 
-/* The devices of a command whose user names none. With --timing-only there is no measured device: it has no time without values. */
+/* The devices of a command whose user names none. With --timing-only there is no measured device: it has no time
+ * without values. */
 #define CLI_SIMULATED_DEVICES "tpu_v1,diannao"
 #define CLI_DEVICES           CLI_SIMULATED_DEVICES ",cpu"
 

@@ -15,7 +15,8 @@ static bool is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
-/* A terminal is shown the lines of a text, and nothing in them that would steer it; a file or a pipe gets every byte. */
+/* A terminal is shown the lines of a text, and nothing in them that would steer it; a file or a pipe gets every
+ * byte. */
 static void show_lines(const char *text, size_t bytes)
 {
 	for (const char *at = text, *end = text + bytes; at < end;) {

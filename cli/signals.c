@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What becomes of the program when a signal ends it (signals.h). Handlers run in any thread, and call only what POSIX lets them. */
+ * What becomes of the program when a signal ends it (signals.h). Handlers run in any thread, and call only what POSIX
+ * lets them. */
 #include "signals.h"
 
 #include <signal.h>
@@ -11,8 +12,8 @@
 
 #include "core/files/file.h"
 
-/* The handler was reset when it was entered: the signal that is raised here arrives when it returns, with its default action, so that
- * the program's parent sees what ended it. */
+/* The handler was reset when it was entered: the signal that is raised here arrives when it returns, with its default
+ * action, so that the program's parent sees what ended it. */
 static void end_by(int number)
 {
 	npl_file_remove_temporaries();
@@ -25,8 +26,8 @@ static void put(const char *text)
 		return; /* there is nobody to tell */
 }
 
-/* A page of a mapped file is gone: the file was shortened, or its disk has failed. Any other bad access is a fault of ours and
- * ends as it would without a handler: it happens again when this one returns. */
+/* A page of a mapped file is gone: the file was shortened, or its disk has failed. Any other bad access is a fault of
+ * ours and ends as it would without a handler: it happens again when this one returns. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;

@@ -131,8 +131,8 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 	return 0;
 }
 
-/* The shipped machine that a file of the user's was made from. One that cannot be read is none. A device that needs no file ships with
- * its defaults. */
+/* The shipped machine that a file of the user's was made from. One that cannot be read is none. A device that needs no
+ * file ships with its defaults. */
 static void find_shipped(struct npl_device *dev)
 {
 	char path[PATH_MAX + 300];

@@ -17,8 +17,8 @@ int64_t integer_less_zero(const struct npl_tensor *t, int64_t i);
 int32_t *integer_elements(const struct npl_tensor *t);
 void integer_put(struct npl_tensor *t, int64_t i, int32_t q);
 
-/* From a value in units of `scale` to the element of a result, with the fused activation. What Relu and Relu6 cut off is no
- * saturation. */
+/* From a value in units of `scale` to the element of a result, with the fused activation. What Relu and Relu6 cut off
+ * is no saturation. */
 struct integer_finish {
 	float scale; /* the y_scale of the rule up to the rounding: 1/4096 where a function table follows */
 	enum npl_activation fused;

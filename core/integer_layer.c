@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every operator that layer.h gives an integer rule, as simple loops (core/integer.h). Sums are made in 64 bits. They are
- * cut to 32 at the end, which is what wrapping additions give in any order, but for products of two computed tensors of
- * which one has 16 bits: those keep 64. */
+ * Every operator that layer.h gives an integer rule, as simple loops (core/integer.h). Sums are made in 64 bits. They
+ * are cut to 32 at the end, which is what wrapping additions give in any order, but for products of two computed
+ * tensors of which one has 16 bits: those keep 64. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Least bytes (least_bytes.h). A pass is what a machine does at once, such as a convolution with the activation behind it. Operators that only
- * move elements are taken to cost nothing, since a machine may as well read their inputs where they are. */
+ * Least bytes (least_bytes.h). A pass is what a machine does at once, such as a convolution with the activation behind
+ * it. Operators that only move elements are taken to cost nothing, since a machine may as well read their inputs where
+ * they are. */
 #include "least_bytes.h"
 
 #include <stdlib.h>
@@ -91,7 +92,8 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
 	return least;
 }
 
-/* A layer of a group. Of one that only moves elements `origin` is the last pass that made any of them, and `readers` go through it. */
+/* A layer of a group. Of one that only moves elements `origin` is the last pass that made any of them, and `readers` go
+ * through it. */
 struct member {
 	const struct npl_layer *layer;
 	int place;  /* in the group */

@@ -12,18 +12,18 @@
 extern "C" {
 #endif
 
-/* False, with the reason in why, for a layer in another number format than float32, float16 and bfloat16, which float32 holds
- * (integers that only pass through an operator, such as shapes, are none). */
+/* False, with the reason in why, for a layer in another number format than float32, float16 and bfloat16, which float32
+ * holds (integers that only pass through an operator, such as shapes, are none). */
 bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n);
-/* The operator computes in float32, and an input of it is float16 or bfloat16: such inputs come widened to float32, and its
- * results are rounded to the type once. */
+/* The operator computes in float32, and an input of it is float16 or bfloat16: such inputs come widened to float32, and
+ * its results are rounded to the type once. */
 bool npl_layer_widens(const struct npl_layer *layer);
 
 /* NPL_EINTERNAL when an operand or, unless timing_only, the output has no data. */
 int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err);
 
-/* Runs npl_op_defs[op].run into out[], a tensor for each result, and applies the fused activation to the first; seconds is
- * the time of both. */
+/* Runs npl_op_defs[op].run into out[], a tensor for each result, and applies the fused activation to the first; seconds
+ * is the time of both. */
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err);
 
 /* Applies a fused activation in place. */

@@ -207,7 +207,8 @@ static bool is_heading(const char *key)
 	       !strcmp(key, "copied_from");
 }
 
-/* Whether a key of the file is the one that says what runs it; `model:` and `driver:` of one machine are not both taken. */
+/* Whether a key of the file is the one that says what runs it; `model:` and `driver:` of one machine are not both
+ * taken. */
 static bool says_what_runs(struct npl_description *machine, const char *key)
 {
 	const bool former = !strcmp(machine->key, "driver") && !strcmp(key, "model");

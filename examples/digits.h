@@ -81,7 +81,8 @@ static inline double digits_accuracy(const struct digits *digits, const struct n
 	return (double)right / (double)n;
 }
 
-/* One line, and a second one where the device left something to its host: what the device needed, how many digits it read, and a hash of all it computed. */
+/* One line, and a second one where the device left something to its host: what the device needed, how many digits it
+ * read, and a hash of all it computed. */
 static inline void digits_report(const struct digits *digits, const struct npl_device *device,
 				 const struct npl_tensor *logits, const struct npl_cost *cost)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The third way: eager calls on a few images are recorded, with the values read on the way as in any other program; what
- * was recorded is a graph, which is run on all images and on another device. The recording is made for the shape of its
- * inputs, so the few images are a batch of the same size.
+ * The third way: eager calls on a few images are recorded, with the values read on the way as in any other program;
+ * what was recorded is a graph, which is run on all images and on another device. The recording is made for the shape
+ * of its inputs, so the few images are a batch of the same size.
  *
  *     gcc trace.c -o trace $(pkg-config --cflags --libs npulab) */
 #include "digits.h"

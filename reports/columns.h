@@ -29,7 +29,8 @@ struct npl_entry {
 void npl_entry_of(const struct npl_comparison *comparison, const struct npl_device_report *report,
 		  const struct npl_report_context *context, struct npl_entry *entry);
 
-/* A layer of an entry, from which its columns are computed; or, in CSV alone, the sum of the layers that were not chosen. */
+/* A layer of an entry, from which its columns are computed; or, in CSV alone, the sum of the layers that were not
+ * chosen. */
 struct npl_layer_entry {
 	const struct npl_comparison *c;
 	const struct npl_device_report *r;

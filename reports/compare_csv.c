@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The layers of a comparison as CSV (RFC 4180), for spreadsheets. Empty: not applicable or not known. Figures are sums
- * over the batches, as in the JSON. Behind the columns that every device has come the counters of all machines in the comparison. */
+ * over the batches, as in the JSON. Behind the columns that every device has come the counters of all machines in the
+ * comparison. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab.compare/1: the machine-readable form of compare, run and layer. Keys in a fixed order; counters are integers;
- * null is "not applicable or not known". An exact result has a max_abs_error of 0 and, as JSON has no infinity, a sqnr_db of null; one
- * that nobody judged has null for both; one with results that are not finite where float32's are has null for both and their number
- * in not_finite. */
+ * null is "not applicable or not known". An exact result has a max_abs_error of 0 and, as JSON has no infinity, a
+ * sqnr_db of null; one that nobody judged has null for both; one with results that are not finite where float32's are
+ * has null for both and their number in not_finite. */
 #include <math.h>
 #include <string.h>
 

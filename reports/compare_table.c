@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The comparison as a person reads it: speed, energy and accuracy side by side, then what must be known to read them. */
+ * The comparison as a person reads it: speed, energy and accuracy side by side, then what must be known to read
+ * them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -80,7 +81,8 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c, const struct
 	npl_table_close(&table);
 }
 
-/* Operators that the host runs, those that take most time first, how many layers they are, and one of which it does a part. */
+/* Operators that the host runs, those that take most time first, how many layers they are, and one of which it does a
+ * part. */
 static void list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
 {
 	const size_t room = size - 44; /* for what follows the list */

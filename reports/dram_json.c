@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Traffic through a memory as JSON, schema npulab.dram/1: what is not known, or what the memory's model does not have, is null. */
+ * Traffic through a memory as JSON, schema npulab.dram/1: what is not known, or what the memory's model does not have,
+ * is null. */
 #include <math.h>
 #include <string.h>
 

@@ -58,8 +58,8 @@ void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct np
 		npl_figures_of(r, context, &f);
 		for (int p = 0; p < NPL_ENERGY_PARTS; p++) {
 			const double joules = f.part_j[part[p]];
-			/* What is not told apart is inside the chip's: memory of a processor, a link without energy of its own, waiting
-			 * of a machine without static power. A host that did nothing took nothing. */
+			/* What is not told apart is inside the chip's: memory of a processor, a link without energy of
+			 * its own, waiting of a machine without static power. A host that did nothing took nothing. */
 			const bool no_own = part[p] != NPL_OF_HOST && joules <= 0;
 			cells[1 + p] = figure(text[p], no_own ? NAN : joules / (double)r->batches, "J", true);
 		}

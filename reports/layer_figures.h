@@ -29,7 +29,8 @@ void npl_layer_figures_add(struct npl_layer_figures *sum, const struct npl_layer
 double npl_layer_seconds(const struct npl_layer_figures *figures);
 /* Of the peak while the machine worked. NAN: not known. */
 double npl_layer_utilization(const struct npl_layer_figures *figures);
-/* What holds it up (causes.h), "host" or "link" where one of these takes the greatest part of its time. NULL: not known. */
+/* What holds it up (causes.h), "host" or "link" where one of these takes the greatest part of its time. NULL: not
+ * known. */
 const char *npl_layer_bound(const struct npl_layer_figures *figures);
 
 /* The layers that the context chooses, all of them without a choice: how many, and which is the i-th. */

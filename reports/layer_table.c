@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of layers (layer_table.h): times side by side where there are several devices; then for each device what is known of each layer,
- * and where the machine's cycles went. */
+ * Tables of layers (layer_table.h): times side by side where there are several devices; then for each device what is
+ * known of each layer, and where the machine's cycles went. */
 #include "layer_table.h"
 
 #include <ctype.h>
@@ -66,7 +66,8 @@ static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 	return true;
 }
 
-/* Signal over noise of the result, with a mark where sums wrapped; "exact", or "-" where it is inside a pass, a view or not judged. */
+/* Signal over noise of the result, with a mark where sums wrapped; "exact", or "-" where it is inside a pass, a view or
+ * not judged. */
 static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL])
 {
 	const double ratio = r->layer_accuracy ? r->layer_accuracy[i].sqnr_db : NAN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layers of a comparison one by one: how long they took and what held them up, where the cycles of a machine went, and how far their
- * results are from float32. */
+ * The layers of a comparison one by one: how long they took and what held them up, where the cycles of a machine went,
+ * and how far their results are from float32. */
 #ifndef NPULAB_REPORTS_LAYER_TABLE_H
 #define NPULAB_REPORTS_LAYER_TABLE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where each node ran and why, what crossed which link for it and when (`run --log-placement`), and what each resource does
- * over time, a line each. */
+ * Where each node ran and why, what crossed which link for it and when (`run --log-placement`), and what each resource
+ * does over time, a line each. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The points of rooflines as CSV, for spreadsheets and plots, each with the roofs above it. Sums over the batches, as in the
- * JSON; without a model a line for each roof. */
+ * The points of rooflines as CSV, for spreadsheets and plots, each with the roofs above it. Sums over the batches, as
+ * in the JSON; without a model a line for each roof. */
 #include <inttypes.h>
 #include <math.h>
 

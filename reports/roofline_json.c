@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rooflines as JSON, schema npulab.roofline/2 (docs/roofline.md): figures of layers are sums over all batches; null is not
- * applicable or not known, and the intensity of what moves no byte. */
+ * Rooflines as JSON, schema npulab.roofline/2 (docs/roofline.md): figures of layers are sums over all batches; null is
+ * not applicable or not known, and the intensity of what moves no byte. */
 #include <math.h>
 
 #include "json.h"

@@ -111,8 +111,8 @@ static bool is_title(const struct npl_table *table, int row)
 	return true;
 }
 
-/* The column that gives way where a line is too long: a last one of texts, which are broken into lines, down to what can be
- * read; then kinds of things; then the widest of names. -1: none can. */
+/* The column that gives way where a line is too long: a last one of texts, which are broken into lines, down to what
+ * can be read; then kinds of things; then the widest of names. -1: none can. */
 static int gives_way(const struct npl_table *table, const int *width)
 {
 	enum { READABLE = 24, LEAST = 8, KNOWN = 10 };

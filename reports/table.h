@@ -22,11 +22,11 @@ struct npl_table {
 	int failed;  /* out of memory: the table prints what it has */
 };
 
-/* Starts a table with a header row; `layout` has one letter a column: 'l', 'r', 'w' for names that are kept whole, 'k' for kinds of
- * things, which are known and so give way before names. */
+/* Starts a table with a header row; `layout` has one letter a column: 'l', 'r', 'w' for names that are kept whole, 'k'
+ * for kinds of things, which are known and so give way before names. */
 void npl_table_open(struct npl_table *table, const char *layout, const char *const *header);
-/* Adds a row of as many cells as there are columns; NULL is "". One with nothing but its first cell is a title: no column gets wider
- * for it. */
+/* Adds a row of as many cells as there are columns; NULL is "". One with nothing but its first cell is a title: no
+ * column gets wider for it. */
 void npl_table_row(struct npl_table *table, const char *const *cells);
 void npl_table_print(struct npl_table *table, FILE *out);
 void npl_table_close(struct npl_table *table);

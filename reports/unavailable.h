@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices that were asked for and cannot start here: a row of a table, an entry of a JSON list, and why in the notes. */
+ * Devices that were asked for and cannot start here: a row of a table, an entry of a JSON list, and why in the
+ * notes. */
 #ifndef NPULAB_REPORTS_UNAVAILABLE_H
 #define NPULAB_REPORTS_UNAVAILABLE_H
 

@@ -75,7 +75,8 @@ static const char *signed_text(char *buf, double value, int decimals, const char
 	return buf;
 }
 
-/* Between shares the points, between ratios that nothing is asked of the factor; of others the percentage of what is published, and where that is 0 what the model has. */
+/* Between shares the points, between ratios that nothing is asked of the factor; of others the percentage of what is
+ * published, and where that is 0 what the model has. */
 static const char *difference(char *buf, const struct npl_validation_row *row, const struct scale *scale)
 {
 	const double points = 100 * (row->model - row->published), percent = 100 * npl_validation_relative(row);

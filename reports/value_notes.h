@@ -9,7 +9,8 @@
 
 #include "npulab/report.h"
 
-/* Whether a part of the entry counts the sums that wrap. A GPU's sums wrap as well and never reach this machine's memory, so nobody can count them. */
+/* Whether a part of the entry counts the sums that wrap. A GPU's sums wrap as well and never reach this machine's
+ * memory, so nobody can count them. */
 bool npl_report_counts_wraps(const struct npl_device_report *report);
 /* Writes "; ..." for each fault of the entry's values, nothing where there is none. */
 void npl_value_notes(FILE *note, const struct npl_comparison *comparison, const struct npl_device_report *report);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `make docs-check` promises: a page whose figures, tables and blocks are what their commands print passes; whatever is stale, fails,
- * or is malformed is named with its page and line; `make docs-update` mends what is stale and nothing else. Each on small pages. */
+ * What `make docs-check` promises: a page whose figures, tables and blocks are what their commands print passes;
+ * whatever is stale, fails, or is malformed is named with its page and line; `make docs-update` mends what is stale and
+ * nothing else. Each on small pages. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static int check(const char *folder, const char *options, char output[OUTPUT])
 
 #define LAYER "npulab layer gemm -m 256 -n 256 -k 256 --requantise --devices tpu_v1 --json -"
 
-/* A page with a comment of every kind: a block, figures in text and in tables, files and setups, a command that must fail. */
+/* A page with a comment of every kind: a block, figures in text and in tables, files and setups, a command that must
+ * fail. */
 static const char good[] =
 	"# Page\n"
 	"<!-- command layer: " LAYER " -->\n"
@@ -180,7 +182,8 @@ Test(docs, what_fails_or_is_malformed_is_named)
 	cli_remove_folder(folder);
 }
 
-/* Of a measured device the form counts: how many cells its row has, that it has a note. What stands there stays when the rest is mended. */
+/* Of a measured device the form counts: how many cells its row has, that it has a note. What stands there stays when
+ * the rest is mended. */
 Test(docs, measured_rows_are_compared_in_form)
 {
 	static const char page[] = "<!-- file: out.txt -->\n```\n"

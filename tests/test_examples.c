@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What npulab promises of its examples: they build with the public headers and the library alone, in the tree and against what `make
- * install` puts somewhere else, and all three ways print what `npulab compare` finds for the same network. */
+ * What npulab promises of its examples: they build with the public headers and the library alone, in the tree and
+ * against what `make install` puts somewhere else, and all three ways print what `npulab compare` finds for the same
+ * network. */
 #include "tests/kit/cli_json.h"
 #include "tests/kit/shell.h"
 
@@ -46,7 +47,8 @@ Test(examples, samples_in_headers_compile)
 	cr_assert_eq(system("/usr/bin/python3 tests/samples.py >&2"), 0); /* NOLINT(cert-env33-c) */
 }
 
-/* A program's own names never meet the library's: static and shared give the same, each begins with npl_ and stands in a public header. */
+/* A program's own names never meet the library's: static and shared give the same, each begins with npl_ and stands in
+ * a public header. */
 Test(examples, library_gives_its_own_names_only)
 {
 	char build[CLI_PATH];

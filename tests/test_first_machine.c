@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The machine of docs/first-machine.md promises: its driver, one line in the list and its machine file, in a copy of the tree, are all that a
- * new kind of machine takes. The commands that show machines show it, its figures are those of its formulas, and it passes the tests of every
- * device without a line of its own. */
+ * The machine of docs/first-machine.md promises: its driver, one line in the list and its machine file, in a copy of
+ * the tree, are all that a new kind of machine takes. The commands that show machines show it, its figures are those of
+ * its formulas, and it passes the tests of every device without a line of its own. */
 #include "tests/kit/cli_json.h"
 #include "tests/kit/shell.h"
 

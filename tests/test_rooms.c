@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the build promises of folders: an include or a call that points up, a folder that is not in the table of ARCHITECTURE.md and files of
- * two folders that need each other fail `make lint`. So does a document that names a file which does not exist. A source that was moved
- * leaves nothing in the library. Each in a tiny project. */
+ * What the build promises of folders: an include or a call that points up, a folder that is not in the table of
+ * ARCHITECTURE.md and files of two folders that need each other fail `make lint`. So does a document that names a file
+ * which does not exist. A source that was moved leaves nothing in the library. Each in a tiny project. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests on another processor than this one. Criterion starts each test as a child, and tests start npulab: both by execve, which is
- * defined here once more, so that the program's own calls and Criterion's come to it. Where the environment variable
- * NPULAB_TEST_RUNNER has a command (scripts/run-tests.sh sets it), programs of the machine's own code are started through it; scripts
- * are not. What a shell starts is not seen here: cli_runner() of cli_run.h goes before such a program's name.
+ * Tests on another processor than this one. Criterion starts each test as a child, and tests start npulab: both by
+ * execve, which is defined here once more, so that the program's own calls and Criterion's come to it. Where the
+ * environment variable NPULAB_TEST_RUNNER has a command (scripts/run-tests.sh sets it), programs of the machine's own
+ * code are started through it; scripts are not. What a shell starts is not seen here: cli_runner() of cli_run.h goes
+ * before such a program's name.
  *
  *     NPULAB_TEST_RUNNER='/usr/bin/qemu-x86_64-static -cpu Nehalem' */
 #include "tests/kit/cli_run.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What schemas/ and docs/json.md promise: every document that the program prints is what its schema says, with no key beside those, and
- * every key of a schema is shown by some document, as a value and, where the schema says so, as null or left out. */
+ * What schemas/ and docs/json.md promise: every document that the program prints is what its schema says, with no key
+ * beside those, and every key of a schema is shown by some document, as a value and, where the schema says so, as null
+ * or left out. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

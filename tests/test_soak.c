@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random models and damaged files: tests/soak/ makes them from fixed seeds, computes what is right from the operators'
- * definitions and holds the program against it. Every run draws the same cases, fewer of them under a sanitizer or an emulator; `make soak`
- * draws others. SOAK_COUNT is how many cases there are of each kind. Skipped where numpy or python3-onnx is not there. */
+ * definitions and holds the program against it. Every run draws the same cases, fewer of them under a sanitizer or an
+ * emulator; `make soak` draws others. SOAK_COUNT is how many cases there are of each kind. Skipped where numpy or
+ * python3-onnx is not there. */
 #include "tests/kit/cli_run.h"
 #include "tests/kit/fake_cuda_path.h"
 #include "tests/kit/shipped_models.h"

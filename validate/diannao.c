@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The DianNao paper (Chen et al., ASPLOS 2014) beside the model: its ten layers (Table 5), each run for its time, over the ideal and beside
- * the SIMD core that the paper compares with (Figures 16 and 17). diannao_machine.c has the machine itself. */
+ * The DianNao paper (Chen et al., ASPLOS 2014) beside the model: its ten layers (Table 5), each run for its time, over
+ * the ideal and beside the SIMD core that the paper compares with (Figures 16 and 17). diannao_machine.c has the
+ * machine itself. */
 #include "diannao.h"
 
 #include <math.h>
@@ -224,8 +225,8 @@ static int explain_means(struct npl_validation *validation, const struct outcome
 	return 0;
 }
 
-/* If the rate that the paper quotes of the core were all that there is to know of it, without a cache: over the published times
- * and over the model's. */
+/* If the rate that the paper quotes of the core were all that there is to know of it, without a cache: over the
+ * published times and over the model's. */
 static int add_quoted_rate(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
 {
 	const double rate = npl_diannao_published(validation, "CLASS and CONV", "simd_rate");

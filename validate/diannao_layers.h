@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ten layers of the DianNao paper (Chen et al., ASPLOS 2014, Table 5): their shapes, their ideal cycles, and one of them on a device.
- * Convolutions have stride 1 and no padding (CONV1 gives the input of POOL1), pooling windows do not overlap. */
+ * The ten layers of the DianNao paper (Chen et al., ASPLOS 2014, Table 5): their shapes, their ideal cycles, and one of
+ * them on a device. Convolutions have stride 1 and no padding (CONV1 gives the input of POOL1), pooling windows do not
+ * overlap. */
 #ifndef NPULAB_FRONTEND_DIANNAO_LAYERS_H
 #define NPULAB_FRONTEND_DIANNAO_LAYERS_H
 
@@ -34,9 +35,10 @@ extern const struct npl_diannao_layer npl_diannao_layers[NPL_DIANNAO_LAYERS];
 /* Products, or pooled inputs. */
 double npl_diannao_operations(const struct npl_diannao_layer *layer);
 
-/* Cycles with all operands at hand, with Tn x Tn multipliers. The paper does not define them; two readings. STEPS: Tn inputs by Tn outputs a
- * cycle, both rounded up to whole rows; pooling: whole windows of Tn maps a cycle, rounded up as well. OTHER: operations over what
- * can be done in a cycle, nothing rounded up: Tn x Tn products; pooling: Tn inputs. */
+/* Cycles with all operands at hand, with Tn x Tn multipliers. The paper does not define them; two readings. STEPS: Tn
+ * inputs by Tn outputs a cycle, both rounded up to whole rows; pooling: whole windows of Tn maps a cycle, rounded up as
+ * well. OTHER: operations over what can be done in a cycle, nothing rounded up: Tn x Tn products; pooling: Tn
+ * inputs. */
 enum npl_diannao_ideal { NPL_DIANNAO_STEPS, NPL_DIANNAO_OTHER };
 double npl_diannao_ideal(const struct npl_diannao_layer *layer, enum npl_diannao_ideal reading, double tn);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The machine of the DianNao paper (Chen et al., ASPLOS 2014, section 7.1 and Table 6) beside the configuration of the model: operations
- * per cycle and second, sizes, power at full rate. Area is the paper's alone. */
+ * The machine of the DianNao paper (Chen et al., ASPLOS 2014, section 7.1 and Table 6) beside the configuration of the
+ * model: operations per cycle and second, sizes, power at full rate. Area is the paper's alone. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The DRAM model beside two simulators (published/dram.csv has their versions and the patterns): Ramulator 2.1's cycles and
- * DRAMsim3's energy are judged; DRAMsim3's cycles stand beside. And what bandwidth is left of the
- * peak for the TPU's weight tiles, and for streams where DDR4's bank groups are in their way. */
+ * The DRAM model beside two simulators (published/dram.csv has their versions and the patterns): Ramulator 2.1's cycles
+ * and DRAMsim3's energy are judged; DRAMsim3's cycles stand beside. And what bandwidth is left of the peak for the
+ * TPU's weight tiles, and for streams where DDR4's bank groups are in their way. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,8 +165,8 @@ static int validate_pattern(struct npl_validation *validation, const char *patte
 	return rc;
 }
 
-/* Tiles at random places on the memory that the first TPU has for its weights: what the paper draws beside it is less than the
- * peak, and more than that much less the model must not lose. */
+/* Tiles at random places on the memory that the first TPU has for its weights: what the paper draws beside it is less
+ * than the peak, and more than that much less the model must not lose. */
 static int validate_tiles(struct npl_validation *validation, struct npl_err *err)
 {
 	static const char name[] = "64 KiB tiles, two channels";

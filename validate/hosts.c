@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The CPU and the GPU that the first TPU was compared with (Jouppi et al., ISCA 2017: Tables 2, 4 and 6, Figure 9) beside the analytical
- * devices that have their figures (machines/cpu_haswell_e5_2699v3.yaml, gpu_k80.yaml). Two figures of each are fitted to Table 4
- * (scripts/fit_hosts.py). Table 6 compares throughput, hosts included: the TPU's time is that of the simulated tpu_v1 and, on top of
- * it, the host's share that Table 5 has. */
+ * The CPU and the GPU that the first TPU was compared with (Jouppi et al., ISCA 2017: Tables 2, 4 and 6, Figure 9)
+ * beside the analytical devices that have their figures (machines/cpu_haswell_e5_2699v3.yaml, gpu_k80.yaml). Two
+ * figures of each are fitted to Table 4 (scripts/fit_hosts.py). Table 6 compares throughput, hosts included: the TPU's
+ * time is that of the simulated tpu_v1 and, on top of it, the host's share that Table 5 has. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +20,8 @@ enum platform { HASWELL, K80, PLATFORMS };
 static const char *const case_of[PLATFORMS] = {[HASWELL] = "Haswell", [K80] = "K80"};
 static const char *const machine_of[PLATFORMS] = {[HASWELL] = "cpu_haswell_e5_2699v3", [K80] = "gpu_k80"};
 
-/* Batches of Table 4: the one within its limit of 7 ms, and the greatest. Those of the other applications are not published: the greatest,
- * or Table 1's where that is smaller. */
+/* Batches of Table 4: the one within its limit of 7 ms, and the greatest. Those of the other applications are not
+ * published: the greatest, or Table 1's where that is smaller. */
 enum { LIMITED_BATCH = 16, GREATEST_BATCH = 64 };
 
 static int open_platform(enum platform p, const struct npl_validate_options *options, struct npl_device **device,
@@ -118,8 +118,8 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
 	return 0;
 }
 
-/* One comparison of Table 6: per application, and both means; then those per watt of servers (Figure 9). `added` of the CPU is all of its
- * server too, of the others what their servers have more. */
+/* One comparison of Table 6: per application, and both means; then those per watt of servers (Figure 9). `added` of the
+ * CPU is all of its server too, of the others what their servers have more. */
 struct pair {
 	const char *metric;
 	const double *above, *below;

@@ -2,10 +2,10 @@
  *
  * Misses of a tiled loop nest in a least-recently-used cache, from the sizes of what its loops touch.
  *
- * Take the outermost loop one of whose iterations touches no more lines than the cache has. What two iterations of it have in common is
- * still there in the second, so the whole loop brings each line that it touches once. Loops around it come back to a line only
- * after more lines than the cache has: each of their iterations brings all of them again. (An array of which the next iteration brings
- * other lines may need room for both; that is left out.) */
+ * Take the outermost loop one of whose iterations touches no more lines than the cache has. What two iterations of it
+ * have in common is still there in the second, so the whole loop brings each line that it touches once. Loops around it
+ * come back to a line only after more lines than the cache has: each of their iterations brings all of them again. (An
+ * array of which the next iteration brings other lines may need room for both; that is left out.) */
 #include "simd_baseline.h"
 
 #include "core/base/arith.h"
@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-/* 2.2 W is assumed: section 6 takes the core's energy from McPAT and gives no figure. It is what the published speed-up and energy ratio of
- * CLASS1 and CLASS3 leave for the core beside 17.6 nJ per access (docs/validation-diannao.md). */
+/* 2.2 W is assumed: section 6 takes the core's energy from McPAT and gives no figure. It is what the published speed-up
+ * and energy ratio of CLASS1 and CLASS3 leave for the core beside 17.6 nJ per access (docs/validation-diannao.md). */
 const struct npl_simd npl_simd_chen2014 = {
 	.clock_hz = 2e9,
 	.vector_bytes = 16,
@@ -91,7 +91,8 @@ static void make_nest(const struct npl_simd_layer *layer, const struct npl_simd_
 	add_loop(nest, Y, all[Y]);
 }
 
-/* Lines of a box in an array of n dimensions, the innermost last: runs of elements that lie side by side begin at lines. */
+/* Lines of a box in an array of n dimensions, the innermost last: runs of elements that lie side by side begin at
+ * lines. */
 static double lines_of(const struct npl_simd *simd, int n, const int64_t *box, const int64_t *array)
 {
 	double run = (double)simd->element_bytes, runs = 1;
@@ -105,7 +106,8 @@ static double lines_of(const struct npl_simd *simd, int n, const int64_t *box, c
 	return runs * ceil(run / (double)simd->line_bytes);
 }
 
-/* Of each array, maps innermost: inputs [y][x][i], synapses [ky][kx][n][i] (private ones of each [y][x]), results [y][x][n]. */
+/* Of each array, maps innermost: inputs [y][x][i], synapses [ky][kx][n][i] (private ones of each [y][x]), results
+ * [y][x][n]. */
 static struct lines touched(const struct npl_simd *simd, const struct npl_simd_layer *layer, const int64_t cover[DIMS])
 {
 	int64_t all[DIMS];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The processor that the DianNao paper measures itself against (Chen et al., ASPLOS 2014, sections 6 and 7), as a count of
- * operations and cache misses: a core with a 128-bit vector unit at 2 GHz, 32 KB and 2 MB of cache with lines of 64 bytes, 10 cycles for
- * a miss of the first, 250 for one of the second, and no prefetcher.
+ * The processor that the DianNao paper measures itself against (Chen et al., ASPLOS 2014, sections 6 and 7), as a count
+ * of operations and cache misses: a core with a 128-bit vector unit at 2 GHz, 32 KB and 2 MB of cache with lines of 64
+ * bytes, 10 cycles for a miss of the first, 250 for one of the second, and no prefetcher.
  *
  *     cycles = operations / (vector bytes / element bytes) + 10 x misses of L1 + 250 x misses of L2
  *
- * A multiply-accumulate is two operations, as the paper counts; a pooled input is one. The loop nests are those of figures 7 and 8 (a classifier
- * is the convolution of one position), with the tiles that take the least time. Misses are those of two fully associative LRU
- * caches that are empty at first, by the rule in simd_baseline.c; tests/validate/test_simd_baseline.c holds it against such caches.
+ * A multiply-accumulate is two operations, as the paper counts; a pooled input is one. The loop nests are those of
+ * figures 7 and 8 (a classifier is the convolution of one position), with the tiles that take the least time. Misses
+ * are those of two fully associative LRU caches that are empty at first, by the rule in simd_baseline.c;
+ * tests/validate/test_simd_baseline.c holds it against such caches.
  *
  * Not modelled: the out-of-order core (every miss is waited for in full, every operation has a lane), the ways of the
  * caches, instructions beside the operations, stores that need not wait.

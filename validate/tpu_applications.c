@@ -15,9 +15,10 @@
 #define MAX_SETS    32
 #define MAX_CHANGES 4
 
-/* LSTM1's batches were not full. Of Table 3, row 1 over row 5 is what a weight tile computes over the 256 cycles that its
- * shift takes where it cannot be hidden: 157 cycles, two for each sample, so 79 samples at most, where Table 1 has 96. (The same
- * ratio gives 66 for LSTM0's 64 and 204 for MLP0's 200.) Row 9 over the multiply-accumulates of a sample asks for about 70. */
+/* LSTM1's batches were not full. Of Table 3, row 1 over row 5 is what a weight tile computes over the 256 cycles that
+ * its shift takes where it cannot be hidden: 157 cycles, two for each sample, so 79 samples at most, where Table 1 has
+ * 96. (The same ratio gives 66 for LSTM0's 64 and 204 for MLP0's 200.) Row 9 over the multiply-accumulates of a sample
+ * asks for about 70. */
 const struct npl_tpu_application npl_tpu_applications[NPL_TPU_APPLICATIONS] = {
 	{"MLP0", "mlp0", false, 0, "MLPs"},    {"MLP1", "mlp1", false, 0, "MLPs"}, {"LSTM0", "lstm0", true, 0, "LSTMs"},
 	{"LSTM1", "lstm1", true, 70, "LSTMs"}, {"CNN0", "cnn0", false, 0, "CNNs"}, {"CNN1", "cnn1", false, 0, "CNNs"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The six applications of the TPU paper (Jouppi et al., ISCA 2017, Table 1), as reconstructed in models/, and one batch of each on
- * the machine as its counters see it: the input comes from the host, states of recurrent cells are in the unified buffer
- * from the step before, and results leave while the next batch is at work. */
+ * The six applications of the TPU paper (Jouppi et al., ISCA 2017, Table 1), as reconstructed in models/, and one batch
+ * of each on the machine as its counters see it: the input comes from the host, states of recurrent cells are in the
+ * unified buffer from the step before, and results leave while the next batch is at work. */
 #ifndef NPULAB_FRONTEND_TPU_APPLICATIONS_H
 #define NPULAB_FRONTEND_TPU_APPLICATIONS_H
 
@@ -15,8 +15,9 @@
 
 struct npl_tpu_application {
 	const char *name, *model;
-	bool wide;       /* 16-bit activations: the counters show half speed */
-	int64_t counted; /* samples in the batches that Table 3's counters saw, where they were not full; 0: Table 1's */
+	bool wide; /* 16-bit activations: the counters show half speed */
+	/* samples in the batches that Table 3's counters saw, where they were not full; 0: Table 1's */
+	int64_t counted;
 	const char *kind; /* as Table 1 gives the machines' load: two applications each */
 };
 
@@ -49,8 +50,8 @@ int npl_tpu_open(const struct npl_validate_options *options, bool wide, const st
 /* What the paper says of a case; NAN: nothing. */
 double npl_tpu_published(const struct npl_validation *validation, const char *case_name, const char *metric);
 
-/* Means of a figure of each application, of n from `first` on and of all: weighted by Table 1's shares of load, each between its two
- * applications alike, as the paper does not say more. */
+/* Means of a figure of each application, of n from `first` on and of all: weighted by Table 1's shares of load, each
+ * between its two applications alike, as the paper does not say more. */
 double npl_tpu_geometric_mean(const double *of, int first, int n);
 double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *of);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The TPU paper (Jouppi et al., ISCA 2017) beside the model: the machine (Table 2), its six applications as reconstructed
- * in models/ (Table 1), the counters of one batch of each (Table 3), cycles (Table 7) and the unified buffer (Table 8).
- * tpu_v1_sweeps.c has the machine changed. A new figure is a row in one of the tables below. */
+ * The TPU paper (Jouppi et al., ISCA 2017) beside the model: the machine (Table 2), its six applications as
+ * reconstructed in models/ (Table 1), the counters of one batch of each (Table 3), cycles (Table 7) and the unified
+ * buffer (Table 8). tpu_v1_sweeps.c has the machine changed. A new figure is a row in one of the tables below. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,7 +235,8 @@ static const struct {
 };
 #define MACHINE_METRICS ((int)(sizeof machine_metrics / sizeof *machine_metrics))
 
-/* Parameters that were fitted, on MLP0 and LSTM0 (machines/tpu_v1.yaml says how): of the machine, not of an application. */
+/* Parameters that were fitted, on MLP0 and LSTM0 (machines/tpu_v1.yaml says how): of the machine, not of an
+ * application. */
 static const struct {
 	const char *key, *unit;
 } fitted[] = {

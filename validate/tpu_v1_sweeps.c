@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The TPU paper's machine changed (Jouppi et al., ISCA 2017, section 7 and Figure 11), its roofline's knee (Figure 5) and its
- * example of a 600 x 600 matrix (section 7), beside the model's. */
+ * The TPU paper's machine changed (Jouppi et al., ISCA 2017, section 7 and Figure 11), its roofline's knee (Figure 5)
+ * and its example of a 600 x 600 matrix (section 7), beside the model's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static int find_speedups(const struct npl_validate_options *options, const struc
 	return 0;
 }
 
-/* A bound on the speedup of an application, from the share of its time that row 6 of Table 3 gives to other things than the
- * matrix unit. */
+/* A bound on the speedup of an application, from the share of its time that row 6 of Table 3 gives to other things than
+ * the matrix unit. */
 struct bound {
 	double (*of)(double non_matrix);
 	double tolerance; /* of the bound */
@@ -256,7 +256,8 @@ static int products(const struct npl_validate_options *options, bool wide, const
 	return rc;
 }
 
-/* Where the slope of few samples, all waiting for weights, meets the roof of many: Figure 5's ridge point, in samples. */
+/* Where the slope of few samples, all waiting for weights, meets the roof of many: Figure 5's ridge point, in
+ * samples. */
 static int find_knee(struct npl_validation *validation, const struct npl_validate_options *options, bool wide,
 		     struct npl_err *err)
 {

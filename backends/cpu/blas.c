@@ -17,7 +17,8 @@
  * than half a millisecond, still spare the next sgemm the waking. */
 #define THREAD_TIMEOUT "20"
 
-/* Has the threads take their buffers, and the caller its own, while it is known that there is room: what OpenBLAS has it keeps. */
+/* Has the threads take their buffers, and the caller its own, while it is known that there is room: what OpenBLAS has
+ * it keeps. */
 static void take_buffers(const struct cpu_blas *blas, int threads)
 {
 	enum { SIZE = 256 };

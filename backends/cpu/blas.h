@@ -32,15 +32,16 @@ struct cpu_blas {
 /* Loads the library with the kernel family that fits this processor, unless the user has set OPENBLAS_CORETYPE or the
  * library is already in the process. The environment is changed only while the library initialises itself; another
  * thread must not read or write it meanwhile. The library stays mapped until the process ends (its threads do).
- * threads: as many as there is room for (room.h), which it starts with and which take their buffers at once; 0: as it likes. NPL_EDEVICE
- * with the reason and the Debian package. */
+ * threads: as many as there is room for (room.h), which it starts with and which take their buffers at once; 0: as it
+ * likes. NPL_EDEVICE with the reason and the Debian package. */
 int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct npl_err *err);
 void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
 
-/* False: the user's OPENBLAS_CORETYPE is none of its names, or of kernels that it does not have here or the processor cannot run, and it
- * took others. */
+/* False: the user's OPENBLAS_CORETYPE is none of its names, or of kernels that it does not have here or the processor
+ * cannot run, and it took others. */
 bool cpu_blas_obeys(const struct cpu_blas *blas);
-/* What the variable has to do with the kernels: " because OPENBLAS_CORETYPE is set", ", OPENBLAS_CORETYPE=NAME ignored" or nothing. */
+/* What the variable has to do with the kernels: " because OPENBLAS_CORETYPE is set", ", OPENBLAS_CORETYPE=NAME ignored"
+ * or nothing. */
 #define CPU_BLAS_REASON 80
 void cpu_blas_reason(const struct cpu_blas *blas, char text[CPU_BLAS_REASON]);
 

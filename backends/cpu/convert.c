@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conversions within a layer group (NPL_CONVERTS_IN_GROUP): a whole tensor from float32 to 8 bits and back, by all threads. The loops are
- * written so that the compiler makes vectors of them, and give the bits of npl_quantise_to and npl_dequantise. */
+ * Conversions within a layer group (NPL_CONVERTS_IN_GROUP): a whole tensor from float32 to 8 bits and back, by all
+ * threads. The loops are written so that the compiler makes vectors of them, and give the bits of npl_quantise_to and
+ * npl_dequantise. */
 #include <math.h>
 #include <stdlib.h>
 

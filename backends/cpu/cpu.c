@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `cpu`: this computer's processor as its best libraries use it. Networks come as layer groups (layer_group.c). In float32 convolutions,
- * global averages and LRN run on oneDNN; Gemm, MatMul and the products of recurrent layers on OpenBLAS; element-wise operators, copies,
- * poolings, sums, normalisations, Softmax and Resize on the kernels of core/ops by all threads; every other one on one. Quantised layers
- * are int8.c's. What is here runs one layer alone: products on OpenBLAS, convolutions by patches where oneDNN is not asked.
+ * The device `cpu`: this computer's processor as its best libraries use it. Networks come as layer groups
+ * (layer_group.c). In float32 convolutions, global averages and LRN run on oneDNN; Gemm, MatMul and the products of
+ * recurrent layers on OpenBLAS; element-wise operators, copies, poolings, sums, normalisations, Softmax and Resize on
+ * the kernels of core/ops by all threads; every other one on one. Quantised layers are int8.c's. What is here runs one
+ * layer alone: products on OpenBLAS, convolutions by patches where oneDNN is not asked.
  *
- * A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is not. Energy is measured
- * over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. facts.c: what there is to tell of the
- * processor.
+ * A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is not.
+ * Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent.
+ * facts.c: what there is to tell of the processor.
  *
  * Not here: caches warm from the layer before and cold ones are not told apart; the clock is whatever the governor
  * gives. */

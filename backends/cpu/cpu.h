@@ -152,7 +152,8 @@ void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer);
 bool cpu_is_copy(const struct npl_layer *layer);
 void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds);
 
-/* slices.c: Softmax and its like, sums and means, normalisations, Resize, AveragePool, maxima of floats: slices of a tensor of any type. */
+/* slices.c: Softmax and its like, sums and means, normalisations, Resize, AveragePool, maxima of floats: slices of a
+ * tensor of any type. */
 bool cpu_is_sliced(const struct npl_layer *layer);
 int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
 		   struct npl_err *err);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers prepared for oneDNN: made once, with their weights in the library's own order, and run often. Tensors are (channels
- * first, as ONNX has them) or (channels last), which its kernels read and write without a detour.
+ * Layers prepared for oneDNN: made once, with their weights in the library's own order, and run often. Tensors are
+ * (channels first, as ONNX has them) or (channels last), which its kernels read and write without a detour.
  *
  *     struct cpu_dnn dnn;
  *     if (!cpu_dnn_open(NPL_ONEDNN_SONAME, &dnn, &err)) ...
- *     if (!cpu_dnn_prepare(&dnn, &layer, CPU_LAST, CPU_LAST, NULL, &op, &err)) ...  NPL_EDEVICE: the library has no such thing
+ *     if (!cpu_dnn_prepare(&dnn, &layer, CPU_LAST, CPU_LAST, NULL, &op, &err)) ...  NPL_EDEVICE: the library has no
+ *                                                                                   such thing
  *     cpu_dnn_run(op, x, NULL, y, &err);
  *     cpu_dnn_release(op);
  */
@@ -29,8 +30,8 @@ struct cpu_dnn {
 int cpu_dnn_open(const char *soname, struct cpu_dnn *dnn, struct npl_err *err);
 void cpu_dnn_close(struct cpu_dnn *dnn); /* accepts a zeroed one */
 
-/* "oneDNN 2.6.3", and what is wrong with it: "oneDNN 2.6.3 with AVX2 instead of AVX-512 because DNNL_MAX_CPU_ISA is set", or
- * "oneDNN 2.6.3, which ignores DNNL_MAX_CPU_ISA=FAST". True: it uses older instructions. */
+/* "oneDNN 2.6.3", and what is wrong with it: "oneDNN 2.6.3 with AVX2 instead of AVX-512 because DNNL_MAX_CPU_ISA is
+ * set", or "oneDNN 2.6.3, which ignores DNNL_MAX_CPU_ISA=FAST". True: it uses older instructions. */
 bool cpu_dnn_version(const struct cpu_dnn *dnn, char *text, size_t n);
 
 /* Threads of what the calling thread prepares, and runs, from now on; returns how many it were before. */
@@ -38,8 +39,8 @@ int cpu_dnn_set_threads(const struct cpu_dnn *dnn, int threads);
 
 struct cpu_dnn_op; /* opaque */
 
-/* Operators that may be prepared: float32 Conv, ConvTranspose, MaxPool, AveragePool and their like, LRN; MaxPool of bytes. Whether the
- * library has a kernel, cpu_dnn_prepare tells. */
+/* Operators that may be prepared: float32 Conv, ConvTranspose, MaxPool, AveragePool and their like, LRN; MaxPool of
+ * bytes. Whether the library has a kernel, cpu_dnn_prepare tells. */
 bool cpu_dnn_knows(const struct npl_layer *layer);
 /* What follows a convolution in the same pass. */
 struct cpu_dnn_tail {
@@ -47,8 +48,9 @@ struct cpu_dnn_tail {
 	enum npl_activation then; /* before this */
 };
 
-/* The layer with the data of its weights and bias, which are copied (Conv also of u8 by i8 into i32 without a bias); a fused Relu or Relu6 is part of it. x and y: how input and result
- * will lie. tail: for Conv without anything fused, or NULL. NPL_EDEVICE: not with oneDNN. */
+/* The layer with the data of its weights and bias, which are copied (Conv also of u8 by i8 into i32 without a bias); a
+ * fused Relu or Relu6 is part of it. x and y: how input and result will lie. tail: for Conv without anything fused, or
+ * NULL. NPL_EDEVICE: not with oneDNN. */
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
 		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **made, struct npl_err *err);
 /* From one order to the other. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * oneDNN 2's primitives, as far as the cpu device uses them: its convolutions, poolings and LRN. Declarations are our own, so
- * that npulab builds without its headers; names and numbers are those of dnnl_types.h.
+ * oneDNN 2's primitives, as far as the cpu device uses them: its convolutions, poolings and LRN. Declarations are our
+ * own, so that npulab builds without its headers; names and numbers are those of dnnl_types.h.
  */
 #ifndef NPULAB_CPU_DNN_API_H
 #define NPULAB_CPU_DNN_API_H

@@ -85,7 +85,8 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 	return is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->lrn.size % 2 == 1;
 }
 
-/* The weights as the library numbers them, (M,C/g,...) or with a dimension of groups in front, over the model's data. */
+/* The weights as the library numbers them, (M,C/g,...) or with a dimension of groups in front, over the model's
+ * data. */
 static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *layer, struct dnn_md *model,
 			    struct dnn_md *best, struct npl_err *err)
 {
@@ -133,8 +134,8 @@ static int with_tail(const struct dnn_api *api, const struct cpu_dnn_tail *tail,
 	return status ? cpu_dnn_failed("primitive_attr_set_post_ops", status, err) : 0;
 }
 
-/* oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) take the addend from the wrong places where channels
- * are last; its generated kernels are right. */
+/* oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) take the addend from the wrong places where
+ * channels are last; its generated kernels are right. */
 static bool adds_right(const struct cpu_dnn_op *op)
 {
 	const char *name = cpu_dnn_kernel(op);

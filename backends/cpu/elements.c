@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that work element by element, in parallel: the tensors are cut into flat pieces, and each piece is the operator's
- * own kernel on a shorter tensor, so the bits are those of the whole. */
+ * Operators that work element by element, in parallel: the tensors are cut into flat pieces, and each piece is the
+ * operator's own kernel on a shorter tensor, so the bits are those of the whole. */
 #include <stdatomic.h>
 
 #include "core/measured.h"
@@ -9,7 +9,8 @@
 
 #define PIECE_BYTES 65536 /* of each operand at least: shorter ones cost more in waking threads than they save */
 
-/* Families whose kernels compute out[i] from the i-th elements of their inputs alone. The kernel is what makes a family. */
+/* Families whose kernels compute out[i] from the i-th elements of their inputs alone. The kernel is what makes a
+ * family. */
 static bool is_elementwise(enum npl_op op)
 {
 	static const enum npl_op one_of[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_CLIP, NPL_OP_ADD,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
- * out among the pool's threads, or on oneDNN's where it is exact and faster; so does MatMul of two tensors (int8_matmul.c); pooling,
- * Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the simulated machines, operators that only pick
- * values on the bytes, functions of one tensor by a table (int8_table.c). Convolutions of a layer group go to oneDNN first (int8_conv.c). All others, as in
- * the usual runtimes, and what 8 bits cannot hold come as float32 and are done as in float32.
+ * out among the pool's threads, or on oneDNN's where it is exact and faster; so does MatMul of two tensors
+ * (int8_matmul.c); pooling, Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the
+ * simulated machines, operators that only pick values on the bytes, functions of one tensor by a table (int8_table.c).
+ * Convolutions of a layer group go to oneDNN first (int8_conv.c). All others, as in the usual runtimes, and what 8 bits
+ * cannot hold come as float32 and are done as in float32.
  *
- * In a layer group the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is lent its weights: there they are
- * brought on each run, and that is measured. */
+ * In a layer group the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is
+ * lent its weights: there they are brought on each run, and that is measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ static bool is_product(const struct npl_layer *layer)
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
-/* Results are integers of the input or, of windows, averages of them. Means of all that there is lie closer together than the steps of what
- * they are of. */
+/* Results are integers of the input or, of windows, averages of them. Means of all that there is lie closer together
+ * than the steps of what they are of. */
 static bool stays_integer(const struct npl_layer *layer)
 {
 	return layer->op != NPL_OP_REDUCEMEAN && (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) &&
@@ -79,8 +80,8 @@ static bool is_matmul(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[1]) > 0;
 }
 
-/* Operators without a rule in layer.h whose results may be infinite, or none, where an operand rounds to 0, and reach over more orders of
- * magnitude than 255 even steps do. */
+/* Operators without a rule in layer.h whose results may be infinite, or none, where an operand rounds to 0, and reach
+ * over more orders of magnitude than 255 even steps do. */
 static bool leaves_all_bounds(enum npl_op op)
 {
 	return op == NPL_OP_DIV || op == NPL_OP_POW || op == NPL_OP_RECIPROCAL || op == NPL_OP_SQRT ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions of a layer group in 8 bits on oneDNN (int8_conv.h): its kernels make 32-bit sums with channels last, a strip of the result
- * at a time so that they wait in the second-level cache, and ours bring them to bytes: oneDNN's own way there adds the bias in
- * float32, rounds with the zero point in it and counts no saturations.
+ * Convolutions of a layer group in 8 bits on oneDNN (int8_conv.h): its kernels make 32-bit sums with channels last, a
+ * strip of the result at a time so that they wait in the second-level cache, and ours bring them to bytes: oneDNN's own
+ * way there adds the bias in float32, rounds with the zero point in it and counts no saturations.
  *
- * Whether the sums are exact: the instructions are (the gate of core/int8/onednn.h), but some of the library's kernels take 32-bit results through
- * float32, which holds integers up to 2^24. Weights whose sums cannot get there are safe with any kernel; for others the kernel must be of
- * the kind that has shown large sums to be exact. */
+ * Whether the sums are exact: the instructions are (the gate of core/int8/onednn.h), but some of the library's kernels
+ * take 32-bit results through float32, which holds integers up to 2^24. Weights whose sums cannot get there are safe
+ * with any kernel; for others the kernel must be of the kind that has shown large sums to be exact. */
 #include "int8_conv.h"
 
 #include <math.h>
@@ -50,7 +50,8 @@ static bool is_direct(const struct npl_layer *layer)
 	       !has_padding(w);
 }
 
-/* The greatest that a sum of unsigned bytes times a filter's weights can be, whichever sign; and the sum of its weights. */
+/* The greatest that a sum of unsigned bytes times a filter's weights can be, whichever sign; and the sum of its
+ * weights. */
 static int64_t reach(const int8_t *w, int64_t n, int64_t *sum)
 {
 	int64_t above = 0, below = 0;
@@ -95,7 +96,8 @@ static int64_t divisor(int64_t n, int64_t most)
 	return d < 1 ? 1 : d;
 }
 
-/* Pixels of the result in a strip, of `all` in whole units: as many as fit, unless that makes them short, which costs more than it saves. */
+/* Pixels of the result in a strip, of `all` in whole units: as many as fit, unless that makes them short, which costs
+ * more than it saves. */
 static int64_t strip_pixels(int64_t all, int64_t unit, int64_t most)
 {
 	int64_t units = unit > 0 ? all / unit : 1, part = divisor(units, unit > 0 ? most / unit : 1);
@@ -128,7 +130,8 @@ static void cut(struct cpu_int8_conv *conv, const struct npl_layer *layer, int t
 	}
 }
 
-/* Bias, less what the zero point of the input is worth, and scales. NPL_EDEVICE: scales that the layer's own way refuses. */
+/* Bias, less what the zero point of the input is worth, and scales. NPL_EDEVICE: scales that the layer's own way
+ * refuses. */
 static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *layer, struct npl_err *err)
 {
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;
@@ -150,7 +153,8 @@ static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *la
 	return 0;
 }
 
-/* A convolution of the greatest bytes by the greatest weights, and of one byte less: sums of 75 million, odd ones among them. */
+/* A convolution of the greatest bytes by the greatest weights, and of one byte less: sums of 75 million, odd ones among
+ * them. */
 static bool check_large_sums(const struct cpu_dnn *dnn)
 {
 	enum { CHANNELS = 256, SIDE = 4, FILTERS = 16, K = CHANNELS * 9, PIXELS = SIDE * SIDE };

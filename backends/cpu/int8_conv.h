@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A convolution of 8-bit tensors with channels last, prepared once, run often: oneDNN's sums, brought to bytes by the rule of
- * layer.h. Bits and saturations are those of every other way.
+ * A convolution of 8-bit tensors with channels last, prepared once, run often: oneDNN's sums, brought to bytes by the
+ * rule of layer.h. Bits and saturations are those of every other way.
  */
 #ifndef NPULAB_CPU_INT8_CONV_H
 #define NPULAB_CPU_INT8_CONV_H
@@ -10,7 +10,8 @@
 
 struct cpu_int8_conv; /* opaque */
 
-/* Layers that may be prepared: u8 by i8 without a zero point of the weights; one of the input only where nothing is padded. */
+/* Layers that may be prepared: u8 by i8 without a zero point of the weights; one of the input only where nothing is
+ * padded. */
 bool cpu_int8_conv_knows(const struct npl_layer *layer);
 /* For so many threads. Weights and bias are copied. NPL_EDEVICE: not with oneDNN, or not exactly. */
 int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, int threads,

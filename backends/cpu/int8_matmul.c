@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * MatMul of two 8-bit tensors that are both computed: exact products, brought to the result's scale by the rule of layer.h for
- * Gemm; and MatMulInteger, whose zero points may be computed too and whose results are the sums. All threads take blocks of rows of
- * all products of the stack. */
+ * MatMul of two 8-bit tensors that are both computed: exact products, brought to the result's scale by the rule of
+ * layer.h for Gemm; and MatMulInteger, whose zero points may be computed too and whose results are the sums. All
+ * threads take blocks of rows of all products of the stack. */
 #include <math.h>
 #include <stdlib.h>
 

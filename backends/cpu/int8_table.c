@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of one 8-bit tensor, beside single numbers, that work element by element and have no rule of their own on integers: a
- * table holds what the float32 kernel makes of each of the 256 numbers that a byte may stand for, rounded to the result's scale. */
+ * Operators of one 8-bit tensor, beside single numbers, that work element by element and have no rule of their own on
+ * integers: a table holds what the float32 kernel makes of each of the 256 numbers that a byte may stand for, rounded
+ * to the result's scale. */
 #include <stdatomic.h>
 
 #include "core/computer/clock.h"
@@ -38,7 +39,8 @@ bool cpu_int8_has_table(const struct npl_layer *layer)
 	return cpu_is_by_element(layer) && only_input(layer) >= 0;
 }
 
-/* The layer over all numbers that bytes of input k stand for, with the others' single ones: the results come first in work. */
+/* The layer over all numbers that bytes of input k stand for, with the others' single ones: the results come first in
+ * work. */
 static int run_in_float(const struct npl_layer *layer, int k, float *work, struct npl_err *err)
 {
 	struct npl_layer in_float = *layer;

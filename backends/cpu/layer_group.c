@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening, running and closing a layer group on the processor; see layer_group.h. The time of a layer is that of its steps: bringing an
- * operand into the order that it wants is part of it, preparing weights (once) and taking memory are not. */
+ * Opening, running and closing a layer group on the processor; see layer_group.h. The time of a layer is that of its
+ * steps: bringing an operand into the order that it wants is part of it, preparing weights (once) and taking memory are
+ * not. */
 #include "layer_group.h"
 
 #include <stdlib.h>

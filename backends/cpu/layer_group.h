@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that follow each other on the processor (npulab/layer_group.h), prepared once: weights in oneDNN's order, memory for what
- * passes between them, and images kept with channels last from one convolution to the next.
+ * Layers that follow each other on the processor (npulab/layer_group.h), prepared once: weights in oneDNN's order,
+ * memory for what passes between them, and images kept with channels last from one convolution to the next.
  */
 #ifndef NPULAB_CPU_LAYER_GROUP_H
 #define NPULAB_CPU_LAYER_GROUP_H

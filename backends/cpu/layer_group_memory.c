@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the tensors of a layer group lie (layer_group.h): the largest first, each at the lowest offset where nothing lies that is needed
- * at the same time. */
+ * Where the tensors of a layer group lie (layer_group.h): the largest first, each at the lowest offset where nothing
+ * lies that is needed at the same time. */
 #include <stdlib.h>
 
 #include "layer_group.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a layer group's layers become (layer_group.h): each goes to the fastest way that takes it, and images are brought into the order
- * that it wants. oneDNN's kernels for AVX2 and AVX-512 want channels last. */
+ * What a layer group's layers become (layer_group.h): each goes to the fastest way that takes it, and images are
+ * brought into the order that it wants. oneDNN's kernels for AVX2 and AVX-512 want channels last. */
 #include <string.h>
 
 #include "core/base/grow.h"
@@ -226,7 +226,8 @@ static bool is_byte(const struct npl_tensor *t)
 	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
 }
 
-/* Channels joined that are last: pieces of each position, one after the other; bytes only where all stand for the same. */
+/* Channels joined that are last: pieces of each position, one after the other; bytes only where all stand for the
+ * same. */
 static bool joins_channels(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	const struct npl_tensor *out = layer->out;
@@ -305,8 +306,8 @@ static int location_before(struct cpu_layer_group *c, int l, const struct npl_te
 	return location < 0 ? add_location(c, tensor, -1, err) : location;
 }
 
-/* A convolution whose result is only added to something that is there already, as at the end of a residual block: one pass,
- * with the Relu behind the sum. NPL_EDEVICE: it is not so, or the library cannot. */
+/* A convolution whose result is only added to something that is there already, as at the end of a residual block: one
+ * pass, with the Relu behind the sum. NPL_EDEVICE: it is not so, or the library cannot. */
 static int plan_sum(struct cpu_layer_group *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *conv = c->group.layer[l];
@@ -408,8 +409,9 @@ static int choose_way(struct cpu_layer_group *c, int l, struct npl_err *err)
 	return 0;
 }
 
-/* Threads for a primitive of this layer, which shares its work among those that there are when it is made: with little to do each, they
- * would wait for each other longer than they work, and for a whole time slice where another program has one of the processors. */
+/* Threads for a primitive of this layer, which shares its work among those that there are when it is made: with little
+ * to do each, they would wait for each other longer than they work, and for a whole time slice where another program
+ * has one of the processors. */
 static int threads_for(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	const double macs = cpu_int8_is_product(layer) ? MACS_OF_THREAD_INT8 : MACS_OF_THREAD,

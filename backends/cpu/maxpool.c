@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * MaxPool and GlobalMaxPool of floats whose channels are last. As the operator has them, which oneDNN's kernels do not: a NaN is passed on,
- * and what is less than all finite numbers stays so. A block of channels of one result is found in registers, tap after tap. */
+ * MaxPool and GlobalMaxPool of floats whose channels are last. As the operator has them, which oneDNN's kernels do not:
+ * a NaN is passed on, and what is less than all finite numbers stays so. A block of channels of one result is found in
+ * registers, tap after tap. */
 #include <math.h>
 
 #include "core/ops/window.h"

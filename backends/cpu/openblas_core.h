@@ -30,7 +30,8 @@ const char *cpu_core_for(struct cpu_vectors vectors);
 /* The vectors that a kernel family uses, by the name that openblas_get_corename gives; an unknown name, of a later
  * OpenBLAS, is taken for one that it chose well: the highest level. */
 enum cpu_level cpu_core_level(const char *core);
-/* Whether the processor has the instructions of these kernels; of an unknown name, which OpenBLAS does not take, true. */
+/* Whether the processor has the instructions of these kernels; of an unknown name, which OpenBLAS does not take,
+ * true. */
 bool cpu_core_runs(const char *core, struct cpu_vectors vectors);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of recurrent layers (core/ops/recurrent.h). All steps' inputs go to OpenBLAS as one; what follows step by step has
- * as many rows as the batch has samples, and with few of them sgemm would pack the whole matrix to use it once: there every row of the
- * matrix is read where it lies, by up to four samples at a time. */
+ * Products of recurrent layers (core/ops/recurrent.h). All steps' inputs go to OpenBLAS as one; what follows step by
+ * step has as many rows as the batch has samples, and with few of them sgemm would pack the whole matrix to use it
+ * once: there every row of the matrix is read where it lies, by up to four samples at a time. */
 #include <string.h>
 
 #include "core/computer/clock.h"

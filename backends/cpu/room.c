@@ -12,7 +12,8 @@
 #include "core/base/process_limit.h"
 
 #define MIB (UINT64_C(1) << 20)
-/* OpenBLAS 0.3.21 of Debian 12 maps 128 MiB for each thread that multiplies, and itself takes 35 MiB; oneDNN and what it needs take 70. */
+/* OpenBLAS 0.3.21 of Debian 12 maps 128 MiB for each thread that multiplies, and itself takes 35 MiB; oneDNN and what
+ * it needs take 70. */
 #define LIBRARIES_BYTES (128 * MIB)
 #define BUFFER_BYTES    (128 * MIB)
 #define TEAMS           3 /* OpenBLAS, OpenMP and our pool have threads of their own, each with a stack */

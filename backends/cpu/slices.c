@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators whose tensors fall into slices along their first dimensions that have nothing to do with each other, in parallel: each
- * slice is the operator's own kernel on a smaller tensor, so the bits are those of the whole. */
+ * Operators whose tensors fall into slices along their first dimensions that have nothing to do with each other, in
+ * parallel: each slice is the operator's own kernel on a smaller tensor, so the bits are those of the whole. */
 #include <stdatomic.h>
 
 #include "core/computer/clock.h"
@@ -75,7 +75,8 @@ static int first_long(const struct npl_shape *shape)
 	return d;
 }
 
-/* Along the first dimension, where each index of it has results of its own: none of the `reduced` dimensions comes before. */
+/* Along the first dimension, where each index of it has results of its own: none of the `reduced` dimensions comes
+ * before. */
 static void slice_outer(const struct npl_layer *layer, unsigned reduced, bool same_rank, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape;

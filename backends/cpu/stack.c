@@ -3,7 +3,8 @@
  * MatMul as a stack of products of matrices (cpu.h), by numpy's rule of broadcasting. */
 #include "cpu.h"
 
-/* One operand: its matrix, and the step in elements for each dimension of the result's stack, 0 where it is repeated. */
+/* One operand: its matrix, and the step in elements for each dimension of the result's stack, 0 where it is
+ * repeated. */
 struct operand {
 	int64_t rows, cols;
 	bool stacked;

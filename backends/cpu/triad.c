@@ -5,8 +5,8 @@
  * (SSE2), so that the bytes counted, twelve for an element, are those that cross the memory's pins; a plain store reads
  * the line first, which nobody counts.
  *
- * Not here: where memory lies on computers with several sockets is left to Linux, which puts a page beside the thread that
- * first writes it; the threads' parts need not be the same in each run. */
+ * Not here: where memory lies on computers with several sockets is left to Linux, which puts a page beside the thread
+ * that first writes it; the threads' parts need not be the same in each run. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

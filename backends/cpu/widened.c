@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers of float16 and bfloat16 (widened.h). The layer in float32 is a layer group of its own, so that it gets oneDNN's kernels and prepared
- * weights as any; constants are widened when it is opened. Bringing the others to float32 and the results back is the layer's time. */
+ * Layers of float16 and bfloat16 (widened.h). The layer in float32 is a layer group of its own, so that it gets
+ * oneDNN's kernels and prepared weights as any; constants are widened when it is opened. Bringing the others to float32
+ * and the results back is the layer's time. */
 #include "widened.h"
 
 #include <stdlib.h>

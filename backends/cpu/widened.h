@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers whose values are float16 or bfloat16 (npl_layer_widens), computed in float32: their inputs widened, which is exact, their results rounded
- * once to the model's type.
+ * Layers whose values are float16 or bfloat16 (npl_layer_widens), computed in float32: their inputs widened, which is
+ * exact, their results rounded once to the model's type.
  */
 #ifndef NPULAB_CPU_WIDENED_H
 #define NPULAB_CPU_WIDENED_H

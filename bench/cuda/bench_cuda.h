@@ -50,7 +50,8 @@ static inline double bench_median(double *values, int n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The parts. Each prints what it measures as it comes, an error where it stands, and goes on. Returns how many did not go. */
+/* The parts. Each prints what it measures as it comes, an error where it stands, and goes on. Returns how many did not
+ * go. */
 int bench_head(void);
 int bench_products(const struct bench_options *options);
 int bench_networks(const struct bench_options *options);

@@ -62,8 +62,8 @@ static int find_algorithms(const struct direct *d, struct direct_way *way, struc
 	return status == CU_BLAS_NOT_SUPPORTED ? 0 : cu_blas_result("cublasLtMatmulAlgoGetHeuristic", status, err);
 }
 
-/* Puts a call into the stream; cuBLASLt's status. Where weights lie (k,n) the product is of the same bytes read the other way: of the
- * same size and as random. */
+/* Puts a call into the stream; cuBLASLt's status. Where weights lie (k,n) the product is of the same bytes read the
+ * other way: of the same size and as random. */
 static int call(const struct direct *d, const struct direct_way *way, const struct cu_heuristic *how)
 {
 	static const float one = 1, none = 0;

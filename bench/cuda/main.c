@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a GPU does, for docs/gpu-results.md: the head says which GPU it is, then square products beside cuBLASLt called directly, and
- * whole networks. scripts/bench-cuda.sh runs it, each part in a process of its own, so that one that fails takes no other with it.
+ * What a GPU does, for docs/gpu-results.md: the head says which GPU it is, then square products beside cuBLASLt called
+ * directly, and whole networks. scripts/bench-cuda.sh runs it, each part in a process of its own, so that one that
+ * fails takes no other with it.
  *
- *     build/bench/cuda [--precision f16,int8] [--size 1024,8192] [--network NAME,...] [--batch N] [--pytorch-ms T] [--smallest]
+ *     build/bench/cuda [--precision f16,int8] [--size 1024,8192] [--network NAME,...] [--batch N] [--pytorch-ms T]
+ *     [--smallest]
  *                      [head|products|networks]...
  */
 #include <getopt.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whole networks on the cuda device in each precision: the GPU's time of a batch, from the first layer's begin to the last one's end,
- * with the transfers of inputs and outputs, and as this computer feels it; then the convolutions of the network by their
- * shapes. What is drawn decides no time, so int8 takes ranges that nobody calibrated. */
+ * Whole networks on the cuda device in each precision: the GPU's time of a batch, from the first layer's begin to the
+ * last one's end, with the transfers of inputs and outputs, and as this computer feels it; then the convolutions of the
+ * network by their shapes. What is drawn decides no time, so int8 takes ranges that nobody calibrated. */
 #include <string.h>
 
 #include "bench_cuda.h"

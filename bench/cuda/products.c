@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Square products: a Gemm layer on the cuda device, between the events that the device itself reports, beside cuBLASLt called
- * directly (direct.h) on the same values, in turns. Operands are on the GPU and the result stays there. In int8 also
- * what a network's layer is: unsigned bytes in, and 8 bits out. */
+ * Square products: a Gemm layer on the cuda device, between the events that the device itself reports, beside cuBLASLt
+ * called directly (direct.h) on the same values, in turns. Operands are on the GPU and the result stays there. In int8
+ * also what a network's layer is: unsigned bytes in, and 8 bits out. */
 #include <string.h>
 
 #include "bench_cuda.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arithmetic of whole numbers that every room needs: the smaller and the greater of two, bounds, and division that rounds up.
+ * Arithmetic of whole numbers that every room needs: the smaller and the greater of two, bounds, and division that
+ * rounds up.
  */
 #ifndef NPULAB_ARITH_H
 #define NPULAB_ARITH_H
@@ -33,7 +34,8 @@ static inline int64_t npl_clamp_i64(int64_t value, int64_t low, int64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-/* The quotient a / b rounded towards plus infinity, for any a and a positive b. No sum is formed that could overflow. */
+/* The quotient a / b rounded towards plus infinity, for any a and a positive b. No sum is formed that could
+ * overflow. */
 static inline int64_t npl_div_up_i64(int64_t a, int64_t b)
 {
 	return a / b + (a % b > 0);

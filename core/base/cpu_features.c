@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the processor has and what of it may be used (npulab/cpu_features.h). Asked once: in a virtual machine cpuid takes microseconds. */
+ * What the processor has and what of it may be used (npulab/cpu_features.h). Asked once: in a virtual machine cpuid
+ * takes microseconds. */
 #include "npulab/cpu_features.h"
 
 #include <stdatomic.h>

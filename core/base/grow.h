@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* The array of `room` elements of so many bytes (NULL: of none) with room for one more than `count`; NULL when there is no
- * memory for it, and the array is as it was. */
+/* The array of `room` elements of so many bytes (NULL: of none) with room for one more than `count`; NULL when there is
+ * no memory for it, and the array is as it was. */
 void *npl_grow(void *array, int64_t count, int64_t *room, size_t bytes);
 
 #ifdef __cplusplus

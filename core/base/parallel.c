@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process's pool (parallel.h). A thread that finds it taken works alone: what two threads do at a time then never takes more threads
- * than one more than are allowed. */
+ * The process's pool (parallel.h). A thread that finds it taken works alone: what two threads do at a time then never
+ * takes more threads than one more than are allowed. */
 #include "parallel.h"
 
 #include <pthread.h>

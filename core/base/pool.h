@@ -17,8 +17,8 @@ struct npl_pool; /* opaque */
 int npl_pool_open(int threads, struct npl_pool **pool, struct npl_err *err);
 void npl_pool_close(struct npl_pool *pool); /* accepts NULL */
 
-/* Returns when all tasks are done. worker is in [0, threads), and no two tasks at a time have the same. One call at a time. Threads that
- * have not woken up when the last task is taken are not waited for. */
+/* Returns when all tasks are done. worker is in [0, threads), and no two tasks at a time have the same. One call at a
+ * time. Threads that have not woken up when the last task is taken are not waited for. */
 void npl_pool_run(struct npl_pool *pool, int64_t n_tasks, void (*task)(void *context, int64_t i, int worker),
 		  void *context);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text of users on terminals (npulab/text.h): well-formed UTF-8 by the table of RFC 3629, characters that steer a terminal or turn the
- * direction of what follows them, and the columns that characters take, by Unicode 15's East Asian Width. */
+ * Text of users on terminals (npulab/text.h): well-formed UTF-8 by the table of RFC 3629, characters that steer a
+ * terminal or turn the direction of what follows them, and the columns that characters take, by Unicode 15's East Asian
+ * Width. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ static bool is_in(uint32_t code, const struct range *range, size_t n)
 
 #define IS_IN(code, ranges) is_in((code), (ranges), sizeof(ranges) / sizeof *(ranges))
 
-/* The character that the bytes begin with; *length is 0 when they are no well-formed UTF-8, or at the end of the text. */
+/* The character that the bytes begin with; *length is 0 when they are no well-formed UTF-8, or at the end of the
+ * text. */
 static uint32_t decode(const char *bytes, size_t *length)
 {
 	const unsigned char *text = (const unsigned char *)bytes;

@@ -12,8 +12,9 @@
 #include "library_env.h"
 #include "npulab/cpu_features.h"
 
-/* Threads of OpenMP (libgomp) wait for more work by spinning 300,000 times, about a millisecond, in which they take their processor
- * from OpenBLAS's threads or ours, whose layer is next. A tenth of it still spans what lies between two convolutions. */
+/* Threads of OpenMP (libgomp) wait for more work by spinning 300,000 times, about a millisecond, in which they take
+ * their processor from OpenBLAS's threads or ours, whose layer is next. A tenth of it still spans what lies between two
+ * convolutions. */
 #define OPENMP_SPINS "30000"
 
 static const void *symbol(void *library, const char *name, void *pointer)

@@ -61,8 +61,8 @@ struct npl_onednn {
  * the process ends, as code that it has generated does. */
 int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err);
 
-/* The user's limit of instructions, in the variable that the library reads first; false: there is none. A word that it does not know it
- * ignores in silence. */
+/* The user's limit of instructions, in the variable that the library reads first; false: there is none. A word that it
+ * does not know it ignores in silence. */
 struct npl_onednn_limit {
 	const char *variable, *word;
 	bool known;

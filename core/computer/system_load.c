@@ -24,8 +24,8 @@ static const char *first_line(const char *root, const char *name, char *line, in
 	return read;
 }
 
-/* Seconds that all processors have worked since the computer started; those of guests are in user's and nice's, those that a
- * hypervisor took away count as others' work. */
+/* Seconds that all processors have worked since the computer started; those of guests are in user's and nice's, those
+ * that a hypervisor took away count as others' work. */
 static double total_seconds(const char *root)
 {
 	unsigned long long user, nice, system, idle, wait, irq, softirq, steal;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Comma-separated values with a header row (RFC 4180: fields may be quoted, "" in a quoted one is a quote), for the tables
- * of published/. Lines that begin with # are comments; a quoted field ends on its line.
+ * Comma-separated values with a header row (RFC 4180: fields may be quoted, "" in a quoted one is a quote), for the
+ * tables of published/. Lines that begin with # are comments; a quoted field ends on its line.
  *
  *     struct npl_csv csv;
  *     if (npl_csv_load("published/tpu_v1.csv", &arena, &csv, &err)) ...

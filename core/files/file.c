@@ -88,8 +88,8 @@ static const char *leaves(const char *location)
 	return NULL;
 }
 
-/* Opens folder/inside, a path that was without links when it was looked at, following none: what has become one since is
- * refused. */
+/* Opens folder/inside, a path that was without links when it was looked at, following none: what has become one since
+ * is refused. */
 static int open_without_links(const char *folder, char *inside)
 {
 	int at = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of core/files/file.h share: file.c reads, file_mapped.c knows what is mapped, file_output.c what will be written and
- * where a path leads, file_write.c writes, file_temporary.c knows the temporaries. */
+ * What the parts of core/files/file.h share: file.c reads, file_mapped.c knows what is mapped, file_output.c what will
+ * be written and where a path leads, file_write.c writes, file_temporary.c knows the temporaries. */
 #ifndef CORE_FILE_IMPL_H
 #define CORE_FILE_IMPL_H
 
@@ -26,7 +26,8 @@ struct npl_output_target {
 	ino_t inode;
 };
 
-/* Of a declared output what was found when it was declared, else what is found now. NPL_EOUTPUT, NPL_EUSAGE, NPL_ENOMEM. */
+/* Of a declared output what was found when it was declared, else what is found now. NPL_EOUTPUT, NPL_EUSAGE,
+ * NPL_ENOMEM. */
 int npl_output_find(const char *path, struct npl_output_target *target, struct npl_err *err);
 
 /* A temporary file that npl_file_remove_temporaries knows, next to target. */

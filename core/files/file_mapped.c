@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which files are mapped where, in a form that a signal handler may read (npl_file_at): a list that only grows, whose entries
- * are used again and never freed. */
+ * Which files are mapped where, in a form that a signal handler may read (npl_file_at): a list that only grows, whose
+ * entries are used again and never freed. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Declared outputs (core/files/file.h): what can be known of them before there is anything to write, and that nothing reads them. */
+ * Declared outputs (core/files/file.h): what can be known of them before there is anything to write, and that nothing
+ * reads them. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -40,7 +41,8 @@ static int cannot(const char *path, int failure, struct npl_err *err)
 			strerror(failure));
 }
 
-/* The absolute path of a file that is not there yet, where its folder is; the path as it is where that cannot be told. */
+/* The absolute path of a file that is not there yet, where its folder is; the path as it is where that cannot be
+ * told. */
 static char *in_real_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;

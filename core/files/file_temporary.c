@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Temporary files beside the files that they will replace, which a program that is stopped by a signal can remove. The names
- * stand in a table that a signal handler may read. A handler takes a name before it removes the file, and a name that was taken is
- * not written over any more, so that nothing else can be removed by mistake. */
+ * Temporary files beside the files that they will replace, which a program that is stopped by a signal can remove. The
+ * names stand in a table that a signal handler may read. A handler takes a name before it removes the file, and a name
+ * that was taken is not written over any more, so that nothing else can be removed by mistake. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -47,8 +47,8 @@ static int write_pieces(int fd, const struct document *d)
 	return failure;
 }
 
-/* Gives a new file what is kept of the one that it replaces. Where the group cannot be kept, it gets no more than everybody has. The
- * mode comes last, since a change of owner takes bits of it away. */
+/* Gives a new file what is kept of the one that it replaces. Where the group cannot be kept, it gets no more than
+ * everybody has. The mode comes last, since a change of owner takes bits of it away. */
 static void take_after(int fd, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 0777;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Settings files: YAML restricted to nested mappings of scalars, read into a flat list of dotted keys
- * (`array: {rows: 256}` is `array.rows` = "256") with their lines. Machine files and models' NAME.yaml
- * are such files. Tags say where values come from (enum npl_source); others than YAML's own are refused. Sequences, aliases, duplicate keys and more than one document are refused with their line.
+ * Settings files: YAML restricted to nested mappings of scalars, read into a flat list of dotted keys (`array: {rows:
+ * 256}` is `array.rows` = "256") with their lines. Machine files and models' NAME.yaml are such files. Tags say where
+ * values come from (enum npl_source); others than YAML's own are refused. Sequences, aliases, duplicate keys and more
+ * than one document are refused with their line.
  */
 #ifndef NPULAB_SETTINGS_H
 #define NPULAB_SETTINGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The SHA-256 of sha256.h, computed by libmd (linked statically: -l:libmd.a), whole blocks by the processor's instructions
- * where it has them. */
+ * The SHA-256 of sha256.h, computed by libmd (linked statically: -l:libmd.a), whole blocks by the processor's
+ * instructions where it has them. */
 #include "npulab/sha256.h"
 
 #include <sys/types.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The words of a program's text, line by line, for assemblers. Takes any bytes: nothing is copied but words of bounded length.
+ * The words of a program's text, line by line, for assemblers. Takes any bytes: nothing is copied but words of bounded
+ * length.
  *
  *     struct npl_words words;
  *     int rc = npl_words_open(&words, source, text, n, err);
@@ -46,15 +47,16 @@ int npl_words_end(struct npl_words *words);
 /* NPL_EINPUT "SOURCE:LINE: ...". */
 int npl_words_complain(const struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Lists of words with a blank between them, "one two". *at is where the next word begins and moves behind it; returns the word, of *length
- * bytes, or NULL at the end. */
+/* Lists of words with a blank between them, "one two". *at is where the next word begins and moves behind it; returns
+ * the word, of *length bytes, or NULL at the end. */
 const char *npl_next_word(const char **at, size_t *length);
 /* The index of a word in such a list; -1: it is none of it. */
 int npl_word_index(const char *list, const char *word);
 
 /* All of a word as a number of decimal digits alone: no sign, no blank. */
 bool npl_parse_count(const char *word, int64_t *value);
-/* A number of bytes: digits, then K, M, G or T for thousands, millions..., Ki, Mi, Gi or Ti for powers of 1024, or nothing. */
+/* A number of bytes: digits, then K, M, G or T for thousands, millions..., Ki, Mi, Gi or Ti for powers of 1024, or
+ * nothing. */
 bool npl_parse_bytes(const char *word, int64_t *value);
 /* All of a word as a number: decimal with a sign or not, or 0x and hexadecimal. */
 bool npl_parse_integer(const char *word, int64_t *value);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dot products of a few rows with vectors where they lie, the kernels of npl_int8_few_rows, written once for vectors of any width.
- * They take four vectors of b at a time, so that one load of a serves four. A file that has included tile.h defines
+ * Dot products of a few rows with vectors where they lie, the kernels of npl_int8_few_rows, written once for vectors of
+ * any width. They take four vectors of b at a time, so that one load of a serves four. A file that has included tile.h
+ * defines
  *     DOTS                   the function's name
  *     DOT_ROWS               rows of a whose sums fit registers with four vectors of b
- *     values_at(d, j, k)     a vector of d->b[j]'s values from k on, flipped, in the form of a; beyond d->k they may be anything
+ *     values_at(d, j, k)     a vector of d->b[j]'s values from k on, flipped, in the form of a; beyond d->k they may be
+ *                            anything
  * and includes this file. */
 #ifndef NPULAB_CORE_INT8_DOTS_H
 #define NPULAB_CORE_INT8_DOTS_H

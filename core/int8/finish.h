@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From 32-bit sums to bytes in one pass: bias, Relu and the rule of ONNX QLinearConv (requantise.c), written once for vectors of
- * any width. A file that has included tile.h defines
+ * From 32-bit sums to bytes in one pass: bias, Relu and the rule of ONNX QLinearConv (requantise.c), written once for
+ * vectors of any width. A file that has included tile.h defines
  *     FINISH                        the function's name
  *     FLOATS                        the type of a vector of float
  *     load_some(from, n)            a vector of the first n 32-bit values, 0 or more, and zeros
@@ -12,8 +12,8 @@
 
 #include "tile.h"
 
-/* What all results share. Results before the zero point lie in low..high; clamping to one beyond keeps the conversion in range
- * and still shows that the value was outside. */
+/* What all results share. Results before the zero point lie in low..high; clamping to one beyond keeps the conversion
+ * in range and still shows that the value was outside. */
 struct lanes {
 	FLOATS floor;        /* the least sum: 0 for Relu, else the least integer */
 	FLOATS least, most;  /* one beyond low..high */
@@ -34,7 +34,8 @@ INLINE VEC finish_lanes(VEC acc, VEC bias, FLOATS scale, struct lanes *lanes)
 	return V(cvtps_epi32)(V(min_ps)(V(max_ps)(value, lanes->least), lanes->most));
 }
 
-/* Results i to i + n - 1 of a row before the zero point, but not more than LANES. Lanes that are not there have a scale of zero. */
+/* Results i to i + n - 1 of a row before the zero point, but not more than LANES. Lanes that are not there have a scale
+ * of zero. */
 INLINE VEC finish_vector(const int32_t *acc, int64_t i, int64_t n, struct lanes *lanes)
 {
 	const FLOATS all = lanes->scale;

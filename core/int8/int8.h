@@ -96,8 +96,8 @@ void npl_int8_finish(const struct npl_int8_finish *finish, int32_t *acc, int64_t
 void npl_int8_finish_rows(const struct npl_int8_finish *finish, int32_t *acc, int64_t rows, int64_t count, void *out,
 			  struct npl_int8_counts *counts);
 
-/* q = saturate(round_half_even(x / scale) + zero_point) as dtype (NPL_U8 or NPL_I8), and back. False: an x is NaN. Adds the values that saturation changed to
- * *saturations. */
+/* q = saturate(round_half_even(x / scale) + zero_point) as dtype (NPL_U8 or NPL_I8), and back. False: an x is NaN. Adds
+ * the values that saturation changed to *saturations. */
 bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out,
 		       uint64_t *saturations);
 void npl_int8_dequantise(const void *in, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype,

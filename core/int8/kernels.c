@@ -48,7 +48,8 @@ static bool ask_amx(void)
 	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 24 & 3) == 3;
 }
 
-/* Asked once: in a virtual machine each CPUID may take 20 microseconds. Threads that ask at the same time find the same. */
+/* Asked once: in a virtual machine each CPUID may take 20 microseconds. Threads that ask at the same time find the
+ * same. */
 bool npl_int8_has_amx(void)
 {
 	enum { UNKNOWN, NO, YES };

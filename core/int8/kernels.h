@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inner kernels of this folder and the form of their operands, private to it. There is a kernel for each instruction set.
- * sse2.c, avx2.c, avx512.c, avx_vnni.c and avx512_vnni.c give the width of vectors, the multiply-add and the sizes of tiles to
- * bodies that are written once (tile.h, dots.h, finish.h, pack.h). All kernels are exact and give the same bits.
+ * The inner kernels of this folder and the form of their operands, private to it. There is a kernel for each
+ * instruction set. sse2.c, avx2.c, avx512.c, avx_vnni.c and avx512_vnni.c give the width of vectors, the multiply-add
+ * and the sizes of tiles to bodies that are written once (tile.h, dots.h, finish.h, pack.h). All kernels are exact and
+ * give the same bits.
  *
- * A kernel multiplies a panel of `rows` vectors of a by a panel of `columns` vectors of b. Every multiply-add instruction used
- * here takes neighbours along k together, in groups of four bytes: two values of 16 bits or four of 8. So panels are
+ * A kernel multiplies a panel of `rows` vectors of a by a panel of `columns` vectors of b. Every multiply-add
+ * instruction used here takes neighbours along k together, in groups of four bytes: two values of 16 bits or four of 8.
+ * So panels are
  *
  *     panel[group][vector], four bytes each        a k that is no multiple of the group is padded with zeros
  *
@@ -79,8 +81,8 @@ struct npl_int8_kernel {
 	npl_int8_pack_function *pack;       /* into panels of this kernel */
 	npl_int8_pack_function *pack_bytes; /* into panels of bytes, whatever value_bytes is */
 	void (*run)(const struct npl_int8_tile *tile);
-	/* At most part_rows rows, which lie anywhere, by at most part_columns columns of a panel of rows.h. A kernel of 16-bit values
-	 * reads rows that npl_int8_rows has widened. Columns rounded up to 16 may be written. */
+	/* At most part_rows rows, which lie anywhere, by at most part_columns columns of a panel of rows.h. A kernel of
+	 * 16-bit values reads rows that npl_int8_rows has widened. Columns rounded up to 16 may be written. */
 	void (*run_rows)(const struct npl_int8_tile *tile);
 	int part_rows, part_columns;
 	npl_int8_dots_function *dots; /* NULL: has none */
@@ -117,16 +119,16 @@ bool npl_int8_is_few_rows(const struct npl_int8_product *product, const struct n
 int npl_int8_few_rows(const struct npl_int8_product *product, const struct npl_int8_kernel *kernel,
 		      struct npl_err *err);
 
-/* Vectors first to first + count - 1 of x, values k0 to k0 + length - 1, which a kernel of bytes wants as i8 or as u8: 128 is added or
- * subtracted where x is the other. */
+/* Vectors first to first + count - 1 of x, values k0 to k0 + length - 1, which a kernel of bytes wants as i8 or as u8:
+ * 128 is added or subtracted where x is the other. */
 struct npl_int8_block {
 	const struct npl_int8_matrix *x;
 	enum npl_dtype as;
 	int64_t first, count, k0, length;
 	int width; /* of the panels */
 };
-/* Packs a block into panels, one after the other; vectors that are missing in the last are zero. A kernel of bytes puts each vector's sum
- * of the values as they are packed into sum, unless that is NULL. */
+/* Packs a block into panels, one after the other; vectors that are missing in the last are zero. A kernel of bytes puts
+ * each vector's sum of the values as they are packed into sum, unless that is NULL. */
 void npl_int8_pack(const struct npl_int8_kernel *kernel, const struct npl_int8_block *block, uint8_t *out,
 		   int32_t *sum);
 

@@ -54,8 +54,9 @@ void npl_int8_job_run(struct npl_int8_job *job, int step, int64_t task, int work
 /* Frees the job (NULL: nothing to do), adds up what was counted; NPL_ENOMEM when a task ran out of memory. */
 int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts, struct npl_err *err);
 
-/* A layer that is ok and will be run often with the same weights, which are brought into the kernels' form now, on the calling thread, and
- * copied: its in[1] has data, the others need none yet. NULL in *made and no error: there is nothing to gain. */
+/* A layer that is ok and will be run often with the same weights, which are brought into the kernels' form now, on the
+ * calling thread, and copied: its in[1] has data, the others need none yet. NULL in *made and no error: there is
+ * nothing to gain. */
 int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **made, struct npl_err *err);
 /* One run of it, for which the layer has its data and differs in nothing else; both and the memory are borrowed until
  * npl_int8_job_end. In between it is run as any other: a step may have no tasks. */
@@ -68,9 +69,10 @@ int npl_int8_job_end(struct npl_int8_job *job, struct npl_int8_counts *counts, s
 int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_order *order,
 		       struct npl_int8_memory *memory, struct npl_int8_counts *counts, struct npl_err *err);
 
-/* Adds the number of sums that 32 bits do not hold, products and bias together, of a Conv or Gemm that is ok or a MatMul of two computed
- * tensors, which has its data. It takes no time where a bound shows that there are none, which is so for sums of up to 33025
- * products without a bias and most longer ones; else it makes them in plain loops of 64 bits. NPL_ENOMEM. */
+/* Adds the number of sums that 32 bits do not hold, products and bias together, of a Conv or Gemm that is ok or a
+ * MatMul of two computed tensors, which has its data. It takes no time where a bound shows that there are none, which
+ * is so for sums of up to 33025 products without a bias and most longer ones; else it makes them in plain loops of 64
+ * bits. NPL_ENOMEM. */
 int npl_int8_count_wrapped(const struct npl_layer *layer, uint64_t *wrapped, struct npl_err *err);
 
 /* Relu, pooling and what else only picks or averages values, on 8-bit tensors that share type, scale and zero point:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of npl_int8_gemm into the panels of kernels.h, written once for vectors of any width and for values of 8 and of 16 bits.
- * Vectors that are contiguous along k are transposed four at a time, a stretch of each before the next four, so that a panel is
- * written line by line; vectors that lie side by side are interleaved, all panels together, so that the operand is read in the
- * order it lies. A file that has included tile.h defines
+ * Operands of npl_int8_gemm into the panels of kernels.h, written once for vectors of any width and for values of 8 and
+ * of 16 bits. Vectors that are contiguous along k are transposed four at a time, a stretch of each before the next
+ * four, so that a panel is written line by line; vectors that lie side by side are interleaved, all panels together, so
+ * that the operand is read in the order it lies. A file that has included tile.h defines
  *     store_lanes(out, apart, v)    stores the 128-bit lanes of v, `apart` bytes from one to the next
  * and includes this file. */
 #ifndef NPULAB_CORE_INT8_PACK_H
@@ -14,7 +14,8 @@
 #define CHUNK   ((int)sizeof(VEC)) /* values of a vector that are loaded at once */
 #define STRETCH 256                /* values of a vector packed before the next */
 
-/* Stores groups that have one value of each of the four vectors, `step` bytes apart and `lane` bytes from lane to lane. */
+/* Stores groups that have one value of each of the four vectors, `step` bytes apart and `lane` bytes from lane to
+ * lane. */
 INLINE void store_transposed(const VEC r[4], int64_t step, int64_t lane, uint8_t *out)
 {
 	const VEC low01 = V(unpacklo_epi32)(r[0], r[1]), low23 = V(unpacklo_epi32)(r[2], r[3]);
@@ -39,8 +40,8 @@ INLINE void store_words(const VEC r[4], int16_t zero_point, int64_t step, uint8_
 	store_transposed(high, step, 8 * step, out + 4 * step);
 }
 
-/* Packs four vectors of `length` values, a multiple of CHUNK, to `out`, `step` bytes from group to group. What the values of each add up
- * to is added to sum, unless that is NULL. */
+/* Packs four vectors of `length` values, a multiple of CHUNK, to `out`, `step` bytes from group to group. What the
+ * values of each add up to is added to sum, unless that is NULL. */
 INLINE void transpose(const struct npl_int8_packing *p, const bool words, const uint8_t *const row[4], int64_t length,
 		      int64_t step, uint8_t *out, int32_t *sum)
 {
@@ -64,8 +65,8 @@ INLINE void transpose(const struct npl_int8_packing *p, const bool words, const 
 		sum[j] += sum_of_lanes(total[j]) - (int32_t)length * p->unsign;
 }
 
-/* Packs values k to k + length - 1 of vectors i to i + 3, where length need be no multiple of CHUNK. Vectors beyond count and values
- * beyond length become zero. */
+/* Packs values k to k + length - 1 of vectors i to i + 3, where length need be no multiple of CHUNK. Vectors beyond
+ * count and values beyond length become zero. */
 INLINE void pack_four(const struct npl_int8_packing *p, const bool words, int64_t i, int64_t k, int64_t length,
 		      uint8_t *out)
 {

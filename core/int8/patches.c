@@ -16,8 +16,8 @@
 #define LEAST_PIXELS   192    /* so that packing the weights again is a small part */
 #define ROUND_PIXELS   96     /* whole panels of every kernel */
 
-/* What a column of the kernel reads of a row: output columns from low to before high lie over input column ow * stride + shift, the others
- * outside of the image. */
+/* What a column of the kernel reads of a row: output columns from low to before high lie over input column ow * stride
+ * + shift, the others outside of the image. */
 struct tap_columns {
 	int64_t low, high, shift;
 };
@@ -185,8 +185,8 @@ static void clear_columns(uint8_t *rows, int64_t width, int64_t n, int64_t from,
 			rows[r * width + column] = zero;
 }
 
-/* Whole rows of outputs of an image that a window of stride 1 leaves as wide as it is: for one tap they are the plane as it lies from some
- * byte on, but for what is outside of the image. */
+/* Whole rows of outputs of an image that a window of stride 1 leaves as wide as it is: for one tap they are the plane
+ * as it lies from some byte on, but for what is outside of the image. */
 static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t ih, int64_t rows,
 			const struct tap_columns *columns, uint8_t *out)
 {

@@ -43,8 +43,8 @@ static int32_t divide_half_even(int64_t sum, int64_t count)
 	return (int32_t)quotient;
 }
 
-/* Of a row of results: how many taps of each window lie on the image, and how many its divisor counts; sums of the image's
- * columns, and of windows. */
+/* Of a row of results: how many taps of each window lie on the image, and how many its divisor counts; sums of the
+ * image's columns, and of windows. */
 struct row {
 	int64_t width; /* results */
 	int32_t *on_image, *counted, *column, *sum;
@@ -65,7 +65,8 @@ static int open_row(const struct npl_window *w, int64_t in, int64_t out, struct 
 	return 0;
 }
 
-/* Sums of the windows of one row of results, bytes read as unsigned after the flip; returns the taps on the image of each column. */
+/* Sums of the windows of one row of results, bytes read as unsigned after the flip; returns the taps on the image of
+ * each column. */
 static int64_t sum_row(const struct npl_window *w, const uint8_t *x, int64_t width, const struct taps *rows,
 		       uint8_t flip, struct row *row)
 {
@@ -84,8 +85,8 @@ static int64_t sum_row(const struct npl_window *w, const uint8_t *x, int64_t wid
 	return n;
 }
 
-/* Quotients of a row to bytes. Sums of up to 2^15 bytes and their divisors are exact in float32, and no quotient of them that is no tie
- * lies so near to one that it is rounded to it. */
+/* Quotients of a row to bytes. Sums of up to 2^15 bytes and their divisors are exact in float32, and no quotient of
+ * them that is no tie lies so near to one that it is rounded to it. */
 static void divide_row(const struct row *row, int64_t n, int64_t counted, int32_t zero, int32_t zero_point, uint8_t *y)
 {
 	const float big = 12582912.0f; /* 1.5 * 2^23: rounds to even */

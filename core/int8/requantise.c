@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From 32-bit accumulators back to 8 bits (int8.h): bias, then the rule of ONNX QLinearConv, which the kernels do in one pass
- * (finish.h). */
+ * From 32-bit accumulators back to 8 bits (int8.h): bias, then the rule of ONNX QLinearConv, which the kernels do in
+ * one pass (finish.h). */
 #include <string.h>
 
 #include "kernels.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products of rows that lie anywhere in memory with weights that were packed once: what a machine needs whose
- * weights stay while inputs pass by. Unlike npl_int8_gemm nothing of the left operand is copied, and sums may be added up
- * over blocks of k one by one. Sums wrap modulo 2^32; every kernel gives the same bits.
+ * Exact 8-bit products of rows that lie anywhere in memory with weights that were packed once: what a machine needs
+ * whose weights stay while inputs pass by. Unlike npl_int8_gemm nothing of the left operand is copied, and sums may be
+ * added up over blocks of k one by one. Sums wrap modulo 2^32; every kernel gives the same bits.
  *
  * Bytes are multiplied as they are, one side unsigned and the other signed; zero points are the caller's, by what sums
  * start from:  sum (a - za)(w - zw) = sum a w  - zw sum a  - za sum w  + k za zw. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of the kernels of kernels.h, written once for vectors of any width. Each file of an instruction set, as avx2.c, defines
+ * Products of the kernels of kernels.h, written once for vectors of any width. Each file of an instruction set, as
+ * avx2.c, defines
  *     VEC, V(name), TARGET         the vector type, its intrinsics' prefix, the target attribute
  *     ROWS, VECTORS                of a tile of panels, in registers: VECTORS vectors of columns
  *     PART_ROWS, PART_VECTORS      of a tile of run_rows
- *     MULTIPLY_BYTES(sum, u, s)    adds the products of four unsigned by four signed bytes to each 32-bit lane; where it
- *                                  is not defined, values have 16 bits and are multiplied by pmaddwd
+ *     MULTIPLY_BYTES(sum, u, s)    adds the products of four unsigned by four signed bytes to each 32-bit lane; where
+ *                                  it is not defined, values have 16 bits and are multiplied by pmaddwd
  * and includes this file.
  *
- * vpdpbusd is one step that wraps and never saturates (vpdpbusds, and vpmaddubsw of AVX2, do saturate). A product of two values
- * in -255..255 and the sum of two of them fit in 32 bits with room (130,050), so pmaddwd never wraps, and the additions wrap as
- * unsigned do. */
+ * vpdpbusd is one step that wraps and never saturates (vpdpbusds, and vpmaddubsw of AVX2, do saturate). A product of
+ * two values in -255..255 and the sum of two of them fit in 32 bits with room (130,050), so pmaddwd never wraps, and
+ * the additions wrap as unsigned do. */
 #ifndef NPULAB_CORE_INT8_TILE_H
 #define NPULAB_CORE_INT8_TILE_H
 
@@ -72,7 +73,8 @@ INLINE VEC plus_product(VEC sum, operand row, operand column, const enum form fo
 }
 #else
 enum { VALUE_BYTES = 2 };
-/* Of four bytes, even has numbers 0 and 2 and odd has numbers 1 and 3 as 16-bit values. Panels of 16-bit values have only even. */
+/* Of four bytes, even has numbers 0 and 2 and odd has numbers 1 and 3 as 16-bit values. Panels of 16-bit values have
+ * only even. */
 typedef struct {
 	VEC even, odd;
 } operand;
@@ -109,8 +111,8 @@ INLINE VEC plus_product(VEC sum, operand row, operand column, const enum form fo
 }
 #endif
 
-/* rows x vectors of the tile's sums. Parameters that are const are constants at each call, which is what keeps the sums in registers;
- * for that t->add is read anew for each vector. */
+/* rows x vectors of the tile's sums. Parameters that are const are constants at each call, which is what keeps the sums
+ * in registers; for that t->add is read anew for each vector. */
 INLINE void make_sums(const struct npl_int8_tile *t, const int rows, const int vectors, const enum form form)
 {
 	const bool panels = form <= SCATTERED;

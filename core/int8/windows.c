@@ -10,8 +10,9 @@
  * computed and dropped. A stride cuts the image into phases, one plane for each remainder of row and column by the
  * stride, within which it is 1 again. Weights are brought into the order (four channels, tap, channel) once per layer.
  *
- * An image that needs no windows (1x1, stride 1, no padding) is brought into panels instead: the columns of one tile, all channels of
- * which follow each other, so that a tile reads one stretch of memory. 14x14 pixels of 1024 channels take 0.65 of the time so.
+ * An image that needs no windows (1x1, stride 1, no padding) is brought into panels instead: the columns of one tile,
+ * all channels of which follow each other, so that a tile reads one stretch of memory. 14x14 pixels of 1024 channels
+ * take 0.65 of the time so.
  *
  * Zero points: that of the image is dealt with as in gemm.c, that of the weights must be 0. */
 #include <stdlib.h>

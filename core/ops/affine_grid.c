@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * AffineGrid: where each place of an output image lies in an input image under an affine map. theta (N,2,3) with the constant
- * size (N,C,H,W) gives (N,H,W,2), theta (N,3,4) with (N,C,D,H,W) gives (N,D,H,W,3). Coordinates run from -1 to 1 over the image:
- * from centre to centre of its outer elements with align_corners=1, from edge to edge else. */
+ * AffineGrid: where each place of an output image lies in an input image under an affine map. theta (N,2,3) with the
+ * constant size (N,C,H,W) gives (N,H,W,2), theta (N,3,4) with (N,C,D,H,W) gives (N,D,H,W,3). Coordinates run from -1 to
+ * 1 over the image: from centre to centre of its outer elements with align_corners=1, from edge to edge else. */
 #include "cast.h"
 #include "ops.h"
 

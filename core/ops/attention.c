@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention: y = softmax(scale q k' + mask) v for each head. q, k and v are (batch, heads, length, size), or (batch, length,
- * heads * size) with the attributes q_num_heads and kv_num_heads; several heads of q may share one of k and v. past_key and
- * past_value, (batch, heads, length, size), stand before k and v. A mask of bools says which positions take part, one of floats
- * is added; with is_causal position i of q sees those up to i of k, all of the past included. The order is that of ONNX's
- * errata for opset 23: scale, softcap, mask, softmax, so that a cap lets nothing through a mask; qk_matmul_output_mode 0 shows what
- * there is before the softcap, 1 before the mask, 2 before the softmax, 3 behind it.
+ * Attention: y = softmax(scale q k' + mask) v for each head. q, k and v are (batch, heads, length, size), or (batch,
+ * length, heads * size) with the attributes q_num_heads and kv_num_heads; several heads of q may share one of k and v.
+ * past_key and past_value, (batch, heads, length, size), stand before k and v. A mask of bools says which positions
+ * take part, one of floats is added; with is_causal position i of q sees those up to i of k, all of the past included.
+ * The order is that of ONNX's errata for opset 23: scale, softcap, mask, softmax, so that a cap lets nothing through a
+ * mask; qk_matmul_output_mode 0 shows what there is before the softcap, 1 before the mask, 2 before the softmax, 3
+ * behind it.
  *
- * In a graph the operator becomes products and a Softmax (frontend/graph/compose_attention.c), which devices run: this kernel, in
- * double, computes it where it stands alone. */
+ * In a graph the operator becomes products and a Softmax (frontend/graph/compose_attention.c), which devices run: this
+ * kernel, in double, computes it where it stands alone. */
 #include <math.h>
 #include <stdlib.h>
 

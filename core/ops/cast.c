@@ -49,7 +49,8 @@ static uint16_t bf16_of(double x)
 	return npl_bf16_of_float(near);
 }
 
-/* A double that rounds to a 16-bit float as the integer does: of large ones the low bits only tell that they are there. */
+/* A double that rounds to a 16-bit float as the integer does: of large ones the low bits only tell that they are
+ * there. */
 static double sticky(uint64_t bits, bool is_unsigned)
 {
 	bool large = (bits >> 32) != 0 && (is_unsigned || (bits >> 32) != 0xffffffff);

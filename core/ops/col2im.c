@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Col2Im: columns, each the elements of a window over an image, are added up where they came from: the inverse of what makes
- * a convolution a product. x (N, C * elements of the window, positions) -> y (N, C, image). Sums are in double. */
+ * Col2Im: columns, each the elements of a window over an image, are added up where they came from: the inverse of what
+ * makes a convolution a product. x (N, C * elements of the window, positions) -> y (N, C, image). Sums are in
+ * double. */
 #include <stdlib.h>
 
 #include "cast.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Einsum: the sum over products of elements of the operands whose indices carry the same letters. A product of two
- * float matrices, or a stack of them, goes to the matrix product and has its sums in float; all else is done by plain loops
- * over all letters, floats in double and integers modulo 2^64. */
+ * float matrices, or a stack of them, goes to the matrix product and has its sums in float; all else is done by plain
+ * loops over all letters, floats in double and integers modulo 2^64. */
 #include "einsum.h"
 #include "elements.h"
 

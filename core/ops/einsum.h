@@ -26,12 +26,12 @@ struct einsum {
 
 int einsum_parse(const char *equation, const struct npl_tensor *const *in, int n_in, struct einsum *e,
 		 struct npl_err *err);
-/* Elements from one index of the label to the next in an operand: 0 where the operand has no such dimension, or one of 1
- * that repeats; a label that stands twice walks the diagonal. */
+/* Elements from one index of the label to the next in an operand: 0 where the operand has no such dimension, or one of
+ * 1 that repeats; a label that stands twice walks the diagonal. */
 int64_t einsum_stride(const struct einsum *e, int operand, int label);
 
-/* einsum_product.c: computes the equation as a stack of matrix products if it is one (two float32 operands, every label in
- * both operands or in one and the output, no diagonals); *done tells. */
+/* einsum_product.c: computes the equation as a stack of matrix products if it is one (two float32 operands, every label
+ * in both operands or in one and the output, no diagonals); *done tells. */
 int einsum_product(const struct einsum *e, const struct npl_tensor *const *in, struct npl_tensor *out, bool *done,
 		   struct npl_err *err);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Functions of libm whose last bit would depend on its version and the CPU, computed in plain double arithmetic: the
- * same results everywhere. In units of the last place of double, where the result is normal: within 2 for exp, within
- * 3 for log, expm1 and log1p, within 4 for the others (tests/core/ops/test_exact.c compares them with libm in long double); the limits,
- * signs of zero and NaN are libm's. Rounded to float they are the nearest float, or the one beside it where that is all
- * but half way.
+ * same results everywhere. In units of the last place of double, where the result is normal: within 2 for exp, within 3
+ * for log, expm1 and log1p, within 4 for the others (tests/core/ops/test_exact.c compares them with libm in long
+ * double); the limits, signs of zero and NaN are libm's. Rounded to float they are the nearest float, or the one beside
+ * it where that is all but half way.
  */
 #ifndef CORE_OPS_EXACT_H
 #define CORE_OPS_EXACT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions of exact.h without branches, so that a loop over them is done in vectors: the same operations in the same order
- * whatever the width, and so the same bits (products are never fused with sums: -ffp-contract=off).
+ * Functions of exact.h without branches, so that a loop over them is done in vectors: the same operations in the same
+ * order whatever the width, and so the same bits (products are never fused with sums: -ffp-contract=off).
  */
 #ifndef CORE_OPS_EXACT_LANES_H
 #define CORE_OPS_EXACT_LANES_H
@@ -77,8 +77,8 @@ LANE lane_polynomial(const double *c, int n, double z)
 	return sum;
 }
 
-/* e^x * 2^power. Beyond the ends the two factors overflow or vanish by themselves; the first one never does, so that a subnormal result is
- * rounded once. NaN stays. */
+/* e^x * 2^power. Beyond the ends the two factors overflow or vanish by themselves; the first one never does, so that a
+ * subnormal result is rounded once. NaN stays. */
 LANE lane_exp_times(double x, int power)
 {
 	x = x > 720.0 ? 720.0 : x;
@@ -169,8 +169,8 @@ LANE lane_tanh(double x)
 	return copysign(t / (2.0 + t), x);
 }
 
-/* The Taylor series about the nearest quarter. The derivative of erf, g(x) = 2/sqrt(pi) e^(-x^2), satisfies g' = -2 x g, which gives
- * each coefficient b of g(c + h) from the two before. */
+/* The Taylor series about the nearest quarter. The derivative of erf, g(x) = 2/sqrt(pi) e^(-x^2), satisfies g' = -2 x
+ * g, which gives each coefficient b of g(c + h) from the two before. */
 extern const double op_erf_at[32], op_erf_slope_at[32]; /* erf(c) and g(c) for c = 0, 1/4 ... 6; beyond, for NaN, 0 */
 
 /* Written out: a loop within would keep the loop around from becoming vectors. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions of exact.h over arrays, in the widest vectors of this computer: element for element the bits of the functions for
- * one number. x and y may be the same array.
+ * Functions of exact.h over arrays, in the widest vectors of this computer: element for element the bits of the
+ * functions for one number. x and y may be the same array.
  */
 #ifndef CORE_OPS_EXACT_MANY_H
 #define CORE_OPS_EXACT_MANY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ConvInteger and QLinearConv: Conv's shapes on 8-bit operands. Padding has the value of the input's zero point, so it adds
- * nothing; the filters may have a scale and a zero point each. */
+ * ConvInteger and QLinearConv: Conv's shapes on 8-bit operands. Padding has the value of the input's zero point, so it
+ * adds nothing; the filters may have a scale and a zero point each. */
 #include <stdlib.h>
 
 #include "elements.h"

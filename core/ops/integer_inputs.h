@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The products of 8-bit integers that a model itself may hold: ConvInteger, MatMulInteger (results of 32 bits), QLinearConv,
- * QLinearMatMul (scaled back to 8 bits).
+ * The products of 8-bit integers that a model itself may hold: ConvInteger, MatMulInteger (results of 32 bits),
+ * QLinearConv, QLinearMatMul (scaled back to 8 bits).
  */
 #ifndef NPULAB_INTEGER_INPUTS_H
 #define NPULAB_INTEGER_INPUTS_H

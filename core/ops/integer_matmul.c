@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MatMulInteger and QLinearMatMul: MatMul's shapes on 8-bit operands. Zero points and scales are one for the operand or one
- * for each row of the first and each column of the second. */
+ * MatMulInteger and QLinearMatMul: MatMul's shapes on 8-bit operands. Zero points and scales are one for the operand or
+ * one for each row of the first and each column of the second. */
 #include <stdlib.h>
 
 #include "elements.h"

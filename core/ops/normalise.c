@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Normalisations by what the values themselves say: LayerNormalization and RMSNormalization (without the mean) over the last
- * dimensions, InstanceNormalization over a channel of a sample, GroupNormalization over some channels, MeanVarianceNormalization over any dimensions, LpNormalization by a norm along one.
- * Means, variances and norms are in double; float32 and float64 alike, so a float result is rounded once or twice. */
+ * Normalisations by what the values themselves say: LayerNormalization and RMSNormalization (without the mean) over the
+ * last dimensions, InstanceNormalization over a channel of a sample, GroupNormalization over some channels,
+ * MeanVarianceNormalization over any dimensions, LpNormalization by a norm along one. Means, variances and norms are in
+ * double; float32 and float64 alike, so a float result is rounded once or twice. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,8 +136,8 @@ static void apply_affine(const struct npl_shape *shape, const struct npl_tensor 
 		affine_float(&walk, by->data, bias ? bias->data : NULL, (float *)y->data + at);
 }
 
-/* What is normalised together, where scale and bias are the same for all of it, so that both are applied while the values are in the
- * cache; else the whole. */
+/* What is normalised together, where scale and bias are the same for all of it, so that both are applied while the
+ * values are in the cache; else the whole. */
 static struct npl_shape affine_shape(const struct npl_shape *x, int axis, const struct npl_tensor *by,
 				     const struct npl_tensor *bias)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pad: puts a constant, the mirror image (without the edge itself), the edge or, from opset 19 on, the tensor again around a tensor; a
- * negative pad cuts off. What is cut off is gone before anything is mirrored or repeated. Pads and value are attributes before opset 11,
- * inputs from then on; opset 18 brought the axes that are padded. Numbers and bool. */
+ * Pad: puts a constant, the mirror image (without the edge itself), the edge or, from opset 19 on, the tensor again
+ * around a tensor; a negative pad cuts off. What is cut off is gone before anything is mirrored or repeated. Pads and
+ * value are attributes before opset 11, inputs from then on; opset 18 brought the axes that are padded. Numbers and
+ * bool. */
 #include "cast.h"
 #include "elements.h"
 #include "npulab/text.h"

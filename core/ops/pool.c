@@ -103,8 +103,8 @@ static struct op_reach columns_inside(const struct reduction *r, int64_t first, 
 	return (struct op_reach){begin, end < w->kernel[1] ? end : w->kernel[1], 0};
 }
 
-/* Of n results from `first` on, those whose windows have column k inside the input: the column of the first in `first`, which of the n it is in
- * `end`, how many there are in `count`. */
+/* Of n results from `first` on, those whose windows have column k inside the input: the column of the first in `first`,
+ * which of the n it is in `end`, how many there are in `count`. */
 static struct op_reach inside(const struct reduction *r, int64_t k, int64_t first, int64_t n)
 {
 	const struct npl_window *w = r->window;
@@ -114,7 +114,8 @@ static struct op_reach inside(const struct reduction *r, int64_t k, int64_t firs
 	return (struct op_reach){at + skipped * stride, skipped, (end < n ? end : n) - skipped};
 }
 
-/* Where the windows of a line of results reach in depth and rows; returns how many of those positions an average counts. */
+/* Where the windows of a line of results reach in depth and rows; returns how many of those positions an average
+ * counts. */
 static int64_t reach_of_line(const struct reduction *r, int64_t line, struct op_reach at[NPL_VOLUME])
 {
 	const int64_t z = line / r->out[0], row = line % r->out[0];
@@ -140,8 +141,8 @@ static int64_t reach_of_line(const struct reduction *r, int64_t line, struct op_
 	else                                                                                                           \
 		ADD(step, term_)
 
-/* Results `first` to `first` + n of a line, whose windows reach as far in the other dimensions as `at` says. Each result's sum is of its
- * window's values in their order. One channel, for each type. */
+/* Results `first` to `first` + n of a line, whose windows reach as far in the other dimensions as `at` says. Each
+ * result's sum is of its window's values in their order. One channel, for each type. */
 #define DEFINE_REDUCE(type)                                                                                            \
 	static void add_##type(int64_t power, const type *x, int64_t step, int64_t n, double *sum)                     \
 	{                                                                                                              \

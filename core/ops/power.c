@@ -76,8 +76,8 @@ static bool whole_power(const struct npl_tensor *base, int64_t i, const struct n
 	return true;
 }
 
-/* Squares and cubes of floats, which every normalisation and the usual form of Gelu take: products in double, 150 times as
- * fast as a power. False: not that. */
+/* Squares and cubes of floats, which every normalisation and the usual form of Gelu take: products in double, 150 times
+ * as fast as a power. False: not that. */
 static bool small_power(const struct npl_tensor *base, const struct npl_tensor *exponent, struct npl_tensor *out)
 {
 	if (out->dtype != NPL_F32 || npl_tensor_count(exponent) != 1)

@@ -3,8 +3,9 @@
  * The float matrix product under Conv, Gemm and MatMul: y += a * b, in the shape of Goto and van de Geijn ("Anatomy of
  * High-Performance Matrix Multiplication", ACM TOMS 2008): a block of b is packed into panels of a few columns that
  * stay in the L2 cache, and a tile of 4 rows by one panel is accumulated in registers. Products are not fused and each
- * element's sum runs over k in order, so every blocking and vector width, and any number of threads, gives the same bits. With one or few rows
- * and b in row order, packing would cost as much as the product: rows of b are then added to y directly. */
+ * element's sum runs over k in order, so every blocking and vector width, and any number of threads, gives the same
+ * bits. With one or few rows and b in row order, packing would cost as much as the product: rows of b are then added to
+ * y directly. */
 #include <stdlib.h>
 #include <string.h>
 #include <xmmintrin.h>
@@ -118,7 +119,8 @@ static void multiply_block(const struct kernel *kernel, const struct op_product 
 				       (int)npl_min_i64(width, cols - n), block + n * depth);
 }
 
-/* The product in parts that have nothing to do with each other: blocks of columns times ranges of rows. Each packs b for itself. */
+/* The product in parts that have nothing to do with each other: blocks of columns times ranges of rows. Each packs b
+ * for itself. */
 struct parts {
 	const struct op_product *product;
 	struct kernel kernel;

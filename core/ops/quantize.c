@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: y = saturate(round_half_even(x / scale) + zero_point), its
- * inverse, and the first with scale and zero point from the data's own range. From opset 13 scale and zero point may be
- * vectors along an axis, from 19 floats of 16 bits, and from 21 the integers may have 16 bits. The quotient is rounded to the type of the
- * scale, or from opset 23 on to another that the model names. Not here: 4-bit integers, 8-bit floats, scales of blocks. */
+ * QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: y = saturate(round_half_even(x / scale) + zero_point),
+ * its inverse, and the first with scale and zero point from the data's own range. From opset 13 scale and zero point
+ * may be vectors along an axis, from 19 floats of 16 bits, and from 21 the integers may have 16 bits. The quotient is
+ * rounded to the type of the scale, or from opset 23 on to another that the model names. Not here: 4-bit integers,
+ * 8-bit floats, scales of blocks. */
 #include <math.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values by their law (random.h); normally distributed ones by inversion: Wichura, "Algorithm AS 241: The Percentage Points of the Normal
- * Distribution", Applied Statistics 37(3), 1988, its version PPND16 (relative error about 1e-16). One uniform value gives
- * one normal value, so that any element can be made without those before it; only IEEE operations, so that the bits
- * are the same everywhere. Arrays are made in blocks by loops that the compiler turns into vectors: the same operations on each
- * element, and so the same bits. */
+ * Values by their law (random.h); normally distributed ones by inversion: Wichura, "Algorithm AS 241: The Percentage
+ * Points of the Normal Distribution", Applied Statistics 37(3), 1988, its version PPND16 (relative error about 1e-16).
+ * One uniform value gives one normal value, so that any element can be made without those before it; only IEEE
+ * operations, so that the bits are the same everywhere. Arrays are made in blocks by loops that the compiler turns into
+ * vectors: the same operations on each element, and so the same bits. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@
 
 #define EACH __attribute__((always_inline)) static inline
 
-/* Half the width of the middle, from which on either end counts as a tail, and where in a tail the second pair of polynomials begins. */
+/* Half the width of the middle, from which on either end counts as a tail, and where in a tail the second pair of
+ * polynomials begins. */
 #define MIDDLE 0.425
 #define FAR    5.0
 
@@ -76,8 +77,8 @@ double npl_normal_quantile(double p)
 
 #define BLOCK 256 /* values made together: 8 KiB of doubles */
 
-/* The next n outputs of splitmix64 (npl_random_u64) as numbers inside (0, 1). A whole number below 2^52 becomes a double as the lowest bits
- * of 2^52, which are then taken away. */
+/* The next n outputs of splitmix64 (npl_random_u64) as numbers inside (0, 1). A whole number below 2^52 becomes a
+ * double as the lowest bits of 2^52, which are then taken away. */
 EACH void each_draw(uint64_t state, int64_t n, double *restrict p)
 {
 	for (int64_t i = 0; i < n; i++) {

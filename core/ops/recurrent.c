@@ -274,7 +274,8 @@ static void store_state(const struct call *call, int k, int64_t direction, const
 		memcpy(to + state_at(call, direction, sample), state, (size_t)s->hidden * sizeof *state);
 }
 
-/* Bias and X * W of all steps. A GRU that is linear before the reset keeps the recurrent bias of its last gate apart. */
+/* Bias and X * W of all steps. A GRU that is linear before the reset keeps the recurrent bias of its last gate
+ * apart. */
 static int multiply_inputs(const struct call *call, int64_t direction, struct npl_err *err)
 {
 	const struct sizes *s = &call->s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * RNN, GRU and LSTM with the caller's matrix product: what a processor's library does better than the reference kernels is
- * the products, which are all of a recurrent layer but its gates.
+ * RNN, GRU and LSTM with the caller's matrix product: what a processor's library does better than the reference kernels
+ * is the products, which are all of a recurrent layer but its gates.
  */
 #ifndef NPULAB_RECURRENT_H
 #define NPULAB_RECURRENT_H
@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 struct npl_multiplier {
-	/* y(rows,cols) += a(rows,depth) * transposed b(cols,depth), rows of y y_stride elements apart; a and b have no gaps. */
+	/* y(rows,cols) += a(rows,depth) * transposed b(cols,depth), rows of y y_stride elements apart; a and b have no
+	 * gaps. */
 	void (*add)(void *context, int64_t rows, int64_t cols, int64_t depth, const float *a, const float *b, float *y,
 		    int64_t y_stride);
 	void *context;

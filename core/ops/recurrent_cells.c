@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step of an RNN, GRU or LSTM, as ONNX defines them. Products are in float, everything behind them in double, and the
- * states are rounded to float. The clip bounds the argument of every activation, that of a cell state's too. */
+ * One step of an RNN, GRU or LSTM, as ONNX defines them. Products are in float, everything behind them in double, and
+ * the states are rounded to float. The clip bounds the argument of every activation, that of a cell state's too. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>

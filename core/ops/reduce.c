@@ -7,9 +7,9 @@
  *     Max, Min     greatest, least        L2          root of that          Prod       product
  *
  * Floats are folded in double and rounded once; integers modulo 2^64, then cut to their width, and what has no exact
- * integer result (Mean, L2, the logarithms) is cut off towards zero. NaN is greatest and least; of bool, from opset 20 on, Max is
- * "any" and Min "all". Axes are an attribute, and a constant input from opset 18 on, of ReduceSum from 13 on; without any, all are
- * meant unless noop_with_empty_axes says none, where each element is folded alone. */
+ * integer result (Mean, L2, the logarithms) is cut off towards zero. NaN is greatest and least; of bool, from opset 20
+ * on, Max is "any" and Min "all". Axes are an attribute, and a constant input from opset 18 on, of ReduceSum from 13
+ * on; without any, all are meant unless noop_with_empty_axes says none, where each element is folded alone. */
 #include <math.h>
 
 #include "cast.h"

@@ -8,9 +8,9 @@
  * times the scale, not cut to an integer: so have ONNX's own cases it, though its text can be read fallback. Elements
  * of any type to the nearest; weighed only floats.
  *
- * Opset 18 brought axes (the dimensions that the other inputs are about), sizes that keep the aspect ratio, and antialias: where a
- * dimension is made smaller the filter is stretched by 1 / scale, so that every element counts. Opset 19 brought
- * half_pixel_symmetric, half_pixel about the middle of the input. */
+ * Opset 18 brought axes (the dimensions that the other inputs are about), sizes that keep the aspect ratio, and
+ * antialias: where a dimension is made smaller the filter is stretched by 1 / scale, so that every element counts.
+ * Opset 19 brought half_pixel_symmetric, half_pixel about the middle of the input. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -393,8 +393,9 @@ static bool is_outside(const struct npl_resize_attrs *r, double x, int64_t size)
 	return r->transform == TF_CROP_AND_RESIZE && (x < 0 || x > (double)(size - 1));
 }
 
-/* Weighing along one dimension after the other, a line of results (along the last dimension) at a time. A sum begins with +0 and leaves
- * out what has the weight 0, which may be infinite; so none is -0, and a dimension that stays changes nothing. */
+/* Weighing along one dimension after the other, a line of results (along the last dimension) at a time. A sum begins
+ * with +0 and leaves out what has the weight 0, which may be infinite; so none is -0, and a dimension that stays
+ * changes nothing. */
 struct sampler {
 	const struct npl_tensor *x;
 	int64_t width;                        /* of a line */

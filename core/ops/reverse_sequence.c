@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ReverseSequence: of each sequence of the batch the first `length` steps in reverse, the rest as they are. Any type; time
- * and batch are the first two dimensions, in either order. */
+ * ReverseSequence: of each sequence of the batch the first `length` steps in reverse, the rest as they are. Any type;
+ * time and batch are the first two dimensions, in either order. */
 #include <string.h>
 
 #include "elements.h"

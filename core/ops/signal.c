@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transforms and windows of signals: DFT, STFT, HannWindow and its like, MelWeightMatrix. Sums are in double, from one table of
- * the cosines and sines of a turn's parts; a transform is its definition, n^2 products, which audio front ends of a few
- * thousand points can afford. The last dimension of a signal is 1 (real) or 2 (complex), that of a result 2. */
+ * Transforms and windows of signals: DFT, STFT, HannWindow and its like, MelWeightMatrix. Sums are in double, from one
+ * table of the cosines and sines of a turn's parts; a transform is its definition, n^2 products, which audio front ends
+ * of a few thousand points can afford. The last dimension of a signal is 1 (real) or 2 (complex), that of a result
+ * 2. */
 #include <math.h>
 #include <stdlib.h>
 

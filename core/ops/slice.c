@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Slice: of each dimension named, the elements start, start + step, ... before end; tensors of any one type. Negative
- * starts and ends count from the end, what lies outside is cut off: with a positive step both to [0, size], with a negative
- * one the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10, constant
+ * starts and ends count from the end, what lies outside is cut off: with a positive step both to [0, size], with a
+ * negative one the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10, constant
  * inputs from then on; steps, which may be negative, came with opset 10. */
 #include "core/base/arith.h"
 #include "npulab/text.h"

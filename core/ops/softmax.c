@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Softmax (exp(x - max) over its sum), LogSoftmax (its logarithm) and Hardmax (1 at the first greatest, 0 elsewhere), in
- * double. From opset 13 along one axis (default the last); before, over all dimensions from the axis on (default 1)
+ * Softmax (exp(x - max) over its sum), LogSoftmax (its logarithm) and Hardmax (1 at the first greatest, 0 elsewhere),
+ * in double. From opset 13 along one axis (default the last); before, over all dimensions from the axis on (default 1)
  * taken together, as if the tensor were a matrix. */
 #include <math.h>
 
@@ -85,7 +85,8 @@ DEFINE_HARDMAX(double)
 DEFINE_GREATEST(float)
 DEFINE_GREATEST(double)
 
-/* The vectors of a group, which lie side by side (along) or whose values do. The exponentials of each are summed in their order. */
+/* The vectors of a group, which lie side by side (along) or whose values do. The exponentials of each are summed in
+ * their order. */
 #define DEFINE_GROUP(type)                                                                                             \
 	static inline __attribute__((always_inline)) void softmax_##type(                                              \
 		const struct group *g, bool along, int vectors, bool logarithm, const type *x, type *y)                \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies with a step for each dimension (strided.h). Where no line of the source lies in order, squares are copied that take whole
- * cache lines on both sides: a matrix of 4096 x 1024 floats is turned in three quarters of the time that columns one by one take. */
+ * Copies with a step for each dimension (strided.h). Where no line of the source lies in order, squares are copied that
+ * take whole cache lines on both sides: a matrix of 4096 x 1024 floats is turned in three quarters of the time that
+ * columns one by one take. */
 #include "strided.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Copies whose result lies in order and whose source is walked with a step for each dimension: Transpose, Slice, SpaceToDepth and
- * DepthToSpace. A part along a dimension is such a copy again, so that threads can share one. */
+ * Copies whose result lies in order and whose source is walked with a step for each dimension: Transpose, Slice,
+ * SpaceToDepth and DepthToSpace. A part along a dimension is such a copy again, so that threads can share one. */
 #ifndef NPULAB_CORE_OPS_STRIDED_H
 #define NPULAB_CORE_OPS_STRIDED_H
 

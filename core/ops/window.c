@@ -52,8 +52,8 @@ static int64_t last_read(const struct npl_window *window, int d, int64_t tap, in
 	return (end - 1) * window->stride[d] + tap * window->dilation[d] - window->pad_begin[d];
 }
 
-/* The positions of one tap are a stride apart. Taps that are `period` apart fall on the same ones, each further right than the one before it,
- * and no other two taps meet. */
+/* The positions of one tap are a stride apart. Taps that are `period` apart fall on the same ones, each further right
+ * than the one before it, and no other two taps meet. */
 int64_t npl_window_touched(const struct npl_window *window, int d, int64_t input, int64_t output)
 {
 	const int64_t stride = window->stride[d];

@@ -36,8 +36,8 @@ struct npl_q16_tile {
 /* |x w| from which on a positive product saturates; a negative one does from NPL_Q16_SATURATES + 1025 on. */
 #define NPL_Q16_SATURATES ((1 << 25) - 512)
 
-/* The magnitude of x is x or, when x is negative, ~x. A product saturates when the magnitude is greater than a limit that
- * the weight has for each sign of x. */
+/* The magnitude of x is x or, when x is negative, ~x. A product saturates when the magnitude is greater than a limit
+ * that the weight has for each sign of x. */
 struct npl_q16_count {
 	int64_t rows, k;
 	const int16_t *x; /* rows x_stride apart */

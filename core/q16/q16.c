@@ -2,9 +2,9 @@
  *
  * The Q6.10 matrix product of q16.h: packing, choice of the kernel, tiling. The arithmetic is in tile.h.
  *
- * Rounded products are summed and those of them that saturated are counted by themselves: which ones do is known without the
- * products, because each weight has a limit for the magnitude of x. Two instructions compare and count a vector of
- * them, and only where the greatest operands of all could saturate. */
+ * Rounded products are summed and those of them that saturated are counted by themselves: which ones do is known
+ * without the products, because each weight has a limit for the magnitude of x. Two instructions compare and count a
+ * vector of them, and only where the greatest operands of all could saturate. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +70,8 @@ static void pack_full(int16_t *packed, int64_t n, int64_t k, int64_t pairs, cons
 	}
 }
 
-/* Rounded products: (w, 512). Of the 16 outputs of a pair of k the first half of the words holds outputs 0, 1, 4, 5, 8, 9,
- * 12, 13 and the second one 2, 3, 6, 7 and so on, which is the order that packs_epi32 turns into theirs. */
+/* Rounded products: (w, 512). Of the 16 outputs of a pair of k the first half of the words holds outputs 0, 1, 4, 5, 8,
+ * 9, 12, 13 and the second one 2, 3, 6, 7 and so on, which is the order that packs_epi32 turns into theirs. */
 static void pack_rounded(int16_t *packed, int64_t n, int64_t k, int64_t pairs, const int16_t *w)
 {
 	for (int64_t j = 0; j < npl_round_up_i64(n, NPL_Q16_BLOCK); j++) {
@@ -120,7 +120,8 @@ void npl_q16_weights_free(struct npl_q16_weights *weights)
 	*weights = (struct npl_q16_weights){0};
 }
 
-/* Rows of x over one stretch of k: what the kernels work on at a time, beside one block's weights in the first cache. */
+/* Rows of x over one stretch of k: what the kernels work on at a time, beside one block's weights in the first
+ * cache. */
 struct stretch {
 	const struct npl_q16_kernel *kernel;
 	const struct npl_q16_weights *weights;
@@ -171,8 +172,8 @@ static void sum_rows(const struct stretch *s)
 		}
 }
 
-/* The limits of all weights, for each k of the one sign of x and then of the other. Which output has which lane does not
- * matter to counting. */
+/* The limits of all weights, for each k of the one sign of x and then of the other. Which output has which lane does
+ * not matter to counting. */
 static void make_limits(struct npl_q16_weights *weights, const struct npl_q16_kernel *kernel)
 {
 	const int64_t lanes = npl_round_up_i64(weights->n, NPL_Q16_LANES),

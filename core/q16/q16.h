@@ -47,8 +47,8 @@ int npl_q16_pack(struct npl_q16_weights *weights, enum npl_q16_product product, 
 		 struct npl_err *err);
 void npl_q16_weights_free(struct npl_q16_weights *weights); /* accepts a zeroed one */
 
-/* sums[r * n + j] = sum over k of product(x[r * x_stride + k], w[j][k]). Returns the number of products that saturated (0
- * for full products). kernel is 0 for the fastest, else 1 to npl_q16_kernels(), for tests and measurements. */
+/* sums[r * n + j] = sum over k of product(x[r * x_stride + k], w[j][k]). Returns the number of products that saturated
+ * (0 for full products). kernel is 0 for the fastest, else 1 to npl_q16_kernels(), for tests and measurements. */
 uint64_t npl_q16_gemm(struct npl_q16_weights *weights, int64_t rows, const int16_t *x, int64_t x_stride, int64_t *sums,
 		      int kernel);
 

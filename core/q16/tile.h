@@ -7,10 +7,10 @@
  *     COUNT_GREATER(n, a, b)    n + 1 in the 16-bit lanes where a > b
  * and includes this file.
  *
- * A tile is some rows of x times one block of 16 outputs. Rounded products come as pairs (x, 1) * (w, 512), which `madd`
- * makes x * w + 512 of in a 32-bit lane; a shift and a packing with saturation leave saturate16((x * w + 512) >> 10). The
- * weights lie so that packing two vectors brings the products of k and k + 1 of an output side by side, and the
- * outputs into their order. */
+ * A tile is some rows of x times one block of 16 outputs. Rounded products come as pairs (x, 1) * (w, 512), which
+ * `madd` makes x * w + 512 of in a 32-bit lane; a shift and a packing with saturation leave saturate16((x * w + 512) >>
+ * 10). The weights lie so that packing two vectors brings the products of k and k + 1 of an output side by side, and
+ * the outputs into their order. */
 #ifndef NPULAB_CORE_Q16_TILE_H
 #define NPULAB_CORE_Q16_TILE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Eager calls, on the caller's side (eager.h): contexts, handles, recording into the pending network, flushing, reading. */
+ * Eager calls, on the caller's side (eager.h): contexts, handles, recording into the pending network, flushing,
+ * reading. */
 #include "eager.h"
 
 #include <stdlib.h>
@@ -306,7 +307,8 @@ int npl_eager_op(struct npl_eager *ctx, const char *op, struct npl_args args, st
 	return npl_eager_ops(ctx, op, args, attrs, 1, result, err);
 }
 
-/* A held result that folding made a constant needs no run: its elements, or their description, become the value's own. */
+/* A held result that folding made a constant needs no run: its elements, or their description, become the value's
+ * own. */
 static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
 	const struct npl_value *from = &ctx->pending->b.value[value->index];

@@ -3,9 +3,9 @@
  * Private: the context of eager calls (npulab/eager.h) and what its two threads share. The caller's thread builds the
  * pending network, call by call; a flush makes it a job; the worker finishes, calibrates and runs jobs in order.
  *
- * A value is pending while it exists only in the network being built, then PROMISED to the end of its job, then READY or
- * FAILED. The caller's thread alone makes values, holds them and walks the list; refs and what the worker writes (state,
- * made, why) are the lock's.
+ * A value is pending while it exists only in the network being built, then PROMISED to the end of its job, then READY
+ * or FAILED. The caller's thread alone makes values, holds them and walks the list; refs and what the worker writes
+ * (state, made, why) are the lock's.
  */
 #ifndef NPULAB_FRONTEND_EAGER_H
 #define NPULAB_FRONTEND_EAGER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording eager calls (trace.h): every call is appended to a second network, which starts empty where the pending one is
- * flushed again and again. */
+ * Recording eager calls (trace.h): every call is appended to a second network, which starts empty where the pending one
+ * is flushed again and again. */
 #include "npulab/trace.h"
 
 #include <stdlib.h>

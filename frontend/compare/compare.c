@@ -52,8 +52,8 @@ static void free_tensors(struct npl_tensor *tensors, int n)
 	free(tensors);
 }
 
-/* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted). pass: of the calibration,
- * -1: none. */
+/* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted). pass: of the
+ * calibration, -1: none. */
 static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what,
 			struct npl_tensor *all, int pass, struct npl_err *err)
 {

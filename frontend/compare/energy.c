@@ -108,8 +108,8 @@ static int settle_measured(const struct npl_energy_measurement *measurement, str
 	return npl_energy_merge(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &measured, err);
 }
 
-/* A layer's absent energy becomes power x its time, that of what crossed the device's link in it included: the board draws it then too.
- * Transfers that the row does not count, as those of a list of layers, draw nothing. */
+/* A layer's absent energy becomes power x its time, that of what crossed the device's link in it included: the board
+ * draws it then too. Transfers that the row does not count, as those of a list of layers, draw nothing. */
 static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
 {
 	const bool none = own_time || !(row->link_seconds > 0);

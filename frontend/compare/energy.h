@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What real devices draw while something is repeated on them: measured by the device's meter, else assumed, else absent;
- * the report says which and why. Simulated devices tell their energy layer by layer and are left alone.
+ * What real devices draw while something is repeated on them: measured by the device's meter, else assumed, else
+ * absent; the report says which and why. Simulated devices tell their energy layer by layer and are left alone.
  *
  *     npl_energy_measurement_open(&measurement, devices, n, &report->energy);    idle power, before
  *     npl_energy_measurement_start(&measurement);
@@ -26,15 +26,16 @@ struct npl_energy_measurement {
 	bool own_time;      /* what is told is the device's own time, without its link's */
 };
 
-/* report is set to "nothing known". A meter works for one device alone: beside others the counters see their work too. */
+/* report is set to "nothing known". A meter works for one device alone: beside others the counters see their work
+ * too. */
 void npl_energy_measurement_open(struct npl_energy_measurement *measurement, struct npl_device *const *device,
 				 int n_devices, struct npl_energy_report *report);
 void npl_energy_measurement_start(struct npl_energy_measurement *measurement);
 bool npl_energy_measurement_wants_more(
 	const struct npl_energy_measurement *measurement); /* the repeats are too short for the meter yet */
 void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int repeats);
-/* Measured: mean power x the run's time, in place of what the device could not tell. Assumed: power x time of each layer.
- * The run's totals are made again. */
+/* Measured: mean power x the run's time, in place of what the device could not tell. Assumed: power x time of each
+ * layer. The run's totals are made again. */
 int npl_energy_measurement_settle(const struct npl_energy_measurement *measurement, struct npl_run *run,
 				  struct npl_err *err);
 void npl_energy_measurement_close(struct npl_energy_measurement *measurement);

@@ -16,8 +16,8 @@
 #include "repeats.h"
 
 #define MOST_PASSES 200
-/* A short network gets many passes, a long one a few. Those of a simulated machine tell how fast npulab itself is, and that its figures are
- * the same each time: beside the network's own work they should take little. */
+/* A short network gets many passes, a long one a few. Those of a simulated machine tell how fast npulab itself is, and
+ * that its figures are the same each time: beside the network's own work they should take little. */
 static const struct npl_repeats_rule measured_passes = {
 	.least = 5, .most = MOST_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
 static const struct npl_repeats_rule simulated_passes = {
@@ -25,8 +25,8 @@ static const struct npl_repeats_rule simulated_passes = {
 
 static const struct npl_repeats_rule one_further_pass = {.least = 1, .most = 1};
 
-/* Rows of passes that are kept until it is known which pass is the one in the middle: all of most networks, five of one of 20,000
- * layers. */
+/* Rows of passes that are kept until it is known which pass is the one in the middle: all of most networks, five of one
+ * of 20,000 layers. */
 #define KEPT_BYTES ((size_t)64 << 20)
 #define LEAST_KEPT 5
 

@@ -21,7 +21,8 @@ struct npl_passes {
 int npl_passes_run(const struct npl_passes *passes, struct npl_tensor *all, struct npl_device_report *report,
 		   struct npl_err *err);
 
-/* Puts the outputs of batch b (`real` samples of it) into those of all samples. NPL_EINTERNAL where they have no room there. */
+/* Puts the outputs of batch b (`real` samples of it) into those of all samples. NPL_EINTERNAL where they have no room
+ * there. */
 int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
 		    int64_t b, int64_t real, struct npl_tensor *all, struct npl_err *err);
 

@@ -12,8 +12,8 @@
 
 #define EXACT 1000 /* beyond, powers of a half leave the range of doubles */
 
-/* From 0, the greatest order statistic that with 97.5 % lies below the median of what n values were drawn from; 0 where there
- * is none. */
+/* From 0, the greatest order statistic that with 97.5 % lies below the median of what n values were drawn from; 0 where
+ * there is none. */
 static int lower_bound(int n)
 {
 	if (n > EXACT)

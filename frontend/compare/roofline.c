@@ -155,8 +155,8 @@ static const char *bound_of_run(const struct npl_roofline_device *device, const 
 	return npl_bound_of(&device->info, &sum);
 }
 
-/* The network as it runs: the work of its layers, the bytes that each of them counts, the time and traffic of the whole. Its peak is that of
- * its layers, each at its own. */
+/* The network as it runs: the work of its layers, the bytes that each of them counts, the time and traffic of the
+ * whole. Its peak is that of its layers, each at its own. */
 static void sum_points(struct npl_roofline_device *device, const struct npl_run *run)
 {
 	struct npl_roofline_point *sum = &device->network;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Roofs (roofs.h). A real device's peak is the best rate of square products of growing size, run through the device as any
- * layer, on a device with a link of its own with operands and result in its memory; its memory's rate it measures itself (npl_driver.measure_memory), or it is that of adding two long
- * arrays through the device. */
+ * Roofs (roofs.h). A real device's peak is the best rate of square products of growing size, run through the device as
+ * any layer, on a device with a link of its own with operands and result in its memory; its memory's rate it measures
+ * itself (npl_driver.measure_memory), or it is that of adding two long arrays through the device. */
 #include "roofs.h"
 
 #include <math.h>
@@ -36,8 +36,8 @@ struct timing {
 	double open; /* seconds that this computer took for all that comes before */
 };
 
-/* Runs a layer, by its layer group where there is one: once to warm up, then at least `least` times and for so many seconds, or for `most`
- * seconds. */
+/* Runs a layer, by its layer group where there is one: once to warm up, then at least `least` times and for so many
+ * seconds, or for `most` seconds. */
 static int time_layer(struct npl_device *device, const struct npl_layer *layer, struct npl_layer_group_handle *group,
 		      int least, double seconds, double most, struct timing *t, struct npl_err *err)
 {
@@ -136,7 +136,8 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 	return rc;
 }
 
-/* Adds the roof of a format; nothing where the device does not take its products. Sizes grow until time or memory ends. */
+/* Adds the roof of a format; nothing where the device does not take its products. Sizes grow until time or memory
+ * ends. */
 static int measure_peak(struct npl_device *device, enum npl_format format, struct npl_roofline_device *roofs,
 			struct npl_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One case (npulab/conformance.h): what its model misses, then each of its data sets, imported in the ways that there are until one
- * of them can be run. */
+ * One case (npulab/conformance.h): what its model misses, then each of its data sets, imported in the ways that there
+ * are until one of them can be run. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,8 +153,9 @@ static bool is_new(const struct npl_data_set *set, enum knowledge knowledge)
 	       (knowledge == ALL_KNOWN_BUT_FIRST && set->n_in > 1) || (knowledge == ALL_KNOWN && set->n_in);
 }
 
-/* The bfloat16 cases of CastLike declare the second input in the shape of the first and give one element: whoever wrote values
- * as uint16 has not checked them against the model, which cannot be run on them. Elsewhere such data is an error. */
+/* The bfloat16 cases of CastLike declare the second input in the shape of the first and give one element: whoever wrote
+ * values as uint16 has not checked them against the model, which cannot be run on them. Elsewhere such data is an
+ * error. */
 static int check_shapes(struct attempt *a)
 {
 	char found[128], declared[128];

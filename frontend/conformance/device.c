@@ -20,7 +20,8 @@ static bool is_integer(const struct npl_graph *graph, int v)
 	return v >= 0 && integer[graph->value[v].dtype];
 }
 
-/* Nodes between integers go to a device of integers, which would quantise what lies between floats. Returns their number. */
+/* Nodes between integers go to a device of integers, which would quantise what lies between floats. Returns their
+ * number. */
 static int place_nodes(const struct npl_graph *graph, const struct npl_device *device, int *place)
 {
 	int n = 0;

@@ -19,8 +19,8 @@ struct npl_data_set {
 };
 /* The numbers N of a case's data sets, ascending, to be freed; NULL: there are none, or no memory. */
 int *npl_data_set_numbers(const char *case_path, int *n);
-/* Its uint16 tensors are bfloat16 where the model says so: ONNX's generator, whose numpy has no bfloat16, writes the bits of
- * such values as UINT16 (all cases of the node set that cast from or to bfloat16). */
+/* Its uint16 tensors are bfloat16 where the model says so: ONNX's generator, whose numpy has no bfloat16, writes the
+ * bits of such values as UINT16 (all cases of the node set that cast from or to bfloat16). */
 int npl_data_set_load(const char *case_path, int number, const struct onnx_survey *model, struct npl_data_set *set,
 		      struct npl_err *err);
 void npl_data_set_free(struct npl_data_set *set);

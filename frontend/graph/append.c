@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Building a graph in order: each node names inputs that are there, so it is linked, shaped and folded when it comes, and
- * its maker hears at once what is wrong with it. This is how the C interface builds (build.c); files may have their nodes
- * in any order and go through graph_complete. */
+ * Building a graph in order: each node names inputs that are there, so it is linked, shaped and folded when it comes,
+ * and its maker hears at once what is wrong with it. This is how the C interface builds (build.c); files may have their
+ * nodes in any order and go through graph_complete. */
 #include <stdlib.h>
 
 #include "build.h"

@@ -3,8 +3,9 @@
  * The batch, dimension 0 of every input, is what `--batch N` sets, and also the first entry of constant Reshape shapes
  * that repeat the batch the model was exported with (ResNet's "reshape to 1x2048" before its last layer, mnist's
  * 1x256): without that such a model could run its exported batch only. A Reshape of weights is left alone, and so is a
- * shape that the model computes from that of a value. A model that leaves its batch open says that it takes any: its shapes are
- * first taken at their word, and only where that makes no network do they repeat a batch of 1 (graph_load.c). */
+ * shape that the model computes from that of a value. A model that leaves its batch open says that it takes any: its
+ * shapes are first taken at their word, and only where that makes no network do they repeat a batch of 1
+ * (graph_load.c). */
 #include "build.h"
 
 #include <string.h>

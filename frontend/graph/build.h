@@ -134,13 +134,13 @@ void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
 /* The shape rule alone, after a pass changed the node. */
 int graph_shape_node(struct graph_builder *b, struct graph_node *node);
 
-/* graph_inputs.c: inputs are declared, after the constants, and added when all are known, for one may tell what a dimension of
- * another is */
+/* graph_inputs.c: inputs are declared, after the constants, and added when all are known, for one may tell what a
+ * dimension of another is */
 int graph_declare_input(struct graph_builder *b, const struct graph_input *input); /* nothing if already a constant */
 int graph_add_inputs(struct graph_builder *b);
 
-/* declared.c: what a file says of a constant (refused where it is something else) and of the output added last; the warnings of
- * outputs that are something else, `most` of them, for which graph->warning has room */
+/* declared.c: what a file says of a constant (refused where it is something else) and of the output added last; the
+ * warnings of outputs that are something else, `most` of them, for which graph->warning has room */
 int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *said);
 int graph_declare_output(struct graph_builder *b, const struct graph_input *said);
 int graph_warn_outputs(struct graph_builder *b, int most);
@@ -186,8 +186,8 @@ int graph_load_file(const char *path, const struct npl_load_options *options, st
 int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		     struct npl_err *err);
 
-/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. There is no folder
- * that external data could be in. */
+/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. There is
+ * no folder that external data could be in. */
 int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
 

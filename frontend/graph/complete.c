@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of building: inputs of nodes are linked to the values that they name, shapes inferred and what can be folded is. */
+ * The end of building: inputs of nodes are linked to the values that they name, shapes inferred and what can be folded
+ * is. */
 #include "build.h"
 #include "core/base/grow.h"
 #include "npulab/text.h"
@@ -29,8 +30,8 @@ static int link_nodes(struct graph_builder *b)
 	return graph_scratch(b, widest);
 }
 
-/* Exporters list the statistics of training behind the result of a BatchNormalization, which inference has no use for: those that
- * nobody reads are none of its outputs. */
+/* Exporters list the statistics of training behind the result of a BatchNormalization, which inference has no use for:
+ * those that nobody reads are none of its outputs. */
 static int drop_statistics(struct graph_builder *b)
 {
 	bool *read = calloc((size_t)b->n_values + 1, sizeof *read);

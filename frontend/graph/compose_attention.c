@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Attention becomes in a graph, once its inputs' shapes are known: two MatMul, a Softmax and what stands between them, which
- * devices run and price as those of any other network. Nodes are called NODE/PART. Where several heads of q share one of k and v,
- * q's heads of a group are taken as rows of one matrix, so that nothing is copied for them. */
+ * What Attention becomes in a graph, once its inputs' shapes are known: two MatMul, a Softmax and what stands between
+ * them, which devices run and price as those of any other network. Nodes are called NODE/PART. Where several heads of q
+ * share one of k and v, q's heads of a group are taken as rows of one matrix, so that nothing is copied for them. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a file says of a value that it also tells otherwise: an input that is an initialiser too must be what that is; an output
- * declared with another type or shape than the nodes give it is a warning. Dimensions that are left open contradict nothing. */
+ * What a file says of a value that it also tells otherwise: an input that is an initialiser too must be what that is;
+ * an output declared with another type or shape than the nodes give it is a warning. Dimensions that are left open
+ * contradict nothing. */
 #include <stdio.h>
 
 #include "build.h"

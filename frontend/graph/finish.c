@@ -27,7 +27,8 @@ void graph_sweep(struct graph_builder *b)
 	}
 }
 
-/* The axes of a reduction stand in its attributes by now, wherever the model has them: a device need not be sent them. */
+/* The axes of a reduction stand in its attributes by now, wherever the model has them: a device need not be sent
+ * them. */
 static void drop_axes(struct graph_builder *b)
 {
 	for (int i = 0; i < b->n_nodes; i++)

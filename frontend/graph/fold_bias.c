@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * An Add of a constant with one element per output channel, after a Conv, Gemm or MatMul that nobody else reads,
- * is that product's bias. A MatMul (rows,K) x constant (K,N) becomes a Gemm for it; with rows of more dimensions it keeps its
- * operator and has the bias as a third input, as no MatMul of a file has. */
+ * An Add of a constant with one element per output channel, after a Conv, Gemm or MatMul that nobody else reads, is
+ * that product's bias. A MatMul (rows,K) x constant (K,N) becomes a Gemm for it; with rows of more dimensions it keeps
+ * its operator and has the bias as a third input, as no MatMul of a file has. */
 #include "fold.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Constant folding: a node whose inputs are all constant, or that only looks at their shapes, gives way to its value.
- * Nothing is computed where nothing need be: Constant refers to the file, ConstantOfShape becomes a fill (one element and
- * a shape), RandomNormal and its kind a description of its values, a view refers to what it views. The rest runs once on its reference kernel, within the
- * limits of build.h. */
+ * Nothing is computed where nothing need be: Constant refers to the file, ConstantOfShape becomes a fill (one element
+ * and a shape), RandomNormal and its kind a description of its values, a view refers to what it views. The rest runs
+ * once on its reference kernel, within the limits of build.h. */
 #include <string.h>
 
 #include "build.h"

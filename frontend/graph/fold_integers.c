@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The integers behind folded constants: the result of a DequantizeLinear remembers them, and so does what only moves the
- * elements of such a result. Machines of integers then take them as the model has them, to the bit. */
+ * The integers behind folded constants: the result of a DequantizeLinear remembers them, and so does what only moves
+ * the elements of such a result. Machines of integers then take them as the model has them, to the bit. */
 #include "build.h"
 
 static int remember_integers(struct graph_builder *b, const struct graph_node *node)
@@ -60,8 +60,8 @@ static bool only_moves(const struct graph_node *node)
 	return flags & NPL_OP_KEEPS_RANGE && flags & NPL_OP_ANY_TYPE && node->op != NPL_OP_TRILU && node->n_out == 1;
 }
 
-/* The integers moved as the node moves the numbers, by the same kernel; NULL where that would exceed the limits of folding,
- * or with an error. */
+/* The integers moved as the node moves the numbers, by the same kernel; NULL where that would exceed the limits of
+ * folding, or with an error. */
 static const void *move(struct graph_builder *b, const struct graph_node *node, const struct npl_model_integers *from)
 {
 	struct npl_tensor *out = &b->tensor[node->n_in];

@@ -184,8 +184,8 @@ bool follow_compress(const struct at *at)
 	return samples_of(at, 0, &x) && axis >= 0 && x.axis != axis && is_steady(at, 1) && place_all(at, &x);
 }
 
-/* ScatterElements: indices and updates are of one shape. They may be shorter than the data, but not along the samples, whose indices
- * would lie elsewhere. */
+/* ScatterElements: indices and updates are of one shape. They may be shorter than the data, but not along the samples,
+ * whose indices would lie elsewhere. */
 bool follow_scatter_elements(const struct at *at)
 {
 	struct spread x = {.axis = -1}, own;
@@ -205,8 +205,8 @@ bool follow_scatter_elements(const struct at *at)
 	return place_all(at, &x);
 }
 
-/* ScatterND: the tuples of the indices name the first dimensions, which must not be the samples'. data (d0 ... dn), indices (..., m),
- * updates (..., dm ... dn). */
+/* ScatterND: the tuples of the indices name the first dimensions, which must not be the samples'. data (d0 ... dn),
+ * indices (..., m), updates (..., dm ... dn). */
 bool follow_scatter_nd(const struct at *at)
 {
 	const struct npl_shape *indices = shape_of(at, 1);

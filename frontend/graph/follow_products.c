@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* One operand of a product: its dimensions before the last two are the stack's. A vector is a row (left) or a column (right). */
+/* One operand of a product: its dimensions before the last two are the stack's. A vector is a row (left) or a column
+ * (right). */
 struct factor {
 	int k, rank, row, column; /* row and column: its dimensions, -1 of a vector's missing one */
 	bool has_samples;
@@ -87,8 +88,8 @@ bool follow_integer_product(const struct at *at, int ka, int kb)
 	return (!linear || (is_steady(at, 6) && is_steady(at, 7))) && follow_product(at, ka, kb);
 }
 
-/* RNN, GRU and LSTM: X (steps, batch, size), and lengths (batch), states (directions, batch, size). With batch_first X and the
- * states begin with the batch. */
+/* RNN, GRU and LSTM: X (steps, batch, size), and lengths (batch), states (directions, batch, size). With batch_first X
+ * and the states begin with the batch. */
 bool follow_recurrent(const struct at *at)
 {
 	enum { X, W, R, B, LENGTHS, FIRST_STATE, LAST_STATE, PEEPHOLES };

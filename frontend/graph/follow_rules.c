@@ -26,8 +26,8 @@ static bool clip(const struct at *at)
 	return in_order(at, 3);
 }
 
-/* How many dimensions the result has before the operand's first, as broadcasting places it. Before opset 7 the second of two had an
- * axis where it begins, and a PRelu's list of slopes was the channels'. */
+/* How many dimensions the result has before the operand's first, as broadcasting places it. Before opset 7 the second
+ * of two had an axis where it begins, and a PRelu's list of slopes was the channels'. */
 static int placed_at(const struct at *at, int k)
 {
 	const struct npl_attrs *attrs = &at->node->attrs;
@@ -67,8 +67,8 @@ static bool broadcast(const struct at *at)
 	return place_all(at, &joint);
 }
 
-/* Images and their like: every sample of dimension 0 by itself; `per_channel`: every channel too. The other operands are
- * parameters. */
+/* Images and their like: every sample of dimension 0 by itself; `per_channel`: every channel too. The other operands
+ * are parameters. */
 static bool images(const struct at *at, bool per_channel)
 {
 	struct spread x;
@@ -243,8 +243,9 @@ static bool layernorm(const struct at *at)
 	return place_all(at, &x);
 }
 
-/* RotaryEmbedding: x (N, sequence, heads * size) or (N, heads, sequence, size); the caches are (N, sequence, half), or (positions, half)
- * with position_ids (N, sequence). Heads do not meet, so that they may hold the samples where nothing else does. */
+/* RotaryEmbedding: x (N, sequence, heads * size) or (N, heads, sequence, size); the caches are (N, sequence, half), or
+ * (positions, half) with position_ids (N, sequence). Heads do not meet, so that they may hold the samples where nothing
+ * else does. */
 static bool rotary(const struct at *at)
 {
 	enum { POSITIONS = 3 };

@@ -55,7 +55,8 @@ static inline bool others_steady(const struct at *at, int first, int but)
 	return true;
 }
 
-/* Input k is fixed, and if samples lay so in it each would get the same part. An axis that it does not have: it broadcasts there. */
+/* Input k is fixed, and if samples lay so in it each would get the same part. An axis that it does not have: it
+ * broadcasts there. */
 static inline bool is_uniform(const struct at *at, int k, const struct spread *spread)
 {
 	const int v = value_of(at, k);

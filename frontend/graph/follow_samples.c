@@ -92,8 +92,8 @@ static bool grows(const struct follow *f, int v, const struct npl_shape *other)
 	return same;
 }
 
-/* A value that does not grow with the batch; -1: none. A batch that is by chance as large as a dimension that the model gives can be
- * taken for it, as by an Expand, but not two batches. */
+/* A value that does not grow with the batch; -1: none. A batch that is by chance as large as a dimension that the model
+ * gives can be taken for it, as by an Expand, but not two batches. */
 static int find_unsteady(const struct follow *f)
 {
 	for (int v = 0; v < f->graph->n_values && f->other; v++) {

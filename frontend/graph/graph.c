@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every user of a graph needs, wherever it came from: the elements of constants that are only described, and its end. */
+ * What every user of a graph needs, wherever it came from: the elements of constants that are only described, and its
+ * end. */
 #include "npulab/graph.h"
 
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Goes through the sorted nodes once: lets the operator read its attributes, refuses those it did not understand,
- * asks it for the shapes of its outputs, and replaces nodes with constant inputs, and those that only look at shapes, by their values. */
+ * Goes through the sorted nodes once: lets the operator read its attributes, refuses those it did not understand, asks
+ * it for the shapes of its outputs, and replaces nodes with constant inputs, and those that only look at shapes, by
+ * their values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@
  * return, which is not supported (storage_order). */
 static const char *const ignorable[] = {"consumed_inputs", "momentum", "seed", "storage_order"};
 
-/* The opset nearest to the node's in which its operator has the attribute; 0: there is none. It marks attributes as used. */
+/* The opset nearest to the node's in which its operator has the attribute; 0: there is none. It marks attributes as
+ * used. */
 static int opset_with(struct graph_node *node, const struct npl_attr *attr)
 {
 	for (int distance = 1; distance < NPL_LAST_OPSET; distance++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a user should know of a network that can be run all the same: weights that are NaN or infinite, and
- * outputs that are not what the file says. Only elements that a file gave or that folding computed are looked at: a fill has one
+ * What a user should know of a network that can be run all the same: weights that are NaN or infinite, and outputs that
+ * are not what the file says. Only elements that a file gave or that folding computed are looked at: a fill has one
  * element, and normal ones are finite. */
 #include <math.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inputs of a network and what their open dimensions are. A dimension that the model leaves open has a name: the model's
- * word for it, the same wherever it stands, or INPUT[I]. Names get their values from --dim, from inputs that are known or
- * given, and from the files that shall be fed.
+ * The inputs of a network and what their open dimensions are. A dimension that the model leaves open has a name: the
+ * model's word for it, the same wherever it stands, or INPUT[I]. Names get their values from --dim, from inputs that
+ * are known or given, and from the files that shall be fed.
  *
- * The batch is dimension 0 of the first input that leaves it open, else of the first input; whatever else has its name, and where it
- * has none what is as large, is the batch too. Dimension 0 of another input may be the batch under a name of its own: it is unless
- * something tells it otherwise, as a file of another length. */
+ * The batch is dimension 0 of the first input that leaves it open, else of the first input; whatever else has its name,
+ * and where it has none what is as large, is the batch too. Dimension 0 of another input may be the batch under a name
+ * of its own: it is unless something tells it otherwise, as a file of another length. */
 #include "frontend/graph/build.h"
 
 #include <stdio.h>
@@ -244,8 +244,9 @@ static int take_file(struct dims *d, const char *file, struct graph_input *input
 	return rc;
 }
 
-/* Dimension 0 under a name that is not the batch's is the batch all the same where its file has as many rows, else of a size of its
- * own. Of two inputs of one number of rows the second is a table where its file has that number and the first one's has another. */
+/* Dimension 0 under a name that is not the batch's is the batch all the same where its file has as many rows, else of a
+ * size of its own. Of two inputs of one number of rows the second is a table where its file has that number and the
+ * first one's has another. */
 static int take_rows(struct dims *d, const int64_t *rows)
 {
 	struct graph_builder *b = d->b;
@@ -321,7 +322,8 @@ static bool is_batch(struct dims *d, int i, int k)
 
 #define MOST_ASKED 4 /* names that a message holds */
 
-/* Who must name one dimension must name the others as well: " --dim 'S=N' --dim 'T=N'", behind the first that is missing. */
+/* Who must name one dimension must name the others as well: " --dim 'S=N' --dim 'T=N'", behind the first that is
+ * missing. */
 static const char *all_unknown(struct dims *d)
 {
 	char text[512] = "";

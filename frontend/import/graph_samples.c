@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether the samples that shall be fed can be cut into batches (follow.h), and the batch of those that cannot: all of them, where the
- * model leaves the batch open; so loading a file ends here. */
+ * Whether the samples that shall be fed can be cut into batches (follow.h), and the batch of those that cannot: all of
+ * them, where the model leaves the batch open; so loading a file ends here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static int count_samples(const struct npl_load_options *options, const struct np
 	return rc;
 }
 
-/* A model that takes the batch 1 and not the next: where it takes all samples as one batch, they belong together. At 1 it may have
- * broadcast what else has a size of its own. */
+/* A model that takes the batch 1 and not the next: where it takes all samples as one batch, they belong together. At 1
+ * it may have broadcast what else has a size of its own. */
 static int follow_one(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
 		      struct follow_result *result, struct npl_err *err)
 {
@@ -125,8 +125,8 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 	return rc ? rc : keep(graph, &result, err);
 }
 
-/* A model that cannot be loaded at its usual batch may be one that takes all its samples at once: loads it for those of the first file, if it
- * leaves the batch open. Otherwise the code that err has. */
+/* A model that cannot be loaded at its usual batch may be one that takes all its samples at once: loads it for those of
+ * the first file, if it leaves the batch open. Otherwise the code that err has. */
 static int load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 			 struct npl_err *err)
 {
@@ -149,8 +149,8 @@ static int load_together(const char *path, const struct npl_load_options *option
 	return err->code;
 }
 
-/* Fills (*graph)->batching; where the samples of options->files must be one batch and may be, loads the graph again with that. NULL and a
- * code when it cannot. */
+/* Fills (*graph)->batching; where the samples of options->files must be one batch and may be, loads the graph again
+ * with that. NULL and a code when it cannot. */
 static int settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 			struct npl_err *err)
 {

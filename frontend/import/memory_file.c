@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A machine's memory from a file (memory_file.h). A text is read twice: the first time to know how many bytes it makes. */
+ * A machine's memory from a file (memory_file.h). A text is read twice: the first time to know how many bytes it
+ * makes. */
 #include "memory_file.h"
 
 #include <math.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bytes of a machine's memory from a file, as `npulab exec` takes them: .npy or .pb, or text with one row of a matrix in each
- * line. docs/exec.md is the manual of the text. */
+ * The bytes of a machine's memory from a file, as `npulab exec` takes them: .npy or .pb, or text with one row of a
+ * matrix in each line. docs/exec.md is the manual of the text. */
 #ifndef NPULAB_MEMORY_FILE_H
 #define NPULAB_MEMORY_FILE_H
 
 #include "npulab/tensor.h"
 
-/* Fills bytes, a tensor of NPL_U8 with one dimension, to be freed. word is the machine's type of operands, NPL_U8 or NPL_I16: that of
- * numbers before which the text names none. A file that begins as .npy does, or whose name ends in .npy or .pb, is a tensor of bytes or
- * of words, any other text. NPL_EINPUT with "PATH:LINE: what is wrong and what was expected". */
+/* Fills bytes, a tensor of NPL_U8 with one dimension, to be freed. word is the machine's type of operands, NPL_U8 or
+ * NPL_I16: that of numbers before which the text names none. A file that begins as .npy does, or whose name ends in
+ * .npy or .pb, is a tensor of bytes or of words, any other text. NPL_EINPUT with "PATH:LINE: what is wrong and what was
+ * expected". */
 int npl_memory_load(const char *path, enum npl_dtype word, struct npl_tensor *bytes, struct npl_err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * External data: tensors whose elements are raw bytes in another file, which must lie in the model's folder. Each file is
- * mapped once, and its bytes are used where they are. A tensor names the file, where its bytes begin (0 unless said) and
- * how many there are (all to the file's end unless said). Two tensors may share their bytes as a whole, as tied weights do;
- * where they only overlap, something is wrong with the file, and it is refused. Checksums are not looked at.
+ * External data: tensors whose elements are raw bytes in another file, which must lie in the model's folder. Each file
+ * is mapped once, and its bytes are used where they are. A tensor names the file, where its bytes begin (0 unless said)
+ * and how many there are (all to the file's end unless said). Two tensors may share their bytes as a whole, as tied
+ * weights do; where they only overlap, something is wrong with the file, and it is refused. Checksums are not looked
+ * at.
  */
 #ifndef NPULAB_FRONTEND_ONNX_EXTERNAL_H
 #define NPULAB_FRONTEND_ONNX_EXTERNAL_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading the functions of a model (onnx_function.h): names when the file is opened, a body when a node first calls it. */
+ * Reading the functions of a model (onnx_function.h): names when the file is opened, a body when a node first calls
+ * it. */
 #include "onnx_function.h"
 
 #include <stdlib.h>

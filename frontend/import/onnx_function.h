@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that a model defines itself (FunctionProto): a node whose domain, operator and overload name one is replaced by
- * the nodes of its body, each with the operator version that the function imports. A function of the model goes before an
- * operator of ONNX of the same name.
+ * Functions that a model defines itself (FunctionProto): a node whose domain, operator and overload name one is
+ * replaced by the nodes of its body, each with the operator version that the function imports. A function of the model
+ * goes before an operator of ONNX of the same name.
  *
  *     struct onnx_functions functions = {0};
  *     onnx_functions_add(&reader, &functions, message);         once for each function of the file
@@ -12,8 +12,8 @@
  *
  * What a body names for itself gets the caller's name before it: node "mul" of a function that node "gelu" calls is
  * "gelu/mul", in messages too. Functions may call functions, but not themselves; a body that nobody calls is not read.
- * Before a call is replaced it is known how many nodes it becomes, so that a file of a few bytes that asks for billions is
- * refused at once.
+ * Before a call is replaced it is known how many nodes it becomes, so that a file of a few bytes that asks for billions
+ * is refused at once.
  */
 #ifndef NPULAB_FRONTEND_ONNX_FUNCTION_H
 #define NPULAB_FRONTEND_ONNX_FUNCTION_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ModelProto and GraphProto: versions, then functions, initialisers, inputs, nodes and outputs, handed to the graph builder.
- * The fields are walked once for each of these, so that their order in the file does not matter. */
+ * ModelProto and GraphProto: versions, then functions, initialisers, inputs, nodes and outputs, handed to the graph
+ * builder. The fields are walked once for each of these, so that their order in the file does not matter. */
 #include <stdio.h>
 #include <string.h>
 

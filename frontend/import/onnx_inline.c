@@ -21,8 +21,8 @@ struct call {
 	const char **value;
 };
 
-/* Memory for one call, from the arena of the reader. All calls of a model together may take ONNX_MAX_INLINE_BYTES, since a short file
- * can ask for any amount. */
+/* Memory for one call, from the arena of the reader. All calls of a model together may take ONNX_MAX_INLINE_BYTES,
+ * since a short file can ask for any amount. */
 static void *room_for(struct inliner *in, size_t count, size_t bytes)
 {
 	size_t size;
@@ -101,8 +101,8 @@ static int check_call(const struct onnx_reader *reader, const struct onnx_functi
 	return check_attributes(reader, f, &node->list);
 }
 
-/* The names that the function's values have outside: its inputs those that the caller gives, "" where it gives none; its
- * outputs those that the caller wants; the others names of their own, or "" where nobody reads them. */
+/* The names that the function's values have outside: its inputs those that the caller gives, "" where it gives none;
+ * its outputs those that the caller wants; the others names of their own, or "" where nobody reads them. */
 static int name_values(struct inliner *in, struct call *call, const struct onnx_node *node)
 {
 	const struct onnx_function *f = call->f;
@@ -123,8 +123,8 @@ static int name_values(struct inliner *in, struct call *call, const struct onnx_
 	return 0;
 }
 
-/* The attributes of a node of the body. An attribute that refers to one of the function has the value that the caller gives, else the
- * default of the function; without either it is left out. */
+/* The attributes of a node of the body. An attribute that refers to one of the function has the value that the caller
+ * gives, else the default of the function; without either it is left out. */
 static int resolve_attributes(struct inliner *in, const struct call *call, const struct onnx_node *from,
 			      struct npl_attr_list *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A NodeProto, of the graph or of a function's body. Strings that the file leaves out are empty, not NULL. Everything lives in
- * the reader's arena.
+ * A NodeProto, of the graph or of a function's body. Strings that the file leaves out are empty, not NULL. Everything
+ * lives in the reader's arena.
  */
 #ifndef NPULAB_FRONTEND_ONNX_NODE_H
 #define NPULAB_FRONTEND_ONNX_NODE_H
@@ -17,8 +17,8 @@ struct onnx_node {
 	const char **reference; /* per attribute: the one of the enclosing function whose value it takes, or NULL */
 };
 
-/* Reads the node, which is number `index` of what encloses it: one without a name is called OP_INDEX. Attributes that refer to
- * one of a function are refused outside of functions. */
+/* Reads the node, which is number `index` of what encloses it: one without a name is called OP_INDEX. Attributes that
+ * refer to one of a function are refused outside of functions. */
 int onnx_node(const struct onnx_reader *reader, struct onnx_span message, int index, bool in_function,
 	      struct onnx_node *node);
 

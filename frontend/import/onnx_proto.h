@@ -13,12 +13,13 @@
 #include "npulab/op.h"
 #include "onnx_wire.h"
 
-/* TensorProto. data points into the file, or the external one, where it is raw and aligned for its type, else to a copy in
- * the arena; it is never NULL. The number of elements equals that of the shape. */
+/* TensorProto. data points into the file, or the external one, where it is raw and aligned for its type, else to a copy
+ * in the arena; it is never NULL. The number of elements equals that of the shape. */
 int onnx_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor);
 
-/* AttributeProto. A subgraph is refused; kinds that no operator here takes become NPL_ATTR_OTHER. *reference is the attribute of
- * the enclosing function whose value is meant, then attr has its name alone; NULL: the attribute has a value of its own. */
+/* AttributeProto. A subgraph is refused; kinds that no operator here takes become NPL_ATTR_OTHER. *reference is the
+ * attribute of the enclosing function whose value is meant, then attr has its name alone; NULL: the attribute has a
+ * value of its own. */
 int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
 		   const char **reference);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The survey of onnx_survey.h: one walk over graphs, nodes and the subgraphs in their attributes, then over the functions that
- * these call. */
+ * The survey of onnx_survey.h: one walk over graphs, nodes and the subgraphs in their attributes, then over the
+ * functions that these call. */
 #include "onnx_survey.h"
 
 #include <stdlib.h>

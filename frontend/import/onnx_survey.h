@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an ONNX model asks for, read without importing it: the names and types of its inputs and outputs, its operators and which
- * of them npulab has not. */
+ * What an ONNX model asks for, read without importing it: the names and types of its inputs and outputs, its operators
+ * and which of them npulab has not. */
 #ifndef NPULAB_FRONTEND_ONNX_SURVEY_H
 #define NPULAB_FRONTEND_ONNX_SURVEY_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * SCALE-Sim topologies: a CSV with a row per layer, of convolutions or of matrix products. The layers do not read each
- * other's results (their shapes do not follow from each other, since the file leaves out pooling), so each becomes a node with an input, an output and
- * seeded weights of its own. Counts are SCALE-Sim's (scalesim/topology_utils.py): the last window of a convolution may
- * reach over the edge, ceil((H - R + S) / S) rows of output, which is padding at the end. */
+ * other's results (their shapes do not follow from each other, since the file leaves out pooling), so each becomes a
+ * node with an input, an output and seeded weights of its own. Counts are SCALE-Sim's (scalesim/topology_utils.py): the
+ * last window of a convolution may reach over the edge, ceil((H - R + S) / S) rows of output, which is padding at the
+ * end. */
 #include "topology.h"
 
 #include <math.h>
@@ -41,8 +42,8 @@ static const char *layer_name(struct topology *t, const struct npl_csv_row *row)
 	return length ? npl_arena_strndup(arena, text, length) : npl_arena_printf(arena, "line_%d", row->line);
 }
 
-/* Input, weights and node of a layer; its result is an output of the network. Weights are He et al.'s (ICCV 2015): of deviation
- * sqrt(2 / fan-in), seeded by the layer's number, made when somebody asks for them. */
+/* Input, weights and node of a layer; its result is an output of the network. Weights are He et al.'s (ICCV 2015): of
+ * deviation sqrt(2 / fan-in), seeded by the layer's number, made when somebody asks for them. */
 static int add_layer(struct topology *t, const char *name, const char *op, struct npl_attr_list *attrs,
 		     const struct npl_shape *input, const struct npl_shape *weights, int64_t fan_in)
 {

@@ -263,8 +263,8 @@ static int read_one_behind(struct topology_table *t, const struct npl_csv_row *r
 			shown(length), text, t->gemm && kind == NOT_SAID ? " or how many such products there are" : "");
 }
 
-/* What is behind the known columns, up to an empty field or a comment (#). Notes beside the table, behind an empty column, are not
- * read. */
+/* What is behind the known columns, up to an empty field or a comment (#). Notes beside the table, behind an empty
+ * column, are not read. */
 int topology_extras(struct topology_table *t, const struct npl_csv_row *row, struct topology_extras *extras)
 {
 	*extras = (struct topology_extras){0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private: the columns of a SCALE-Sim topology (docs/topologies.md). They are read by place, as SCALE-Sim reads them
- * (scalesim/topology_utils.py); their names only tell convolutions from products and what is behind the known columns. */
+ * (scalesim/topology_utils.py); their names only tell convolutions from products and what is behind the known
+ * columns. */
 #ifndef NPULAB_FRONTEND_TOPOLOGY_COLUMNS_H
 #define NPULAB_FRONTEND_TOPOLOGY_COLUMNS_H
 
@@ -32,8 +33,8 @@ struct topology_extras {
 	int64_t batch, stride_width;
 };
 
-/* From the first row: gemm, behind, misnamed. NPL_EINPUT naming file and line: it is none of names, or the first layer is neither a
- * convolution nor a product. */
+/* From the first row: gemm, behind, misnamed. NPL_EINPUT naming file and line: it is none of names, or the first layer
+ * is neither a convolution nor a product. */
 int topology_read_names(struct topology_table *t);
 
 /* NPL_EINPUT of these names the column, not the file and line. */

@@ -89,8 +89,8 @@ static double distance(const struct npl_tensor *a, const struct npl_tensor *b, i
 	return fabs(npl_tensor_real(a, i) - npl_tensor_real(b, i));
 }
 
-/* Widens the sums and the greatest error by an output; NAN where the two are not of one kind. Elements that are no finite number
- * on either side have no difference and are counted. */
+/* Widens the sums and the greatest error by an output; NAN where the two are not of one kind. Elements that are no
+ * finite number on either side have no difference and are counted. */
 static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, struct sums *sums, double *most)
 {
 	int64_t n = npl_tensor_count(out);

@@ -164,8 +164,8 @@ static double clipped(const struct moments *m, int first, int end, double limit)
 	       limit * limit * (m->n[end] - m->n[first]);
 }
 
-/* Bin edges kept of the SHRINK candidates for the lower and the upper end: from all of the range on that side of zero down
- * to a SHRINK-th of it. */
+/* Bin edges kept of the SHRINK candidates for the lower and the upper end: from all of the range on that side of zero
+ * down to a SHRINK-th of it. */
 static struct npl_range least_squares(const struct histogram *h, struct npl_range range)
 {
 	const double low = (double)range.low, width = ((double)range.high - low) / BINS;

@@ -17,7 +17,8 @@ struct seen {
 
 struct npl_layer_noise {
 	const struct npl_graph *graph;
-	int *rounded; /* per value: what the model's own QuantizeLinear and DequantizeLinear make of it; -1: it has none */
+	/* per value: what the model's own QuantizeLinear and DequantizeLinear make of it; -1: it has none */
+	int *rounded;
 	size_t left; /* bytes that may still be kept */
 	struct seen *value;
 };
@@ -103,7 +104,8 @@ static int judge(void *context, int v, const struct npl_tensor *tensor, struct n
 	struct npl_layer_noise *noise = context;
 	struct seen *seen = &noise->value[v];
 	bool integer = tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8 || tensor->dtype == NPL_I16;
-	/* integers of a value that the model itself rounds are what it is rounded to: that is no loss of the device's */
+	/* integers of a value that the model itself rounds are what it is rounded to: that is no loss of the
+	 * device's */
 	const struct seen *rounded = integer && noise->rounded[v] >= 0 ? &noise->value[noise->rounded[v]] : seen;
 	const float *reference = rounded->reference ? rounded->reference : seen->reference;
 	(void)err;

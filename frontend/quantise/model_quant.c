@@ -96,7 +96,8 @@ static void two_sides(const struct npl_graph *graph, const struct npl_node *node
 	*integers = back ? node->in[0] : node->out[0];
 }
 
-/* Scale and zero point of a QuantizeLinear or DequantizeLinear between float32 and bytes that has one of each, which are constant. */
+/* Scale and zero point of a QuantizeLinear or DequantizeLinear between float32 and bytes that has one of each, which
+ * are constant. */
 static bool read_quant(struct npl_graph *graph, const struct npl_node *node, struct npl_quant *quant,
 		       struct npl_err *err)
 {
@@ -111,7 +112,8 @@ static bool read_quant(struct npl_graph *graph, const struct npl_node *node, str
 	       npl_operand_zero(&operands, 2, "zero point", &quant->zero_point);
 }
 
-/* The first node that says what a float value is as integers decides. A QuantizeLinear that says the same again makes the same integers. */
+/* The first node that says what a float value is as integers decides. A QuantizeLinear that says the same again makes
+ * the same integers. */
 static void note_quant(struct npl_model_quants *model, int i, const struct npl_quant *quant)
 {
 	const struct npl_graph *graph = model->graph;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantisation (quantise.h). The rounding is that of ONNX QuantizeLinear: half to even, then saturate. Threads share the values. */
+ * Quantisation (quantise.h). The rounding is that of ONNX QuantizeLinear: half to even, then saturate. Threads share
+ * the values. */
 #include "quantise.h"
 
 #include <math.h>
@@ -95,8 +96,8 @@ struct rule {
 	int32_t zero, low, high;
 };
 
-/* Written so that the compiler makes vectors of it. Values are clamped to one beyond low..high, which still shows that they were outside;
- * adding 1.5 * 2^23 then leaves a float of less than 2^22 no fraction bits. */
+/* Written so that the compiler makes vectors of it. Values are clamped to one beyond low..high, which still shows that
+ * they were outside; adding 1.5 * 2^23 then leaves a float of less than 2^22 no fraction bits. */
 #define DEFINE_ROUND(name, type)                                                                                       \
 	static uint64_t name(const struct rule *rule, const float *restrict x, int64_t n, type *restrict q)            \
 	{                                                                                                              \
@@ -136,7 +137,8 @@ static uint64_t round_values(const struct rule *rule, const float *x, int64_t fi
 	return round_i16(rule, x + first, end - first, (int16_t *)q + first);
 }
 
-/* The bits of an infinity; greater ones without their sign are NaNs, lesser ones finite and in the order of the numbers. */
+/* The bits of an infinity; greater ones without their sign are NaNs, lesser ones finite and in the order of the
+ * numbers. */
 #define INFINITE 0x7f800000
 
 static int32_t bits_of(float x)

@@ -7,7 +7,8 @@
 #include "core/base/half.h"
 #include "frontend/graph/values.h"
 
-/* Operators that pick elements of input 0 by input 1 along the axis of struct npl_gather_attrs; named, for a table without them has nothing to pick. */
+/* Operators that pick elements of input 0 by input 1 along the axis of struct npl_gather_attrs; named, for a table
+ * without them has nothing to pick. */
 static bool picks(enum npl_op op)
 {
 	return op == npl_op_find("Gather") || op == npl_op_find("GatherElements");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One batch through a session: each step in order, on its device (in a layer group of them where it has layer groups), as a view or
- * on the host. */
+ * One batch through a session: each step in order, on its device (in a layer group of them where it has layer groups),
+ * as a view or on the host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,8 +174,8 @@ static int add_energy(struct npl_result *result, enum npl_energy_part part, cons
 	return npl_energy_merge(result->energy, &result->n_energy, NPL_MAX_ENERGY, &add, err);
 }
 
-/* What a row costs beside the device's own work: the host and the links. A device that ran the layer and tells no energy
- * leaves the row's unknown: without an entry it would count as none. */
+/* What a row costs beside the device's own work: the host and the links. A device that ran the layer and tells no
+ * energy leaves the row's unknown: without an entry it would count as none. */
 static int charge_surroundings(const struct npl_session *s, const struct npl_step *step, const uint64_t *link_bytes,
 			       struct npl_layer_run *row, struct npl_err *err)
 {
@@ -197,8 +197,8 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 	return 0;
 }
 
-/* A machine stays powered until the batch is done. Its own energy covers the time that it works; the rest is charged to the rows whose
- * work it waits for: those that decide the makespan. */
+/* A machine stays powered until the batch is done. Its own energy covers the time that it works; the rest is charged to
+ * the rows whose work it waits for: those that decide the makespan. */
 static int charge_waiting(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
 {
 	double *waiting = malloc(((size_t)run->n_layers + 1) * sizeof *waiting);

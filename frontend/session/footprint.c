@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a comparison takes of memory (footprint.h): sums over the graph in the order in which it is run. Devices run one after the other, so
- * the greediest counts. Mapped files are not counted: the system can take their pages back. */
+ * What a comparison takes of memory (footprint.h): sums over the graph in the order in which it is run. Devices run one
+ * after the other, so the greediest counts. Mapped files are not counted: the system can take their pages back. */
 #include "footprint.h"
 
 #include <stdbool.h>
@@ -31,8 +31,8 @@ static uint64_t made_constants(const struct npl_graph *graph)
 	return bytes;
 }
 
-/* Bytes of values that are alive at the same time, at most, each freed after its last use; without a device's own forms. UINT64_MAX: there is no
- * memory to find out. */
+/* Bytes of values that are alive at the same time, at most, each freed after its last use; without a device's own
+ * forms. UINT64_MAX: there is no memory to find out. */
 static uint64_t live_values(const struct npl_graph *graph, uint64_t *all)
 {
 	uint64_t store = 0, peak = 0;
@@ -88,8 +88,8 @@ static uint64_t turned(const struct npl_graph *graph)
 	return bytes;
 }
 
-/* What the device holds beside the graph's values: weights in its own form, buffers, libraries. values: bytes of all of the
- * graph's, which the buffers of a machine are touched for. */
+/* What the device holds beside the graph's values: weights in its own form, buffers, libraries. values: bytes of all of
+ * the graph's, which the buffers of a machine are touched for. */
 static uint64_t held_by(const struct npl_device_info *info, const struct npl_graph *graph, uint64_t values)
 {
 	const bool real = info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private: what a comparison takes of memory at its worst, from the graph and the devices alone, before anything large is taken. */
+ * Private: what a comparison takes of memory at its worst, from the graph and the devices alone, before anything large
+ * is taken. */
 #ifndef NPULAB_FRONTEND_FOOTPRINT_H
 #define NPULAB_FRONTEND_FOOTPRINT_H
 

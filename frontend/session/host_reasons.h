@@ -14,8 +14,8 @@ struct npl_host_reason {
 	double seconds; /* of the host, over all batches */
 };
 
-/* Each operator and reason once, or (by_operator) each operator: those that take most time first, equal ones as the network has them.
- * *list: the caller's to free. Returns how many; 0 also without memory. */
+/* Each operator and reason once, or (by_operator) each operator: those that take most time first, equal ones as the
+ * network has them. *list: the caller's to free. Returns how many; 0 also without memory. */
 int npl_host_reasons(const struct npl_graph *graph, const struct npl_run *run, bool by_operator,
 		     struct npl_host_reason **list);
 

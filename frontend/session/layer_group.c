@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which steps of a plan become layer groups, and of what layers and tensors (layer_group.h). A layer group begins and ends with a layer that its
- * device runs; between them lie more of these, what is fused into them, and views. Where the device cannot do them
- * together the layer group ends earlier. */
+ * Which steps of a plan become layer groups, and of what layers and tensors (layer_group.h). A layer group begins and
+ * ends with a layer that its device runs; between them lie more of these, what is fused into them, and views. Where the
+ * device cannot do them together the layer group ends earlier. */
 #include "layer_group_builder.h"
 
 #include <stdint.h>
@@ -35,16 +35,16 @@ static bool made_as_seen(const struct npl_session *s, int v)
 	return true;
 }
 
-/* Integers that the model itself has come with the scale and zero point of the step that makes them: inside a layer group the
- * reader's must be the same. */
+/* Integers that the model itself has come with the scale and zero point of the step that makes them: inside a layer
+ * group the reader's must be the same. */
 static bool made_as_read(const struct npl_session *s, const struct npl_step *step, int v)
 {
 	const struct npl_quant made = npl_model_quant_of(&s->model, v);
 	return !step->in_integers || npl_quant_same(&made, &step->x_quant);
 }
 
-/* Whether bytes v, which are made from node `first` on, get their scale from node i alone: a layer that knows of none made them, other
- * than a QuantizeLinear, or one that made them for other numbers. */
+/* Whether bytes v, which are made from node `first` on, get their scale from node i alone: a layer that knows of none
+ * made them, other than a QuantizeLinear, or one that made them for other numbers. */
 static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 {
 	const int bytes = npl_root_of(s->graph, v), maker = s->graph->value[bytes].producer;
@@ -58,8 +58,8 @@ static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 	return made->scale > 0 ? !npl_quant_same(made, scale) : v != bytes;
 }
 
-/* Within a layer group of both formats, bytes have one scale: whether node i takes those that are made from node `first` on for bytes, or gives them
- * theirs. */
+/* Within a layer group of both formats, bytes have one scale: whether node i takes those that are made from node
+ * `first` on for bytes, or gives them theirs. */
 static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -75,8 +75,8 @@ static bool breaks_bytes(const struct npl_session *s, int first, int i)
 	return false;
 }
 
-/* Whether node i can go on with a layer group that began at node `first`: canonical forms see some values in another shape, and
- * inside a layer group a tensor has but one, unless the device renames it. */
+/* Whether node i can go on with a layer group that began at node `first`: canonical forms see some values in another
+ * shape, and inside a layer group a tensor has but one, unless the device renames it. */
 static bool goes_on(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -120,7 +120,8 @@ static int last_of_layer_group(const struct npl_session *s, int first)
 	return last;
 }
 
-/* Room for a layer group of nodes first..last, of each a layer or, of Split, one per result; any result may be wanted. */
+/* Room for a layer group of nodes first..last, of each a layer or, of Split, one per result; any result may be
+ * wanted. */
 static int open_builder(struct npl_session *s, int first, int last, struct npl_arena *arena,
 			struct npl_layer_group_builder *b, struct npl_err *err)
 {
@@ -205,7 +206,8 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 	}
 }
 
-/* A DequantizeLinear of the model whose integers the layer group makes, and whose numbers others read: it is done in the layer group. */
+/* A DequantizeLinear of the model whose integers the layer group makes, and whose numbers others read: it is done in
+ * the layer group. */
 static bool leaves_as_floats(const struct npl_layer_group_builder *b, int i, const struct readers *readers)
 {
 	const int v = b->s->graph->node[i].out[0];
@@ -213,7 +215,8 @@ static bool leaves_as_floats(const struct npl_layer_group_builder *b, int i, con
 	       readers[v].formats[NPL_FORMAT_F32];
 }
 
-/* The last node that reads something that the layer group makes, through views and what is fused; of one that converts, any. */
+/* The last node that reads something that the layer group makes, through views and what is fused; of one that converts,
+ * any. */
 static int last_reader(const struct npl_layer_group_builder *b)
 {
 	const struct npl_session *s = b->s;
@@ -261,7 +264,8 @@ static void add_wanted(struct npl_layer_group_builder *b, int i, int v, struct n
 	b->wanted[b->group.n_out++] = tensor;
 }
 
-/* Results of layer l that somebody outside reads leave the layer group where it makes them, or converted to the format in which they are read. */
+/* Results of layer l that somebody outside reads leave the layer group where it makes them, or converted to the format
+ * in which they are read. */
 static void find_results(struct npl_layer_group_builder *b, int l, const struct readers *readers)
 {
 	const struct npl_session *s = b->s;
@@ -436,8 +440,9 @@ static int try_layer_group(struct npl_session *s, int first, int last, struct np
 	return rc;
 }
 
-/* The longest layer group from first on, up to last, that the device takes; -1: not even one layer, which it then does alone. Long ones are tried
- * in steps that double, so that networks of many short layer groups cost no more than these together. */
+/* The longest layer group from first on, up to last, that the device takes; -1: not even one layer, which it then does
+ * alone. Long ones are tried in steps that double, so that networks of many short layer groups cost no more than these
+ * together. */
 static int longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
 {
 	int low = first - 1, high = last; /* low goes, beyond high does not */

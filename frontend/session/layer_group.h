@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of a plan that go to their device together (npulab/layer_group.h): as many as follow each other there. What passes
- * between them stays on the device; only what others read comes back to the session. */
+ * Steps of a plan that go to their device together (npulab/layer_group.h): as many as follow each other there. What
+ * passes between them stays on the device; only what others read comes back to the session. */
 #ifndef NPULAB_FRONTEND_LAYER_GROUP_H
 #define NPULAB_FRONTEND_LAYER_GROUP_H
 
@@ -36,8 +36,8 @@ struct npl_layer_group_plan {
 int npl_layer_groups_open(struct npl_session *s, struct npl_err *err);
 void npl_layer_groups_close(struct npl_session *s);
 
-/* layer_group_run.c: runs the layer group's nodes for rows run->layer[first..last], which are opened; *wall grows by the device's
- * time. */
+/* layer_group_run.c: runs the layer group's nodes for rows run->layer[first..last], which are opened; *wall grows by
+ * the device's time. */
 int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
 			double *wall, struct npl_err *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layers and tensors of a layer group (layer_group_builder.h): its nodes' own, those that name data in another shape, and those that convert. */
+ * The layers and tensors of a layer group (layer_group_builder.h): its nodes' own, those that name data in another
+ * shape, and those that convert. */
 #include <string.h>
 
 #include "frontend/quantise/quantise.h"
@@ -139,8 +140,8 @@ static struct npl_tensor *in_format(struct npl_layer_group_builder *b, int i, in
 	return named_as(b, i, v, npl_layer_group_in_format(b, i, v, format), &b->s->graph->value[v].shape);
 }
 
-/* Whether node i leaves integers that stand for value v, which is no view, to those behind it. A device that converts within its layer groups
- * leaves those of the model alone (layer_group.c). */
+/* Whether node i leaves integers that stand for value v, which is no view, to those behind it. A device that converts
+ * within its layer groups leaves those of the model alone (layer_group.c). */
 static bool leaves_integers(const struct npl_session *s, int i, int v)
 {
 	const struct npl_node *node = &s->graph->node[i];

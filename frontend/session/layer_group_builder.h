@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer group being put together (layer_group.h): layer_group.c says of which nodes, and which of their results are read elsewhere;
- * layer_group_builder.c makes layers and tensors of them. */
+ * A layer group being put together (layer_group.h): layer_group.c says of which nodes, and which of their results are
+ * read elsewhere; layer_group_builder.c makes layers and tensors of them. */
 #ifndef NPULAB_FRONTEND_LAYER_GROUP_BUILDER_H
 #define NPULAB_FRONTEND_LAYER_GROUP_BUILDER_H
 
@@ -25,8 +25,8 @@ struct npl_layer_group_builder {
 int npl_layer_group_data_inputs(const struct npl_step *step);
 /* Whether the device brings values from one format to the other within its layer groups. */
 bool npl_layer_group_converts(const struct npl_session *s, int device);
-/* On a real GPU, whose link is far slower than its memory, a layer that names a tensor in another shape costs nothing; a simulated
- * machine's layer group ends there. */
+/* On a real GPU, whose link is far slower than its memory, a layer that names a tensor in another shape costs nothing;
+ * a simulated machine's layer group ends there. */
 bool npl_layer_group_renames(const struct npl_session *s, int device);
 
 /* The layers of node i, which its device runs. */
@@ -34,8 +34,8 @@ int npl_layer_group_add_step(struct npl_layer_group_builder *b, int i, struct np
 int npl_layer_group_add_split(struct npl_layer_group_builder *b, int i, struct npl_err *err);
 /* A view of what the layer group makes: the same tensor, or a layer that names its data in another shape. */
 int npl_layer_group_add_view(struct npl_layer_group_builder *b, int i, struct npl_err *err);
-/* Value v, which the layer group makes, in this format: as it is made or, at the cost of node i, converted; perhaps in the shape that a view gives
- * it. */
+/* Value v, which the layer group makes, in this format: as it is made or, at the cost of node i, converted; perhaps in
+ * the shape that a view gives it. */
 struct npl_tensor *npl_layer_group_in_format(struct npl_layer_group_builder *b, int i, int v, enum npl_format format);
 int npl_layer_group_no_room(struct npl_err *err);
 

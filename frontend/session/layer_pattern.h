@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Patterns that choose layers: shell wildcards on the operator, in any case, or an extended regular expression on the name. */
+ * Patterns that choose layers: shell wildcards on the operator, in any case, or an extended regular expression on the
+ * name. */
 #ifndef FRONTEND_SESSION_LAYER_PATTERN_H
 #define FRONTEND_SESSION_LAYER_PATTERN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * LRN on a device that takes no product of two activations (NPL_LRN_FACTOR, layer.h), in three steps: the host
- * squares x, one multiplication per value; the device makes the factor of the squares; the host multiplies x by it. All three,
+ * LRN on a device that takes no product of two activations (NPL_LRN_FACTOR, layer.h), in three steps: the host squares
+ * x, one multiplication per value; the device makes the factor of the squares; the host multiplies x by it. All three,
  * with the conversions and transfers between them, are the one row of the node. */
 #ifndef NPULAB_FRONTEND_LRN_H
 #define NPULAB_FRONTEND_LRN_H

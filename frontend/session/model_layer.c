@@ -192,7 +192,8 @@ bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step,
 	return false;
 }
 
-/* Whether a device that has floats too leaves the step to these, because the model has its result, an operand or weights in float32. */
+/* Whether a device that has floats too leaves the step to these, because the model has its result, an operand or
+ * weights in float32. */
 static bool keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			char *why, size_t n)
 {

@@ -38,8 +38,8 @@ static const char *skip_blanks(const char *text)
 	return text + strspn(text, " \t");
 }
 
-/* The slash that closes the expression which `text` opens: the first that '=' follows and no backslash precedes. Names have
- * slashes too. NULL: none. */
+/* The slash that closes the expression which `text` opens: the first that '=' follows and no backslash precedes. Names
+ * have slashes too. NULL: none. */
 static const char *closing_slash(const char *text)
 {
 	for (const char *c = text + 1; *c; c += *c == '\\' && c[1] ? 2 : 1)

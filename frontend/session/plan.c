@@ -371,7 +371,8 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	return step->note != NULL;
 }
 
-/* A device takes the node in the model's own integers: notes the scale of the results, and of the first operand if none is known of it. */
+/* A device takes the node in the model's own integers: notes the scale of the results, and of the first operand if none
+ * is known of it. */
 static void settle(struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
 {
 	struct npl_model_quant *value = s->model.value;

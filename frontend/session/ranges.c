@@ -12,7 +12,8 @@
 #include "frontend/quantise/quantise.h"
 #include "stay_float.h"
 
-/* The value that stands for those that share a scale with v. The way to it, which a row of joins makes long, is halved for those who ask next. */
+/* The value that stands for those that share a scale with v. The way to it, which a row of joins makes long, is halved
+ * for those who ask next. */
 static int sharing_root(const struct npl_session *s, int v)
 {
 	int *const sharing = s->sharing;

@@ -145,8 +145,8 @@ static bool mark_critical(struct npl_schedule *s)
 	return pieces == 0;
 }
 
-/* When each node's work begins, when others can read its result, and when what is left of it is done. A node without work of its own has
- * its result when it has its inputs. */
+/* When each node's work begins, when others can read its result, and when what is left of it is done. A node without
+ * work of its own has its result when it has its inputs. */
 static void set_row_times(const struct npl_schedule *s, const struct npl_graph *graph, struct npl_run *run)
 {
 	for (int i = 0; i < run->n_layers; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The schedule of a batch (npulab/timeline.h), made while the batch runs: each piece of work is given its place as soon as it
- * is known how long it takes, in the order in which the nodes run. */
+ * The schedule of a batch (npulab/timeline.h), made while the batch runs: each piece of work is given its place as soon
+ * as it is known how long it takes, in the order in which the nodes run. */
 #ifndef NPULAB_FRONTEND_SCHEDULE_H
 #define NPULAB_FRONTEND_SCHEDULE_H
 
@@ -29,12 +29,12 @@ void npl_schedule_close(struct npl_schedule *schedule);
 /* Of two pieces the one that ends later. */
 int npl_schedule_later(const struct npl_schedule *schedule, int a, int b);
 
-/* Gives work (node, resource, work, value, bytes, seconds) its place behind the piece `after`. Returns the piece that stands
- * for its end. */
+/* Gives work (node, resource, work, value, bytes, seconds) its place behind the piece `after`. Returns the piece that
+ * stands for its end. */
 int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *work, int after);
 
-/* n layers of a device as one piece of work: layer i is node[i]'s and takes results[i].seconds. It holds the device's link
- * too where bytes cross that within the cycles. */
+/* n layers of a device as one piece of work: layer i is node[i]'s and takes results[i].seconds. It holds the device's
+ * link too where bytes cross that within the cycles. */
 int npl_schedule_device(struct npl_schedule *schedule, int device, int n, const int *node,
 			const struct npl_result *const *results, int after);
 
@@ -43,8 +43,8 @@ int npl_schedule_device(struct npl_schedule *schedule, int device, int n, const 
 int npl_schedule_finish(struct npl_schedule *schedule, const struct npl_graph *graph, struct npl_device *const *device,
 			struct npl_run *run, struct npl_err *err);
 
-/* How long a device waits while a row's pieces decide the makespan: adds to waiting[], one per node. Over all nodes that is the makespan
- * less the device's work. */
+/* How long a device waits while a row's pieces decide the makespan: adds to waiting[], one per node. Over all nodes
+ * that is the makespan less the device's work. */
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting);
 
 #endif

@@ -48,10 +48,12 @@ struct npl_session {
 	struct npl_tensor *scratch;   /* NPL_MOST_TENSORS of the layer that is planned or run: too many for a stack */
 	struct npl_range *range;      /* per value; NULL when no device needs it */
 	struct npl_range *range_int8; /* the ranges of the format int8, where they are others; NULL: they are not */
-	float *matters; /* per value: elements below this are a mask, which only a Softmax reads, and gives 0 for; -INFINITY: there are none. NULL without ranges */
-	int *reader;    /* per value: the last node that reads it; -1: none does */
-	int *last_use;  /* per value: the last node that reads it, through views and what is fused; -1: none does */
-	int *range_of;  /* per value: whose range its quantised form uses (values that keep their input's) */
+	/* per value: elements below this are a mask, which only a Softmax reads, and gives 0 for; -INFINITY: there are
+	 * none. NULL without ranges */
+	float *matters;
+	int *reader;   /* per value: the last node that reads it; -1: none does */
+	int *last_use; /* per value: the last node that reads it, through views and what is fused; -1: none does */
+	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
 	struct npl_model_quants model; /* what the model itself says of its values */
 	int *sharing; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */
@@ -86,12 +88,13 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 /* From now on the two values have one scale and zero point in every format, over what both took. */
 void npl_ranges_join(struct npl_session *s, int a, int b);
 
-/* step_layer.c: the step as a layer, all but the inputs that are values: in[0], or all in[] where it is not canonical; and
- * but the results beyond the first. */
+/* step_layer.c: the step as a layer, all but the inputs that are values: in[0], or all in[] where it is not canonical;
+ * and but the results beyond the first. */
 struct npl_step_tensors {
 	struct npl_tensor out, weight, bias;
 };
-/* Results beyond the first up to the last that somebody reads; in out[1] and on they are described as the graph has them. */
+/* Results beyond the first up to the last that somebody reads; in out[1] and on they are described as the graph has
+ * them. */
 int npl_step_more(const struct npl_session *s, int i, struct npl_tensor *out);
 void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors *tensors, struct npl_layer *layer);
 

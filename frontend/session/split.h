@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Split on a device of integers: each of its results is a Slice for it, in the input's format, and all of them are the one row
- * of the node. Devices that compute in float32 take it as it is. */
+ * Split on a device of integers: each of its results is a Slice for it, in the input's format, and all of them are the
+ * one row of the node. Devices that compute in float32 take it as it is. */
 #ifndef NPULAB_FRONTEND_SPLIT_H
 #define NPULAB_FRONTEND_SPLIT_H
 
@@ -10,7 +10,8 @@
 /* Whether node i, whose plain step is given, is one for its device. */
 bool npl_split_is(const struct npl_session *s, int i, const struct npl_step *step);
 
-/* Makes it the step of these slices. False: the device does not take one of them, for the reason in why. NPL_ENOMEM in err->code. */
+/* Makes it the step of these slices. False: the device does not take one of them, for the reason in why. NPL_ENOMEM in
+ * err->code. */
 bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n, struct npl_err *err);
 
 /* Whether somebody reads result k; the others are not made. */

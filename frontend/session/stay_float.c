@@ -2,12 +2,13 @@
  *
  * Which layers stay in float32 (stay_float.h).
  *
- * A sum, an element-wise product or a layer that only picks values gains nothing from integers when it reads a value that was
- * made in float32: it would only round once more. Behind a ReduceMean, a Div or an LSTM such values stay as they are until
- * a layer reads them that does gain: a matrix product, a convolution, a function that is a table.
+ * A sum, an element-wise product or a layer that only picks values gains nothing from integers when it reads a value
+ * that was made in float32: it would only round once more. Behind a ReduceMean, a Div or an LSTM such values stay as
+ * they are until a layer reads them that does gain: a matrix product, a convolution, a function that is a table.
  *
- * A mask adds a great negative number, or an infinity, to what a Softmax makes 0. One scale over all of it would leave few steps for
- * the values that are not masked, where Softmax asks for no more than LEAST_EXPONENT below the greatest of a vector. */
+ * A mask adds a great negative number, or an infinity, to what a Softmax makes 0. One scale over all of it would leave
+ * few steps for the values that are not masked, where Softmax asks for no more than LEAST_EXPONENT below the greatest
+ * of a vector. */
 #include "stay_float.h"
 
 #include <math.h>

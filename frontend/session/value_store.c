@@ -24,14 +24,16 @@ static void drop_copy(struct npl_value_copy *copy)
 	*copy = (struct npl_value_copy){0};
 }
 
-/* The root of the value whose elements are v's in a format: the model may have the integers of a float value as a value of their own. */
+/* The root of the value whose elements are v's in a format: the model may have the integers of a float value as a value
+ * of their own. */
 static int holder_of(const struct npl_value_store *store, int v, enum npl_format format)
 {
 	const int integers = store->session->model.value[v].integers;
 	return format == NPL_FORMAT_INT8 && integers >= 0 ? store->root[integers] : v;
 }
 
-/* Where root v is kept in a format. Other values than floats are kept as the graph has them, whatever their readers' format. */
+/* Where root v is kept in a format. Other values than floats are kept as the graph has them, whatever their readers'
+ * format. */
 static struct npl_value_copy *copy_of(struct npl_value_store *store, int v, enum npl_format format)
 {
 	const int holder = holder_of(store, v, format);
@@ -118,8 +120,8 @@ void npl_value_store_close(struct npl_value_store *store)
 	*store = (struct npl_value_store){0};
 }
 
-/* Conversions and transfers are made all the same, for the values, but those of a list of layers are nobody's work: inputs are there and
- * results stay (npl_graph.layer_list). */
+/* Conversions and transfers are made all the same, for the values, but those of a list of layers are nobody's work:
+ * inputs are there and results stay (npl_graph.layer_list). */
 static bool moves_nothing(const struct npl_value_store *store)
 {
 	return store->session->graph->layer_list;
@@ -207,9 +209,9 @@ static int bring_to_host(struct npl_value_store *store, int v, struct npl_value_
 	return npl_fail(err, NPL_EINTERNAL, "value '%s' is in no memory", copy->tensor.name);
 }
 
-/* A tensor for a copy: with data, or only its description in timing_only. It is kept in the shape of the copy's value, which is another than
- * that of a float value whose integers it is. Values as the graph has them, the model's integers too, carry no scale with them: their
- * readers know it. */
+/* A tensor for a copy: with data, or only its description in timing_only. It is kept in the shape of the copy's value,
+ * which is another than that of a float value whose integers it is. Values as the graph has them, the model's integers
+ * too, carry no scale with them: their readers know it. */
 static void adopt(struct npl_value_store *store, struct npl_value_copy *copy, struct npl_tensor *tensor, unsigned where,
 		  int made)
 {

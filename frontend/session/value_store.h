@@ -2,7 +2,8 @@
  *
  * The values alive while a batch runs. A value may exist in several number formats and places at once: the host's
  * memory and each device's. Asking for it somewhere makes the conversions (on the host) and the transfers (over the
- * device's link) that are needed, charges them to the row of the layer that asked and gives them their places in the schedule. */
+ * device's link) that are needed, charges them to the row of the layer that asked and gives them their places in the
+ * schedule. */
 #ifndef NPULAB_FRONTEND_VALUE_STORE_H
 #define NPULAB_FRONTEND_VALUE_STORE_H
 
@@ -35,7 +36,8 @@ int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs,
 			 struct npl_err *err);
 void npl_value_store_close(struct npl_value_store *store);
 
-/* The bit of a device's memory; a device without a link works in the host's, and one that measures its link leaves all values there. */
+/* The bit of a device's memory; a device without a link works in the host's, and one that measures its link leaves all
+ * values there. */
 unsigned npl_value_store_memory(const struct npl_session *s, int device);
 
 /* Value v in a format, present in the memory of a device (or NPL_ON_HOST). Constants come as float. The tensor is
@@ -57,25 +59,29 @@ int npl_value_store_view_node(struct npl_value_store *store, const struct npl_no
 /* One reader of v is done; frees it after the last. */
 void npl_value_store_done(struct npl_value_store *store, int v);
 
-/* execute.c: value v has been made by a layer: it is hashed for its row, of several the first, and shown to an observer, if the session does that. */
+/* execute.c: value v has been made by a layer: it is hashed for its row, of several the first, and shown to an
+ * observer, if the session does that. */
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
 		    struct npl_err *err);
 
-/* execute.c: type, scale and zero point of a layer's result for its row; without values only those that the model itself has. */
+/* execute.c: type, scale and zero point of a layer's result for its row; without values only those that the model
+ * itself has. */
 void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
 		     struct npl_layer_run *row);
 
-/* Charges one transfer over the device's link (NPL_TASK_TO_DEVICE, NPL_TASK_TO_HOST) of value v to the row, behind the piece
- * `after`. Returns the piece that it is. */
+/* Charges one transfer over the device's link (NPL_TASK_TO_DEVICE, NPL_TASK_TO_HOST) of value v to the row, behind the
+ * piece `after`. Returns the piece that it is. */
 int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kind kind, int v, uint64_t bytes,
 		    struct npl_layer_run *row, int after);
 
-/* n layers of a device have run as one piece of work behind the piece `after`: layer i is node[i]'s, with row[i]. They take their place in
- * the schedule, between the transfers that the device measured, if it does that (npl_link.measured). Returns the last piece. */
+/* n layers of a device have run as one piece of work behind the piece `after`: layer i is node[i]'s, with row[i]. They
+ * take their place in the schedule, between the transfers that the device measured, if it does that
+ * (npl_link.measured). Returns the last piece. */
 int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,
 			   const struct npl_result *const *results, struct npl_layer_run *const *row, int after);
 
-/* Charges the host's time and energy for an operator (v: -1) or a conversion of value v to the row, behind the task `after`. */
+/* Charges the host's time and energy for an operator (v: -1) or a conversion of value v to the row, behind the task
+ * `after`. */
 int npl_charge_host(struct npl_value_store *store, enum npl_task_kind kind, int v,
 		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int after);
 

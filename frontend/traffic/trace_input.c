@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bytes of a trace, in pieces: a plain file's as they are, a gzip file's (RFC 1952, members one after the other too) inflated.
- * Which it is, its first two bytes tell. Takes the same memory whatever the file holds. */
+ * The bytes of a trace, in pieces: a plain file's as they are, a gzip file's (RFC 1952, members one after the other
+ * too) inflated. Which it is, its first two bytes tell. Takes the same memory whatever the file holds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -24,8 +24,8 @@ struct trace_input;
 /* Messages begin with `shown`. */
 int trace_input_open(const char *path, const char *shown, struct trace_input **input, struct npl_err *err);
 void trace_input_close(struct trace_input *input); /* accepts NULL */
-/* The next `room` bytes or as many as there are. A failure is told in *problem, after the bytes before it, and is the end; so is
- * *n = 0. */
+/* The next `room` bytes or as many as there are. A failure is told in *problem, after the bytes before it, and is the
+ * end; so is *n = 0. */
 void trace_input_read(struct trace_input *input, char *to, size_t room, size_t *n, const char **problem);
 
 struct trace;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Patterns of requests: streams, tiles, random lines. They are those that the simulators whose figures stand in
- * published/dram.csv were given (the file tells their rules), with lines of the memory's access and in all of a memory that has less
- * than 4 GiB; tile64k is ours. */
+ * published/dram.csv were given (the file tells their rules), with lines of the memory's access and in all of a memory
+ * that has less than 4 GiB; tile64k is ours. */
 #include <string.h>
 
 #include "npulab/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Traffic through a memory (npulab/traffic.h): requests in their order at the boundaries between cycles, completions with their
- * latencies. Boundaries at which nothing can be accepted or is due are skipped. */
+ * Traffic through a memory (npulab/traffic.h): requests in their order at the boundaries between cycles, completions
+ * with their latencies. Boundaries at which nothing can be accepted or is due are skipped. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

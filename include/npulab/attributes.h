@@ -48,8 +48,8 @@ extern "C" {
 		.name = (name_), .type = NPL_ATTR_TENSOR, .tensor = (tensor_)                                          \
 	}
 
-/* Whether a call copies the elements it is given, or refers to them: then they must stay as they are for as long as what
- * was made from them is used, and be aligned for their type. */
+/* Whether a call copies the elements it is given, or refers to them: then they must stay as they are for as long as
+ * what was made from them is used, and be aligned for their type. */
 enum npl_keep { NPL_COPY, NPL_BORROW };
 
 /* A tensor over an array of the caller's: elements in row-major order, as many as the shape says. */

@@ -51,15 +51,15 @@ int npl_build_open(const char *name, struct npl_build **build, struct npl_err *e
 /* Throws away what was built; accepts NULL. Not after npl_build_finish, which does it. */
 void npl_build_close(struct npl_build *build);
 
-/* An input of the network, in the order of these calls. name is copied, NULL: "input_I"; NPL_EINPUT when another has it or the
- * shape is none. */
+/* An input of the network, in the order of these calls. name is copied, NULL: "input_I"; NPL_EINPUT when another has it
+ * or the shape is none. */
 int npl_build_input(struct npl_build *build, const char *name, enum npl_dtype dtype, struct npl_shape shape);
 
 /* A constant. With NPL_BORROW its data must outlive the graph. tensor->name is a name to begin with, or NULL. */
 int npl_build_constant(struct npl_build *build, const struct npl_tensor *tensor, enum npl_keep keep);
 
-/* An operator with one result that matters: its first. NPL_EINPUT says what does not fit: no such operator, too few inputs,
- * shapes, attributes. */
+/* An operator with one result that matters: its first. NPL_EINPUT says what does not fit: no such operator, too few
+ * inputs, shapes, attributes. */
 int npl_build_op(struct npl_build *build, const char *op, struct npl_build_in in, struct npl_attr_list attrs);
 /* With several: result[0..n_results-1]; returns 0 or a code, which all results then are. */
 int npl_build_ops(struct npl_build *build, const char *op, struct npl_build_in in, struct npl_attr_list attrs,
@@ -76,8 +76,8 @@ int npl_build_shape(const struct npl_build *build, int value, enum npl_dtype *dt
 /* The first error, code 0: none yet. Lasts as long as the builder. */
 const struct npl_err *npl_build_error(const struct npl_build *build);
 
-/* Makes the graph, whose outputs are these values (each once), and frees the builder, also when it fails. The graph is the
- * caller's (npl_graph_free). Operators whose results lead to no output are left out. */
+/* Makes the graph, whose outputs are these values (each once), and frees the builder, also when it fails. The graph is
+ * the caller's (npl_graph_free). Operators whose results lead to no output are left out. */
 int npl_build_finish(struct npl_build *build, struct npl_build_in outputs, struct npl_graph **graph,
 		     struct npl_err *err);
 

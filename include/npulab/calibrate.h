@@ -3,11 +3,12 @@
  * Calibration: from what the values of a network took on given inputs to the ranges that number formats are scaled to.
  *   minmax       all that was seen. Nothing saturates on these inputs.
  *   percentile   all but the outermost 100 - P percent of each value's elements, half of them at either end.
- *   mse          the range for which 256 levels give the least mean squared error, clipping and rounding together (Sung, Shin
- *                and Hwang, "Resiliency of Deep Neural Networks under Quantization", 2015, for the idea; elements are taken
- *                as evenly spread within the bins of a histogram, rounding as 1/12 of a step squared).
- * The last two look at histograms of 2048 bins over the whole range, so they go through the inputs twice. Zero is always
- * within a range. Formats of 16 bits have levels enough for all that was seen and use minmax whatever is asked.
+ *   mse          the range for which 256 levels give the least mean squared error, clipping and rounding together
+ *                (Sung, Shin and Hwang, "Resiliency of Deep Neural Networks under Quantization", 2015, for the idea;
+ *                elements are taken as evenly spread within the bins of a histogram, rounding as 1/12 of a step
+ *                squared).
+ * The last two look at histograms of 2048 bins over the whole range, so they go through the inputs twice. Zero is
+ * always within a range. Formats of 16 bits have levels enough for all that was seen and use minmax whatever is asked.
  *
  *     npl_calibration_open(graph, &how, &calibration, &err);
  *     for (pass = 0; pass < npl_calibration_passes(calibration); pass++)
@@ -44,8 +45,8 @@ int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *ho
 			 struct npl_err *err);
 void npl_calibration_close(struct npl_calibration *calibration); /* accepts NULL */
 int npl_calibration_passes(const struct npl_calibration *calibration);
-/* Evaluates one batch in float32 as npl_evaluate does; outputs[] of the graph are the caller's. observer sees the values of the
- * first pass; or NULL. */
+/* Evaluates one batch in float32 as npl_evaluate does; outputs[] of the graph are the caller's. observer sees the
+ * values of the first pass; or NULL. */
 int npl_calibration_batch(struct npl_calibration *calibration, int pass, const struct npl_tensor *inputs,
 			  struct npl_tensor *outputs, const struct npl_value_observer *observer, struct npl_err *err);
 /* graph->n_values ranges for a format; they live as long as the calibration. */

@@ -26,9 +26,9 @@
 extern "C" {
 #endif
 
-/* Outputs of a device against the float reference. NAN: not applicable or not known. Where the device has an infinity or a
- * NaN and the reference a number the error is INFINITY and the ratio -INFINITY; where only the reference itself holds
- * what is no finite number there is no distance, and both are NAN. */
+/* Outputs of a device against the float reference. NAN: not applicable or not known. Where the device has an infinity
+ * or a NaN and the reference a number the error is INFINITY and the ratio -INFINITY; where only the reference itself
+ * holds what is no finite number there is no distance, and both are NAN. */
 struct npl_accuracy {
 	double max_abs_error; /* over all outputs, integers as they stand */
 	double sqnr_db; /* 10 log10 (sum of reference^2 / sum of error^2), of the outputs that are floats, or of all where none
@@ -41,9 +41,9 @@ struct npl_accuracy {
 #define NPL_ACCURACY_UNKNOWN                                                                                           \
 	((struct npl_accuracy){.max_abs_error = NAN, .sqnr_db = NAN, .top1_agreement = NAN, .top1_accuracy = NAN})
 
-/* One layer's result on a device against the float reference, over the first batch. NAN: not seen, as inside a pass or a view,
- * not judged, or not finite in the reference. An exact one has an error of 0 and a ratio of INFINITY, one that is not finite
- * where the reference is has an error of INFINITY and a ratio of -INFINITY. */
+/* One layer's result on a device against the float reference, over the first batch. NAN: not seen, as inside a pass or
+ * a view, not judged, or not finite in the reference. An exact one has an error of 0 and a ratio of INFINITY, one that
+ * is not finite where the reference is has an error of INFINITY and a ratio of -INFINITY. */
 struct npl_layer_accuracy {
 	double max_abs_error, sqnr_db;
 	uint64_t not_finite; /* elements, as in struct npl_accuracy */
@@ -141,18 +141,20 @@ struct npl_compare_options {
 		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
 };
 
-/* Opens options->device_names into device[], zeroed, with the settings that belong to each: those of `set` for its name, then its own behind
- * '@'. NPL_EUSAGE when a setting names none of the devices, when two are the same, or with timing_only for a real device; of a placement
- * only the plan tells whether it is used. A device that cannot start here leaves NULL in its place and is listed in `unavailable`, unless
- * none can; with `unavailable` NULL, and for a placement, it is refused. The caller closes them, after a failure too. */
+/* Opens options->device_names into device[], zeroed, with the settings that belong to each: those of `set` for its
+ * name, then its own behind '@'. NPL_EUSAGE when a setting names none of the devices, when two are the same, or with
+ * timing_only for a real device; of a placement only the plan tells whether it is used. A device that cannot start here
+ * leaves NULL in its place and is listed in `unavailable`, unless none can; with `unavailable` NULL, and for a
+ * placement, it is refused. The caller closes them, after a failure too. */
 int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device,
 		     struct npl_unavailables *unavailable, struct npl_err *err);
 
-/* Opens the modelled host of options->host with the settings in `set` that begin with "host.". NPL_EUSAGE: it is no processor. */
+/* Opens the modelled host of options->host with the settings in `set` that begin with "host.". NPL_EUSAGE: it is no
+ * processor. */
 int npl_host_open(const struct npl_compare_options *options, struct npl_device **host, struct npl_err *err);
 
-/* calibration: samples to find ranges on, or NULL to use the samples themselves. Devices that cannot start are listed in
- * comparison->unavailable; NPL_EDEVICE when none of them can. */
+/* calibration: samples to find ranges on, or NULL to use the samples themselves. Devices that cannot start are listed
+ * in comparison->unavailable; NPL_EDEVICE when none of them can. */
 int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		const struct npl_compare_options *options, struct npl_comparison *comparison, struct npl_err *err);
 void npl_comparison_free(struct npl_comparison *comparison);

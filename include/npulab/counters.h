@@ -31,8 +31,8 @@ enum npl_counter_kind {
 #define NPL_COUNTER_TIME         "ps"
 #define NPL_COUNTER_TIME_SECONDS 1e6
 
-/* A driver declares here, and nowhere else, where its cycles go: the counters of partition 1 with their kind and bound, and
- * those that count a part of one of them (npulab/causes.h). */
+/* A driver declares here, and nowhere else, where its cycles go: the counters of partition 1 with their kind and bound,
+ * and those that count a part of one of them (npulab/causes.h). */
 struct npl_counter_def {
 	const char *name; /* JSON key, snake_case */
 	const char *unit; /* "cycles", "macs", "rows", "bytes", NPL_COUNTER_TIME */
@@ -42,8 +42,9 @@ struct npl_counter_def {
 			  NPL_COUNTER_TIME to its time */
 	const char *part_of;        /* the counter of partition 1 of whose cycles these are some; NULL: of none */
 	enum npl_counter_kind kind; /* WORK, MEMORY or WAITING of a counter of partition 1 or a part of one */
-	/* What a layer is said to be bound by that spends most of its cycles on this counter: 12 letters at most. For kind WORK it is said
-	 * only where less than half of the possible MACs were done meanwhile. NULL without a kind. */
+	/* What a layer is said to be bound by that spends most of its cycles on this counter: 12 letters at most. For
+	 * kind WORK it is said only where less than half of the possible MACs were done meanwhile. NULL without a
+	 * kind. */
 	const char *bound;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of the processor's instructions npulab's kernels may use: those that it has, less what the environment variable NPULAB_MAX_ISA
- * takes away. npulab's own kernels give the same bits whatever they use; the variable is there to show that, and to compare their speed.
+ * Which of the processor's instructions npulab's kernels may use: those that it has, less what the environment variable
+ * NPULAB_MAX_ISA takes away. npulab's own kernels give the same bits whatever they use; the variable is there to show
+ * that, and to compare their speed.
  *
  *     sse2          what every x86-64 has
  *     avx           256-bit floats; of npulab's own kernels none
@@ -10,8 +11,8 @@
  *     avx512        avx2 and 512 bits, without VNNI
  *     avx512-vnni   avx512, avx-vnni and products of bytes in 512 bits: the most there is
  *
- * OpenBLAS and oneDNN get the nearest cap that they know when they are loaded, unless their own variables say something else. Their
- * lowest caps are SSE3 (OpenBLAS) and SSE4.1 (oneDNN). */
+ * OpenBLAS and oneDNN get the nearest cap that they know when they are loaded, unless their own variables say something
+ * else. Their lowest caps are SSE3 (OpenBLAS) and SSE4.1 (oneDNN). */
 #ifndef NPULAB_CPU_FEATURES_H
 #define NPULAB_CPU_FEATURES_H
 

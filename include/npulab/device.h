@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one interface of simulated and real machines. A driver (driver.h) is what runs: the systolic simulator, OpenBLAS. A device is a
- * driver opened with a machine description: tpu_v1 is machines/tpu_v1.yaml on the driver `systolic`. Real devices and the plain ones need no
- * file: their driver's name is the device's name.
+ * The one interface of simulated and real machines. A driver (driver.h) is what runs: the systolic simulator, OpenBLAS.
+ * A device is a driver opened with a machine description: tpu_v1 is machines/tpu_v1.yaml on the driver `systolic`. Real
+ * devices and the plain ones need no file: their driver's name is the device's name.
  *
  *     struct npl_device *dev;
  *     if (npl_device_open("tpu_v1", &options, &dev, &err)) ...
@@ -48,25 +48,27 @@ struct npl_link {
 	double pj_per_byte;
 	const char *energy_origin; /* "absent" when not known */
 	const char *energy_within; /* where a byte's energy is counted instead: "the layers' memory"; or NULL */
-	/* The device copies its inputs and outputs itself on every run and reports the time (npl_result.to_device, to_host). The link is not
-	 * modelled then, and the two rates are not used. */
+	/* The device copies its inputs and outputs itself on every run and reports the time (npl_result.to_device,
+	 * to_host). The link is not modelled then, and the two rates are not used. */
 	bool measured;
 };
 
-/* What a device can do beyond a plain layer in its own number format: bits of npl_device_info.capabilities. A layer that needs one is not
- * asked of a device without it. */
+/* What a device can do beyond a plain layer in its own number format: bits of npl_device_info.capabilities. A layer
+ * that needs one is not asked of a device without it. */
 enum npl_capability {
 	/* It takes Conv and Gemm of 8-bit integers, whatever its own number format is. */
 	NPL_TAKES_INT8 = 1 << 0,
 	/* Its number format is of integers, and it takes layers in float32 as well. */
 	NPL_ALSO_FLOAT32 = 1 << 1,
-	/* In layer groups it converts values between float32 and integers: QuantizeLinear and DequantizeLinear with one input (layer.h). */
+	/* In layer groups it converts values between float32 and integers: QuantizeLinear and DequantizeLinear with one
+	 * input (layer.h). */
 	NPL_CONVERTS_IN_GROUP = 1 << 2,
 	/* It multiplies two matrices of integers that are both computed (MatMul). */
 	NPL_INT8_MATMUL = 1 << 3,
 	/* It takes layers with several results. */
 	NPL_MULTIPLE_OUTPUTS = 1 << 4,
-	/* Of LRN it makes the factor, and the host multiplies (layer.h). Layers of LRN in float32 come whole all the same. */
+	/* Of LRN it makes the factor, and the host multiplies (layer.h). Layers of LRN in float32 come whole all the
+	 * same. */
 	NPL_LRN_FACTOR = 1 << 5,
 	/* It takes Conv with kernels of their own for every output position (npl_conv_attrs.private_kernels). */
 	NPL_PRIVATE_KERNELS = 1 << 6,
@@ -80,8 +82,8 @@ enum npl_crossing {
 	NPL_CROSS_ALL = NPL_CROSS_WEIGHTS | NPL_CROSS_BIASES | NPL_CROSS_ACTIVATIONS,
 };
 
-/* What a driver says of an opened device. Each member is optional but kind, format and, of a modelled machine, crosses; 0 or NULL where it
- * is absent. */
+/* What a driver says of an opened device. Each member is optional but kind, format and, of a modelled machine, crosses;
+ * 0 or NULL where it is absent. */
 struct npl_device_info {
 	/* ---- What it is. */
 
@@ -118,8 +120,9 @@ struct npl_device_info {
 
 	/* ---- Books. */
 
-	/* The tensors that cross each memory's port, bits of enum npl_crossing. A simulated or analytical device must name a memory for weights
-	 * and one for activations, and every memory whose bytes it reports but the host's: core counts from this what must have crossed. */
+	/* The tensors that cross each memory's port, bits of enum npl_crossing. A simulated or analytical device must
+	 * name a memory for weights and one for activations, and every memory whose bytes it reports but the host's:
+	 * core counts from this what must have crossed. */
 	unsigned crosses[NPL_MEM_LEVELS];
 	/* The counters of npl_result.counter, n_counters of them. */
 	const struct npl_counter_def *counter_def;
@@ -165,14 +168,16 @@ int npl_device_open(const char *name, const struct npl_device_options *options, 
 void npl_device_close(struct npl_device *device); /* accepts NULL */
 /* Is there a driver or a machine of this name, or a file? Whether it can start is another question. */
 bool npl_device_is_known(const char *name);
-/* The effective parameters of a device as YAML, in the arena, which need not start here (no GPU); *yaml NULL: it has none. */
+/* The effective parameters of a device as YAML, in the arena, which need not start here (no GPU); *yaml NULL: it has
+ * none. */
 int npl_device_parameters(const char *name, const struct npl_device_options *options, struct npl_arena *arena,
 			  const char **yaml, struct npl_err *err);
 
-/* What a user should know of the machine's file and settings: what it leaves out, what was adapted. Borrowed from the device. */
+/* What a user should know of the machine's file and settings: what it leaves out, what was adapted. Borrowed from the
+ * device. */
 const char *const *npl_device_notes(const struct npl_device *device, int *n);
-/* Copies them into the arena for a report, with a last one where a shipped machine has other sizes or another clock: which energies and
- * fitted figures stay. NULL: out of memory. */
+/* Copies them into the arena for a report, with a last one where a shipped machine has other sizes or another clock:
+ * which energies and fitted figures stay. NULL: out of memory. */
 const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n);
 const char *npl_device_name(const struct npl_device *device);
 const char *npl_device_instance(const struct npl_device *device); /* as the options said, else the name */
@@ -183,20 +188,21 @@ const struct npl_device_info *npl_device_get_info(const struct npl_device *devic
 const char *npl_device_yaml(const struct npl_device *device); /* effective machine as YAML; NULL: has no parameters */
 /* The effective parameters, borrowed from the device. */
 const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n);
-/* One of them by its key, "array.rows", as text, which is borrowed too, and as a number. NULL and NAN where the device has no such key. */
+/* One of them by its key, "array.rows", as text, which is borrowed too, and as a number. NULL and NAN where the device
+ * has no such key. */
 const char *npl_device_setting(const struct npl_device *device, const char *key);
 double npl_device_setting_number(const struct npl_device *device, const char *key);
 const char *
 npl_device_sha256(const struct npl_device *device); /* of that text and info.memory_yaml; NULL: it has no such text */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
 
-/* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least those of the
- * tensors as core counts them, energy is counts times table. A violation is NPL_EINTERNAL. */
+/* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least
+ * those of the tensors as core counts them, energy is counts times table. A violation is NPL_EINTERNAL. */
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err);
 
-/* Layer groups, on a device that has them; the books of every layer are balanced. NPL_EDEVICE: these layers do not go together.
- * The observer may be NULL. */
+/* Layer groups, on a device that has them; the books of every layer are balanced. NPL_EDEVICE: these layers do not go
+ * together. The observer may be NULL. */
 bool npl_device_has_layer_groups(const struct npl_device *device);
 struct npl_layer_group_handle; /* opaque; of its device until it is closed */
 int npl_device_open_layer_group(struct npl_device *device, const struct npl_layer_group *group,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The contract of a driver: the code that runs one kind of machine. A new kind of machine is a source with a struct npl_driver, a line in
- * core/devices.def, and a machine file; docs/first-machine.md builds one from nothing.
+ * The contract of a driver: the code that runs one kind of machine. A new kind of machine is a source with a struct
+ * npl_driver, a line in core/devices.def, and a machine file; docs/first-machine.md builds one from nothing.
  *
- * Core calls a driver and checks what it answers: npl_device_run makes seconds of the cycles, and balances the books. What a layer's tensors
- * need at least of each memory is counted by core itself, from the tensors and from npl_device_info.crosses.
+ * Core calls a driver and checks what it answers: npl_device_run makes seconds of the cycles, and balances the books.
+ * What a layer's tensors need at least of each memory is counted by core itself, from the tensors and from
+ * npl_device_info.crosses.
  */
 #ifndef NPULAB_DRIVER_H
 #define NPULAB_DRIVER_H
@@ -18,7 +19,8 @@ extern "C" {
 struct npl_isa;
 struct npl_program_dump;
 
-/* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where it is absent. */
+/* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where
+ * it is absent. */
 struct npl_driver {
 	/* ---- What every driver has. */
 
@@ -26,18 +28,20 @@ struct npl_driver {
 	const char *name;
 	/* What the driver runs, in one line for `npulab devices`. */
 	const char *summary;
-	/* Starts a machine. `config` is filled from `params` and borrowed until close; *state is handed to every other function.
-	 * NPL_EDEVICE: the machine cannot start, with the reason. NPL_EINPUT: parameters that are valid alone contradict each other. */
+	/* Starts a machine. `config` is filled from `params` and borrowed until close; *state is handed to every other
+	 * function. NPL_EDEVICE: the machine cannot start, with the reason. NPL_EINPUT: parameters that are valid alone
+	 * contradict each other. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
 	/* Ends the machine and frees its state. It accepts NULL. */
 	void (*close)(void *state);
 	/* Says what the machine is and can do. `info` is zeroed before. */
 	void (*describe)(const void *state, struct npl_device_info *info);
-	/* Whether the machine can run the layer, whose tensors may have no data. A refusal puts a whole reason into why, of n bytes
-	 * (npl_refuse of core/base/refuse.h); it is no error. */
+	/* Whether the machine can run the layer, whose tensors may have no data. A refusal puts a whole reason into
+	 * why, of n bytes (npl_refuse of core/base/refuse.h); it is no error. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
-	/* Runs a layer that it supports: fills layer->out unless timing_only, and the zeroed result. Cycles, counters, bytes and energies are
-	 * the same with timing_only. The seconds of a machine with a clock_hz are core's, made of the cycles. */
+	/* Runs a layer that it supports: fills layer->out unless timing_only, and the zeroed result. Cycles, counters,
+	 * bytes and energies are the same with timing_only. The seconds of a machine with a clock_hz are core's, made
+	 * of the cycles. */
 	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
 
 	/* ---- Parameters, and notes about them. */
@@ -54,11 +58,12 @@ struct npl_driver {
 	const struct npl_former_default *former_defaults;
 	/* The machine that the former defaults were fitted to, as the note names it; NULL without former_defaults. */
 	const char *former_machine;
-	/* Optional: beginnings of the keys of sizes and clocks, between blanks: "array. clock_hz". Energies and fitted figures of a shipped
-	 * machine go with these values: a report notes it where the user changed one. */
+	/* Optional: beginnings of the keys of sizes and clocks, between blanks: "array. clock_hz". Energies and fitted
+	 * figures of a shipped machine go with these values: a report notes it where the user changed one. */
 	const char *size_keys;
-	/* Optional: brings parameters that the user left unset (npl_description_source) in line with those that the user set, and tells what it
-	 * did in *note, in the arena. What cannot be brought in line is left for open to refuse. */
+	/* Optional: brings parameters that the user left unset (npl_description_source) in line with those that the
+	 * user set, and tells what it did in *note, in the arena. What cannot be brought in line is left for open to
+	 * refuse. */
 	int (*adapt_unset)(void *config, const struct npl_description *machine, struct npl_arena *arena,
 			   const char **note, struct npl_err *err);
 
@@ -66,7 +71,8 @@ struct npl_driver {
 
 	/* Optional: their names, ended by NULL. The first is the one that open chooses. */
 	const char *const *engines;
-	/* Runs on the named engine from now on. The name is one of engines, since core refuses every other. NULL without engines. */
+	/* Runs on the named engine from now on. The name is one of engines, since core refuses every other. NULL
+	 * without engines. */
 	int (*choose_engine)(void *state, const char *name, struct npl_err *err);
 
 	/* ---- Layer groups (layer_group.h): layers that come as one piece of work. All three functions, or none. */
@@ -74,7 +80,8 @@ struct npl_driver {
 	/* Optional: prepares a group of supported layers. NPL_EDEVICE: the layers do not go together. */
 	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **opened,
 				struct npl_layer_group_info *info, struct npl_err *err);
-	/* Runs an opened group. results[i], zeroed, becomes the share of layer i, and the shares sum to the whole. The observer may be NULL. */
+	/* Runs an opened group. results[i], zeroed, becomes the share of layer i, and the shares sum to the whole. The
+	 * observer may be NULL. */
 	int (*run_layer_group)(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			       struct npl_result *results, struct npl_err *err);
 	/* Ends an opened group. It accepts NULL. */
@@ -84,7 +91,8 @@ struct npl_driver {
 
 	/* Optional: the instruction set, for `asm`, `disasm` and `exec` (program.h). */
 	const struct npl_isa *isa;
-	/* Optional, with isa: the program of a layer, put into a dump that has the machine's name and nothing else (program_dump.h). */
+	/* Optional, with isa: the program of a layer, put into a dump that has the machine's name and nothing else
+	 * (program_dump.h). */
 	int (*dump_layer)(void *state, const struct npl_layer *layer, struct npl_program_dump *dump,
 			  struct npl_err *err);
 	/* Optional, with isa and layer groups: the program of an opened group that is about to run. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Measuring what a real device draws. Each way of measuring is one kind of meter behind the same three calls: the
- * processor's package counters (RAPL, core/computer/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/load/nvml.h). A device opens
- * the one that fits it (npl_device_open_meter).
+ * processor's package counters (RAPL, core/computer/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/load/nvml.h). A
+ * device opens the one that fits it (npl_device_open_meter).
  *
  *     struct npl_energy_meter meter;
  *     if (npl_device_open_meter(device, &meter, &err)) ... // err.msg is the reason for "absent"

@@ -34,8 +34,9 @@ struct npl_err {
 	char msg[512]; /* one line, no newline; truncated if longer */
 };
 
-/* Fills err (which only here may be NULL: every other function wants one) and returns code, so that `return npl_fail(...)` reads well. User data in
- * the message is made printable (npl_make_printable), so that it stays one line and steers no terminal. */
+/* Fills err (which only here may be NULL: every other function wants one) and returns code, so that `return
+ * npl_fail(...)` reads well. User data in the message is made printable (npl_make_printable), so that it stays one line
+ * and steers no terminal. */
 int npl_fail(struct npl_err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "PREFIX: " before a message that is already there; returns err->code. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a real device found of itself, as keys and values for people and programs: `npulab devices --verbose` and its
- * JSON. A key is a few words joined by "_" ("core_type"); its value says it in words, units included. A fact that a user
- * should act upon has the key "warning". What is not known is left out, or says why.
+ * JSON. A key is a few words joined by "_" ("core_type"); its value says it in words, units included. A fact that a
+ * user should act upon has the key "warning". What is not known is left out, or says why.
  */
 #ifndef NPULAB_FACTS_H
 #define NPULAB_FACTS_H

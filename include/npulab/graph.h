@@ -38,7 +38,8 @@ struct npl_value {
 	const void *data;      /* constant: its bytes (aligned for its type), or NULL while nobody has read them */
 	bool is_fill;          /* constant with every element equal: materialised by npl_value_data only when asked */
 	unsigned char fill[8]; /* that element */
-	bool is_random; /* constant, float32 or float64, of random elements by `law`, made by npl_value_data when asked */
+	/* constant, float32 or float64, of random elements by `law`, made by npl_value_data when asked */
+	bool is_random;
 	struct npl_random_law law;
 	const struct npl_model_integers *model_integers; /* constant, float32: NULL: from none that are known */
 	bool has_nan, has_infinity;                      /* constant with such elements */
@@ -105,34 +106,37 @@ struct npl_dim {
 	int64_t value;    /* >= 0 */
 };
 
-/* Dimensions that the model leaves open (with a word for them, or without) come from dims, then from the inputs that are known or
- * given, then from files. The batch is dimension 0 of the first input that leaves it open, else of the first input, and every other
- * dimension that has the same word; where the model says how large it is, dimension 0 of the inputs of that size. An open dimension 0
- * of another word is the batch too unless dims, a shape that is given or a file of another length says it. No other dimension is
- * rewritten. What is still open is an error that names it.
+/* Dimensions that the model leaves open (with a word for them, or without) come from dims, then from the inputs that
+ * are known or given, then from files. The batch is dimension 0 of the first input that leaves it open, else of the
+ * first input, and every other dimension that has the same word; where the model says how large it is, dimension 0 of
+ * the inputs of that size. An open dimension 0 of another word is the batch too unless dims, a shape that is given or a
+ * file of another length says it. No other dimension is rewritten. What is still open is an error that names it.
  *
- * Samples that cannot be cut into batches, because the network mixes them, are one batch where the batch is open and files tell how
- * many they are (npl_graph.batching). */
+ * Samples that cannot be cut into batches, because the network mixes them, are one batch where the batch is open and
+ * files tell how many they are (npl_graph.batching). */
 struct npl_load_options {
 	int64_t batch;       /* > 0: rewrites the batch (and Reshapes that repeat it); else an open one is 1 */
 	int64_t usual_batch; /* > 0: the same where neither batch nor dims say it */
 	int n_dims;
 	const struct npl_dim *dims; /* NPL_EUSAGE for a name that the model has not */
-	/* Inputs whose shapes are known, dimension 0 included; found by the tensors' names, and where those are NULL in the order of the
-	 * model. Their data is not looked at. An input for which the model gives no shape at all takes this one. */
+	/* Inputs whose shapes are known, dimension 0 included; found by the tensors' names, and where those are NULL in
+	 * the order of the model. Their data is not looked at. An input for which the model gives no shape at all takes
+	 * this one. */
 	int n_given;
 	const struct npl_tensor *given;
 	int n_files; /* "[NAME=]FILE" as npl_samples_load takes them: what shall be fed */
 	const char *const *files;
-	bool no_fold; /* keep BatchNormalization, bias additions and views that change nothing (constants are still folded) */
+	/* keep BatchNormalization, bias additions and views that change nothing (constants are still folded) */
+	bool no_fold;
 	/* Inputs whose values are known: they become constants (copied), found by the tensors' names. For models that
 	 * take a shape as input, as the ONNX backend tests do. */
 	int n_known;
 	const struct npl_tensor *known;
 };
 
-/* NPL_EINPUT, with the file's name: the model's file or one of its weights was written or cut since it was loaded, so that values may be
- * wrong. npl_graph_run, npl_compare and the loading itself ask in the end; who runs sessions asks behind a run. */
+/* NPL_EINPUT, with the file's name: the model's file or one of its weights was written or cut since it was loaded, so
+ * that values may be wrong. npl_graph_run, npl_compare and the loading itself ask in the end; who runs sessions asks
+ * behind a run. */
 int npl_graph_files_unchanged(const struct npl_graph *graph, struct npl_err *err);
 
 /* From an ONNX file, or from a SCALE-Sim topology (NAME.csv: docs/topologies.md).
@@ -142,10 +146,11 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 		   struct npl_err *err);
 void npl_graph_free(struct npl_graph *graph); /* accepts NULL */
 
-/* Whether the elements of the node's input k count as parameters: a constant with a dimension, of floats, or of integers that stand for
- * floats: int8 and uint8, and int32 as the bias of a QLinearConv or under a DequantizeLinear. Not the scales and zero points of such
- * integers, nor what Resize is told of its window; not shapes, indices and axes. Numbers alone, rank 0, are of expressions (the 6 of a
- * ReLU6, an epsilon), which nobody trains and no published count has. */
+/* Whether the elements of the node's input k count as parameters: a constant with a dimension, of floats, or of
+ * integers that stand for floats: int8 and uint8, and int32 as the bias of a QLinearConv or under a DequantizeLinear.
+ * Not the scales and zero points of such integers, nor what Resize is told of its window; not shapes, indices and axes.
+ * Numbers alone, rank 0, are of expressions (the 6 of a ReLU6, an epsilon), which nobody trains and no published count
+ * has. */
 bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node *node, int k);
 
 /* The bytes of a constant, made from its fill or its distribution if need be. NULL and err when memory is short. */

@@ -28,7 +28,8 @@ struct npl_cost {
 	uint64_t saturations;       /* values that did not fit their number format */
 	uint64_t link_bytes;
 	/* Operators that the device does not take and the modelled host ran, each with its reason, the longest first:
-	 * "Softplus (2 layers: it has no such operator); Erf (1 layer: ...)". "": none did. Ends with "..." where there are more. */
+	 * "Softplus (2 layers: it has no such operator); Erf (1 layer: ...)". "": none did. Ends with "..." where there
+	 * are more. */
 	char on_host[NPL_COST_TEXT];
 };
 
@@ -37,10 +38,11 @@ void npl_cost_of(const struct npl_graph *graph, const struct npl_run *run, struc
 /* Adds to sum; on_host gets what it does not have yet. */
 void npl_cost_add(struct npl_cost *sum, const struct npl_cost *cost);
 
-/* inputs: graph->n_inputs tensors of the inputs' types and shapes, borrowed, with elements aligned for their type. calibration: as many
- * to find the ranges of a quantised device on; NULL: the inputs. outputs: graph->n_outputs tensors, which the call makes and the caller
- * frees (npl_tensor_free); zeroed when it fails. cost may be NULL. Everything runs on the device but for what it does not take, which is
- * the modelled host's. NPL_EINPUT: an input does not fit. */
+/* inputs: graph->n_inputs tensors of the inputs' types and shapes, borrowed, with elements aligned for their type.
+ * calibration: as many to find the ranges of a quantised device on; NULL: the inputs. outputs: graph->n_outputs
+ * tensors, which the call makes and the caller frees (npl_tensor_free); zeroed when it fails. cost may be NULL.
+ * Everything runs on the device but for what it does not take, which is the modelled host's. NPL_EINPUT: an input does
+ * not fit. */
 int npl_graph_run(struct npl_graph *graph, struct npl_device *device, const struct npl_tensor *inputs,
 		  const struct npl_tensor *calibration, struct npl_tensor *outputs, struct npl_cost *cost,
 		  struct npl_err *err);

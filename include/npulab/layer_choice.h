@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layers of a comparison the reports show one by one, and in which order: those that some pattern matches, sorted by a figure of
- * the first device, the first so many of them. Totals stay those of the whole network.
+ * Which layers of a comparison the reports show one by one, and in which order: those that some pattern matches, sorted
+ * by a figure of the first device, the first so many of them. Totals stay those of the whole network.
  *
  *     struct npl_layer_choice_options options = {.n_match = 1, .match = (const char *[]){"Conv*"}, .top = 10};
  *     struct npl_layer_choice choice;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that follow each other on one device as one piece of work: a machine with programs fetches weights ahead across
- * layers, keeps what passes between them on chip and does several in one pass. Made once, run often.
+ * Layers that follow each other on one device as one piece of work: a machine with programs fetches weights ahead
+ * across layers, keeps what passes between them on chip and does several in one pass. Made once, run often.
  *
- * Tensors are known by their address: an input that is one of an earlier layer's `out` is that result; any other but weights is
- * given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the layer group is run,
- * weights and biases (in[1], in[2] of Conv and Gemm) and other constants from when it is opened to when it is closed: a given tensor that
- * has data then is one. The others need none.
+ * Tensors are known by their address: an input that is one of an earlier layer's `out` is that result; any other but
+ * weights is given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the
+ * layer group is run, weights and biases (in[1], in[2] of Conv and Gemm) and other constants from when it is opened to
+ * when it is closed: a given tensor that has data then is one. The others need none.
  *
  *     struct npl_layer_group group = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
  *     if (npl_device_open_layer_group(device, &group, &opened, &err)) ...
@@ -31,7 +31,8 @@ struct npl_layer_group {
 	const struct npl_tensor *const *wanted;
 	/* Given tensors come over the link within the group's cycles, but for those that are resident. */
 	bool inputs_over_link;
-	/* Given tensors that are on the device from before, such as the state of a recurrent network; borrowed while the group is opened. */
+	/* Given tensors that are on the device from before, such as the state of a recurrent network; borrowed while
+	 * the group is opened. */
 	int n_resident;
 	const struct npl_tensor *const *resident;
 	/* Wanted tensors leave over the link within the group's cycles. */
@@ -47,12 +48,14 @@ struct npl_layer_group {
 /* Notes (npulab/progress.h) that the device has come to this layer. */
 void npl_layer_group_progress(const struct npl_layer_group *group, int layer);
 
-/* What became of it. Arrays are the layer group's. A pass is what the device does at once, such as a convolution with the activation behind
- * it; it is named by one of its layers. Layers of one pass hand values to each other inside the device. */
+/* What became of it. Arrays are the layer group's. A pass is what the device does at once, such as a convolution with
+ * the activation behind it; it is named by one of its layers. Layers of one pass hand values to each other inside the
+ * device. */
 struct npl_layer_group_info {
 	/* Of each layer, the pass that makes its results, often the layer itself; -1: it only names data. */
 	const int *pass;
-	/* Of each layer, the pass that reads its inputs, where a layer begins in another pass than it ends in; NULL: as pass. */
+	/* Of each layer, the pass that reads its inputs, where a layer begins in another pass than it ends in; NULL: as
+	 * pass. */
 	const int *begins;
 	int n_moved; /* given and wanted tensors that cross the link within the cycles */
 	const struct npl_tensor *const *moved;
@@ -60,8 +63,8 @@ struct npl_layer_group_info {
 	uint64_t peak_buffer_bytes;    /* of the device's on-chip memory that hold something at the same time */
 };
 
-/* made() is called during a run for each result of a layer that is in the device's memory as a whole and not wanted: `result`
- * is its place in layer->out, `out` holds it for the length of the call. Not 0: the run ends with it. */
+/* made() is called during a run for each result of a layer that is in the device's memory as a whole and not wanted:
+ * `result` is its place in layer->out, `out` holds it for the length of the call. Not 0: the run ends with it. */
 struct npl_layer_group_observer {
 	int (*made)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
 	void *context;

@@ -6,8 +6,8 @@
  *     fixed   one bandwidth and one latency
  *     dram    command level: channels, banks, rows, refresh, a scheduler (sim/memory/dram.h)
  *
- * A memory is a file in memories/ (`model: dram`, its parameters with their sources) and is opened by the file's name, so
- * that a line of a machine's YAML exchanges it. Nothing here holds values: addresses go in, times come out.
+ * A memory is a file in memories/ (`model: dram`, its parameters with their sources) and is opened by the file's name,
+ * so that a line of a machine's YAML exchanges it. Nothing here holds values: addresses go in, times come out.
  *
  *     while (left && npl_memory_can_accept(memory, &request))
  *         npl_memory_push(memory, &request), next(&request);
@@ -18,8 +18,8 @@
  * npl_memory_feed, npl_memory_advance and npl_memory_take do the same for many requests and cycles, faster.
  *
  * Time is counted in cycles of the memory's own clock, whose ratio to the machine's is one of integers (struct
- * npl_memory_info). Boundary t is the instant between cycle t - 1 and cycle t. A request pushed at boundary t is seen in cycle
- * t, a completion at boundary t has its last byte there.
+ * npl_memory_info). Boundary t is the instant between cycle t - 1 and cycle t. A request pushed at boundary t is seen
+ * in cycle t, a completion at boundary t has its last byte there.
  */
 #ifndef NPULAB_MEMORY_H
 #define NPULAB_MEMORY_H
@@ -103,8 +103,8 @@ struct npl_memory_options {
 
 struct npl_memory;
 
-/* `name` is that of a file in memories/, or a path (with '/' or ending in .yaml). NPL_EINPUT: no such memory (naming the
- * nearest), or one that contradicts itself. */
+/* `name` is that of a file in memories/, or a path (with '/' or ending in .yaml). NPL_EINPUT: no such memory (naming
+ * the nearest), or one that contradicts itself. */
 int npl_memory_open(const char *name, const struct npl_memory_options *options, struct npl_memory **memory,
 		    struct npl_err *err);
 void npl_memory_close(struct npl_memory *memory); /* accepts NULL */
@@ -112,8 +112,8 @@ void npl_memory_close(struct npl_memory *memory); /* accepts NULL */
 void npl_memory_reset(struct npl_memory *memory);
 const struct npl_memory_info *npl_memory_info(const struct npl_memory *memory);
 
-/* The port. Requests must be within capacity_bytes. A request that is accepted is not refused again before the next push or
- * cycle. */
+/* The port. Requests must be within capacity_bytes. A request that is accepted is not refused again before the next
+ * push or cycle. */
 bool npl_memory_can_accept(const struct npl_memory *memory, const struct npl_memory_request *request);
 void npl_memory_push(struct npl_memory *memory, const struct npl_memory_request *request); /* after can_accept */
 void npl_memory_step(struct npl_memory *memory);                                           /* one cycle */
@@ -123,8 +123,9 @@ bool npl_memory_completed(struct npl_memory *memory, struct npl_memory_completio
 /* The next completions, as npl_memory_completed has them, `room` at most; how many. */
 uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t room);
 
-/* Steps up to boundary `until`, but no further than the first boundary at which something that `stop` names has happened:
- * the same as so many npl_memory_step, faster. Without a pending request a memory is still busy with refreshes. */
+/* Steps up to boundary `until`, but no further than the first boundary at which something that `stop` names has
+ * happened: the same as so many npl_memory_step, faster. Without a pending request a memory is still busy with
+ * refreshes. */
 enum npl_memory_stop {
 	NPL_MEMORY_COMPLETION = 1, /* there is one to take */
 	NPL_MEMORY_ROOM = 2,       /* a request left a queue */
@@ -140,8 +141,8 @@ struct npl_memory_feed {
 	uint64_t pushed;        /* of n */
 	uint64_t in_cycle;      /* of them at this boundary; 0 when the caller has advanced */
 };
-/* Pushes and steps until all are pushed (time stands at the last one's boundary), or one is refused and NPL_MEMORY_MAX_PENDING or
- * more are pending: then completions are to be taken, or waited for, before the next call. */
+/* Pushes and steps until all are pushed (time stands at the last one's boundary), or one is refused and
+ * NPL_MEMORY_MAX_PENDING or more are pending: then completions are to be taken, or waited for, before the next call. */
 void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed);
 uint64_t npl_memory_pending(const struct npl_memory *memory); /* pushed, not completed */
 
@@ -157,8 +158,9 @@ static inline void npl_memory_add_word(struct npl_memory_words *words, uint64_t 
 	words->n++;
 }
 
-/* Appends all that decides when what is pushed from now on completes, and what is pending, relative to now, with tag_of(asker,
- * tag) for tags: from two states with the same words on, the same pushes go alike. False: the model cannot say (DRAM). */
+/* Appends all that decides when what is pushed from now on completes, and what is pending, relative to now, with
+ * tag_of(asker, tag) for tags: from two states with the same words on, the same pushes go alike. False: the model
+ * cannot say (DRAM). */
 bool npl_memory_relative_state(const struct npl_memory *memory, struct npl_memory_words *words,
 			       uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters);
@@ -168,7 +170,8 @@ int npl_memory_energy_of(const struct npl_memory *memory, const struct npl_memor
 
 /* The files of memories/ by name, sorted; strings live in the arena. */
 int npl_memory_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err);
-/* The memory's file as it is in force, with units and help as comments; reads back to the same memory. NULL: no memory. */
+/* The memory's file as it is in force, with units and help as comments; reads back to the same memory. NULL: no
+ * memory. */
 char *npl_memory_yaml(const struct npl_memory *memory, struct npl_arena *arena);
 /* The same as values, for reports; keys borrowed from the memory, values in the arena. 0 or NPL_ENOMEM. */
 int npl_memory_settings(const struct npl_memory *memory, struct npl_arena *arena, const struct npl_param_value **values,

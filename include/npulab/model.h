@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Models by name, and the samples to run them on. A shipped model NAME is models/NAME.onnx with models/NAME.yaml beside
- * it, which names its default input, labels, calibration set and batch; a path to an ONNX file or to a SCALE-Sim topology
- * (NAME.csv) is taken as it is (with its NAME.yaml if that names this very file).
+ * it, which names its default input, labels, calibration set and batch; a path to an ONNX file or to a SCALE-Sim
+ * topology (NAME.csv) is taken as it is (with its NAME.yaml if that names this very file).
  */
 #ifndef NPULAB_MODEL_H
 #define NPULAB_MODEL_H
@@ -38,15 +38,15 @@ struct npl_samples {
 	bool random; /* made from the seed */
 };
 
-/* `files` are "FILE" or "NAME=FILE" (.npy, .pb); with none the inputs are seeded random: floats in [-1, 1), bytes over their
- * whole range, as quantised values have it, wider integers and bools 0 or 1, as masks have it; but integers that pick rows (the
- * indices of a Gather, as word numbers are) over the rows there are. labels may be NULL.
- * NPL_EINPUT when a file does not fit the graph, the inputs' counts differ, or the samples are no full batch of a network that mixes
+/* `files` are "FILE" or "NAME=FILE" (.npy, .pb); with none the inputs are seeded random: floats in [-1, 1), bytes over
+ * their whole range, as quantised values have it, wider integers and bools 0 or 1, as masks have it; but integers that
+ * pick rows (the indices of a Gather, as word numbers are) over the rows there are. labels may be NULL. NPL_EINPUT when
+ * a file does not fit the graph, the inputs' counts differ, or the samples are no full batch of a network that mixes
  * them. */
 int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
 		     uint64_t seed, struct npl_samples *samples, struct npl_err *err);
-/* One batch of such random samples as a run without values takes them: nobody reads them and no memory holds them (input[i].data
- * NULL). */
+/* One batch of such random samples as a run without values takes them: nobody reads them and no memory holds them
+ * (input[i].data NULL). */
 int npl_samples_describe(const struct npl_graph *graph, const char *labels, struct npl_samples *samples,
 			 struct npl_err *err);
 void npl_samples_free(struct npl_samples *samples);

@@ -42,8 +42,9 @@ struct npl_param { /* a table ends with key NULL */
 		words; /* CHOICE: what it may be; ORIGIN: keys of the figures that must be given unless it is "absent" */
 };
 
-/* Where the value of a parameter comes from. Files that ship with npulab say so by YAML tags: `rows: !published 256`. A tag of a
- * mapping or of the whole document holds for what is below it. A figure that has an origin beside it has its source from there. */
+/* Where the value of a parameter comes from. Files that ship with npulab say so by YAML tags: `rows: !published 256`. A
+ * tag of a mapping or of the whole document holds for what is below it. A figure that has an origin beside it has its
+ * source from there. */
 enum npl_source {
 	NPL_SOURCE_DEFAULT,   /* nobody gave it */
 	NPL_SOURCE_PUBLISHED, /* in a paper or data sheet, or measured there */
@@ -71,7 +72,8 @@ struct npl_setting {
 /* A machine description before a schema has read it. Everything lives in the arena. */
 struct npl_description {
 	const char *name; /* the file's `name:`, or the file's base name */
-	/* What runs it: a machine's `driver:`, the `model:` of a memory or of a network; for a device without a file the device's own name. */
+	/* What runs it: a machine's `driver:`, the `model:` of a memory or of a network; for a device without a file
+	 * the device's own name. */
 	const char *runs_on;
 	const char *key; /* "driver" or "model": the key that says it */
 	bool former_key; /* a machine's file says `model:` for `driver:`, as all did before */
@@ -85,21 +87,22 @@ struct npl_description {
 		*source; /* of each parameter, in the schema's order; NULL: not known (npl_description_sources) */
 };
 
-/* Reads the file of a machine (key "driver") or of a memory or network (key "model"): YAML, nested mappings of scalars, at most 1 MiB, 8
- * levels. `model` in a machine's file is understood as `driver`. */
+/* Reads the file of a machine (key "driver") or of a memory or network (key "model"): YAML, nested mappings of scalars,
+ * at most 1 MiB, 8 levels. `model` in a machine's file is understood as `driver`. */
 int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
 			 struct npl_err *err);
 /* Adds a `--set` override; later ones win. */
 int npl_description_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
 			struct npl_err *err);
 
-/* Fills config from defaults, then the machine's settings in order. A figure that is missing beside its origin is refused. NPL_EINPUT (file) or NPL_EUSAGE (--set)
- * names the line, the key (the nearest known one if unknown) and the range. */
+/* Fills config from defaults, then the machine's settings in order. A figure that is missing beside its origin is
+ * refused. NPL_EINPUT (file) or NPL_EUSAGE (--set) names the line, the key (the nearest known one if unknown) and the
+ * range. */
 int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err);
-/* Finds machine->source. `shipped` is the description that a shipped machine's file gives without --set: of this machine, or of the one
- * that it was copied from; NULL: there is none. What the user gives has the shipped source as long as it has the shipped value, else it is
- * the user's own. Call it again when config changes. 0 or NPL_ENOMEM. */
+/* Finds machine->source. `shipped` is the description that a shipped machine's file gives without --set: of this
+ * machine, or of the one that it was copied from; NULL: there is none. What the user gives has the shipped source as
+ * long as it has the shipped value, else it is the user's own. Call it again when config changes. 0 or NPL_ENOMEM. */
 int npl_description_sources(struct npl_description *machine, const struct npl_param *schema, const void *config,
 			    const struct npl_description *shipped, struct npl_arena *arena, struct npl_err *err);
 /* The source of one parameter; NPL_SOURCE_DEFAULT where none is known. */
@@ -112,7 +115,8 @@ const struct npl_setting *npl_description_setting(const struct npl_description *
 char *npl_params_dump(const struct npl_param *schema, const struct npl_description *machine, const void *config,
 		      struct npl_arena *arena);
 
-/* The effective values in schema order, for reports; keys borrowed from the schema, values in the arena. 0 or NPL_ENOMEM. */
+/* The effective values in schema order, for reports; keys borrowed from the schema, values in the arena. 0 or
+ * NPL_ENOMEM. */
 struct npl_param_value {
 	const char *key, *value;
 	bool is_number; /* value is a JSON number */

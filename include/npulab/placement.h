@@ -2,12 +2,12 @@
  *
  * Placement rules: which node runs where. "Conv*=tpu_v1,/fc1/=diannao,*=cpu": a pattern on the operator's type (shell
  * wildcards, any case) or, between slashes, an extended regular expression on the node's name; the first rule that
- * matches wins, and what matches none goes to the host. The device `host` is the modelled host. In a file each rule has its own
- * line, blanks around its parts are nothing, and "#" at the beginning of a word starts a comment.
+ * matches wins, and what matches none goes to the host. The device `host` is the modelled host. In a file each rule has
+ * its own line, blanks around its parts are nothing, and "#" at the beginning of a word starts a comment.
  *
- * A rule that matches no node is refused. Of an exception behind its rule ("*=cpu,Conv=tpu_v1"), whose nodes all went to
- * another device by an earlier rule for more than these, there is a warning. The other way round there may be nothing left for
- * the rule, as for a last "*=cpu".
+ * A rule that matches no node is refused. Of an exception behind its rule ("*=cpu,Conv=tpu_v1"), whose nodes all went
+ * to another device by an earlier rule for more than these, there is a warning. The other way round there may be
+ * nothing left for the rule, as for a last "*=cpu".
  */
 #ifndef NPULAB_PLACEMENT_H
 #define NPULAB_PLACEMENT_H

@@ -28,14 +28,16 @@ struct npl_instruction {
 	const char *unit;                /* the part of the machine that does it; a constant */
 };
 
-/* Something that happened: its name is a constant. `index` counts what docs of the machine say, `instruction` is that of the program. */
+/* Something that happened: its name is a constant. `index` counts what docs of the machine say, `instruction` is that
+ * of the program. */
 struct npl_program_event {
 	uint64_t cycle;
 	const char *name;
 	int64_t index, instruction;
 };
 
-/* What the cycles of an instruction are attributed to. One that has the name of a counter sums to it over all instructions. */
+/* What the cycles of an instruction are attributed to. One that has the name of a counter sums to it over all
+ * instructions. */
 struct npl_cycle_class {
 	const char *name; /* JSON key, snake_case */
 	enum npl_cycle_class_kind {
@@ -81,8 +83,8 @@ struct npl_execution {
 	struct npl_instruction_time *time; /* of each instruction of the program; NULL: not timed */
 };
 
-/* What a driver with an instruction set offers: the set as a table (sim/common/instruction_set.h), and what the table does not
- * say. A program is one of sim/common/program.h; `source` names it in messages. */
+/* What a driver with an instruction set offers: the set as a table (sim/common/instruction_set.h), and what the table
+ * does not say. A program is one of sim/common/program.h; `source` names it in messages. */
 struct sim_instruction_set;
 struct sim_program;
 struct npl_isa {
@@ -103,10 +105,10 @@ struct npl_isa {
 
 struct npl_program; /* opaque */
 
-/* Reads text when the file's name ends in ".s", else binary. The file itself names the machine that it is for: a text by
- * `.machine NAME` before all else, a binary in its header. With a device, a file that names none is read as a program of
- * the device. NPL_EINPUT: a bad file, or one that names no machine where device is NULL; NPL_EUSAGE: the device has no
- * instructions, or others. */
+/* Reads text when the file's name ends in ".s", else binary. The file itself names the machine that it is for: a text
+ * by `.machine NAME` before all else, a binary in its header. With a device, a file that names none is read as a
+ * program of the device. NPL_EINPUT: a bad file, or one that names no machine where device is NULL; NPL_EUSAGE: the
+ * device has no instructions, or others. */
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
 		     struct npl_err *err);
 void npl_program_free(struct npl_program *program); /* accepts NULL */

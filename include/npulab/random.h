@@ -30,9 +30,9 @@ static inline float npl_random_unit(struct npl_random *random)
 }
 
 /* The law of random values that are described and not yet made: normally distributed or, if `uniform`, evenly over
- * [low, high). Element i is mean + deviation * npl_normal_quantile(p) in double, rounded once, with p = (u + 1/2) * 2^-52
- * and u the upper 52 bits of output i of the splitmix64 whose state is the first output of the one that starts from the
- * seed; of the even ones it is low + (high - low) * p, kept below high in its type. */
+ * [low, high). Element i is mean + deviation * npl_normal_quantile(p) in double, rounded once, with p = (u + 1/2) *
+ * 2^-52 and u the upper 52 bits of output i of the splitmix64 whose state is the first output of the one that starts
+ * from the seed; of the even ones it is low + (high - low) * p, kept below high in its type. */
 struct npl_random_law {
 	float mean, deviation;
 	uint64_t seed;

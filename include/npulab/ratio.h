@@ -30,8 +30,8 @@ static inline int64_t npl_gcd(int64_t a, int64_t b)
 	return a;
 }
 
-/* Boundary t of the clock `from` is an instant: the boundary of the clock `to` that is the first at or after it; the last at
- * or before it. */
+/* Boundary t of the clock `from` is an instant: the boundary of the clock `to` that is the first at or after it; the
+ * last at or before it. */
 uint64_t npl_hz_ceil(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
 uint64_t npl_hz_floor(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reports of a comparison, and of the other commands. They read only what their result holds; each writes to a stream the caller owns.
- * Modelled figures carry a "~" in the tables; what is not known is "-" there and null in JSON, never 0.
+ * Reports of a comparison, and of the other commands. They read only what their result holds; each writes to a stream
+ * the caller owns. Modelled figures carry a "~" in the tables; what is not known is "-" there and null in JSON, never
+ * 0.
  */
 #ifndef NPULAB_REPORT_H
 #define NPULAB_REPORT_H
@@ -30,7 +31,8 @@ struct npl_report_context {
 	bool single_layer; /* `npulab layer`: seconds are the device's alone, the link is reported beside them */
 };
 
-/* Seconds of the host or of a link in an entry or a row of it: NAN where the entry has neither, being all a real device's. */
+/* Seconds of the host or of a link in an entry or a row of it: NAN where the entry has neither, being all a real
+ * device's. */
 double npl_surrounding_seconds(const struct npl_device_report *report, double seconds);
 
 /* Derived figures of one entry, the same for every report. NAN: not applicable or not known. */
@@ -56,11 +58,11 @@ void npl_report_json(FILE *out, const struct npl_comparison *comparison, const s
 /* One line per layer and device; of the layers that the choice leaves out, one line with their sums per device. */
 void npl_report_csv(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
-/* Of the comparison's first entry and its first batch: for each node the device and why, what crossed which link for it, and
- * when; then what each resource does over time. */
+/* Of the comparison's first entry and its first batch: for each node the device and why, what crossed which link for
+ * it, and when; then what each resource does over time. */
 void npl_report_placement(FILE *out, const struct npl_comparison *comparison);
-/* The same work in the trace-event format that Perfetto and Chrome read: a track for each resource, times in microseconds to
- * the nanosecond. */
+/* The same work in the trace-event format that Perfetto and Chrome read: a track for each resource, times in
+ * microseconds to the nanosecond. */
 void npl_report_timeline(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 /* Rooflines (roofline.h). model is what the report calls the network; NULL without one. */

@@ -20,8 +20,8 @@ extern "C" {
 /* Where a time comes from. */
 enum npl_time_origin { NPL_TIME_NONE, NPL_TIME_MODELLED, NPL_TIME_MEASURED };
 
-/* Whose energy it is: of a machine at work; of the main memory that it works in, which is part of the machine; of a machine that waits for
- * its host, a link or another machine; of the modelled host; of a link. */
+/* Whose energy it is: of a machine at work; of the main memory that it works in, which is part of the machine; of a
+ * machine that waits for its host, a link or another machine; of the modelled host; of a link. */
 enum npl_energy_part { NPL_OF_MACHINE, NPL_OF_MEMORY, NPL_OF_WAITING, NPL_OF_HOST, NPL_OF_LINK, NPL_ENERGY_PARTS };
 const char *npl_energy_part_name(enum npl_energy_part part); /* "machine", "memory", "waiting", "host", "link" */
 
@@ -51,13 +51,15 @@ struct npl_transfers {
 /* Zeroed by the caller before npl_device_run, filled by the device but for what core adds. */
 struct npl_result {
 	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
-	double seconds; /* core's, cycles over the clock, of a device with one; else the device's, modelled or measured */
+	/* core's, cycles over the clock, of a device with one; else the device's, modelled or measured */
+	double seconds;
 	enum npl_time_origin seconds_origin;
 	uint64_t macs;                      /* multiply-accumulates done that belong to the layer */
 	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's counter definitions */
 	uint64_t bytes[NPL_MEM_LEVELS];     /* that crossed each memory's port */
-	/* The bytes that must have crossed each port. Core counts those of the tensors (npl_device_info.crosses) and puts them here after the
-	 * run. A driver leaves 0, or more than the tensors' where it knows of more: it can only make its own check harder. */
+	/* The bytes that must have crossed each port. Core counts those of the tensors (npl_device_info.crosses) and
+	 * puts them here after the run. A driver leaves 0, or more than the tensors' where it knows of more: it can
+	 * only make its own check harder. */
 	uint64_t bytes_at_least[NPL_MEM_LEVELS];
 	uint64_t saturations;                    /* outputs that hit the end of their number format */
 	uint64_t overflows;                      /* sums that wrapped: their accumulator does not hold their value */

@@ -10,8 +10,8 @@
  *
  * Speeds are operations per second, two for a multiply-accumulate, as everywhere in npulab; intensities are
  * multiply-accumulates per byte, as in the TPU's paper: the roof at intensity i is min(peak, 2 i x bytes per second).
- * Roofs of real devices are measured here and now, those of simulated ones are their parameters. docs/roofline.md says which
- * bytes count.
+ * Roofs of real devices are measured here and now, those of simulated ones are their parameters. docs/roofline.md says
+ * which bytes count.
  */
 #ifndef NPULAB_ROOFLINE_H
 #define NPULAB_ROOFLINE_H
@@ -30,7 +30,8 @@ struct npl_roof {
 
 /* Which bytes an intensity is of. */
 enum npl_intensity {
-	NPL_INTENSITY_MEMORY, /* those that must cross the device's memory: only weights where that holds only weights */
+	/* those that must cross the device's memory: only weights where that holds only weights */
+	NPL_INTENSITY_MEMORY,
 	NPL_INTENSITY_WEIGHTS, /* those of the weights of layers with MACs, on every device, as in the TPU's paper */
 };
 
@@ -46,7 +47,8 @@ struct npl_roofline_point {
 	double macs_per_byte;       /* INFINITY: no byte must cross */
 	double ops_per_second;      /* attained */
 	double roof_ops_per_second; /* at its intensity */
-	double share; /* of the roof: the least time that both roofs allow, over the time taken. NAN: they ask for none */
+	/* of the roof: the least time that both roofs allow, over the time taken. NAN: they ask for none */
+	double share;
 	bool memory_bound; /* the memory is the lower of its roofs */
 	const char *
 		bound; /* what holds it up. A simulated machine: by its counters (causes.h). A real device: "memory" or "peak", the
@@ -80,9 +82,10 @@ struct npl_roofline {
 	struct npl_arena arena;
 };
 
-/* The devices of the options, which must be simulated ones, processors or GPUs (NPL_EUSAGE). graph NULL: roofs alone, samples are
- * not looked at. Of a simulated machine every layer runs by itself (npl_session_options.alone), so that no layer takes
- * credit for weights that came during another; the network runs as always. calibration as in npl_compare. */
+/* The devices of the options, which must be simulated ones, processors or GPUs (NPL_EUSAGE). graph NULL: roofs alone,
+ * samples are not looked at. Of a simulated machine every layer runs by itself (npl_session_options.alone), so that no
+ * layer takes credit for weights that came during another; the network runs as always. calibration as in
+ * npl_compare. */
 int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		 const struct npl_compare_options *options, enum npl_intensity intensity, struct npl_roofline *roofline,
 		 struct npl_err *err);

@@ -64,11 +64,14 @@ struct npl_session_options {
 	bool q16_plain;       /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
 	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
 	bool alone;           /* every layer is a program of its own: its time is not shared with its neighbours' */
-	/* On devices with layer groups: the network's inputs cross the link within a group's cycles. False: before them. */
+	/* On devices with layer groups: the network's inputs cross the link within a group's cycles. False: before
+	 * them. */
 	bool inputs_over_link;
-	/* Per value: an input that is on the device from before, such as the state of a recurrent network. NULL: none is. */
+	/* Per value: an input that is on the device from before, such as the state of a recurrent network. NULL: none
+	 * is. */
 	const bool *resident;
-	/* On devices with layer groups: the network's outputs cross the link within a group's cycles. False: after them. */
+	/* On devices with layer groups: the network's outputs cross the link within a group's cycles. False: after
+	 * them. */
 	bool outputs_over_link;
 };
 
@@ -78,13 +81,14 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 		     struct npl_err *err);
 void npl_session_close(struct npl_session *session); /* accepts NULL */
 
-/* From now on observer sees what each device and the host make, in their formats: tensors of integers with a scale stand for
- * scale * (q - zero_point). Results that leave no device's pass are not seen. NULL: nobody looks. */
+/* From now on observer sees what each device and the host make, in their formats: tensors of integers with a scale
+ * stand for scale * (q - zero_point). Results that leave no device's pass are not seen. NULL: nobody looks. */
 void npl_session_observe(struct npl_session *session, const struct npl_value_observer *observer);
 
 /* Whether a layer runs on this device, by its index: what is a view, or left to the host, does not. */
 bool npl_session_uses(const struct npl_session *session, int device);
-/* Whether any scale of the session comes from calibration: false where the model itself has all scales, or float32 is enough. */
+/* Whether any scale of the session comes from calibration: false where the model itself has all scales, or float32 is
+ * enough. */
 bool npl_session_calibrated(const struct npl_session *session);
 
 /* Whether runs hash the outputs of their layers (they do unless told not to): a timed pass has no use for it. */
@@ -134,7 +138,8 @@ struct npl_run {
 	int n_layers;
 	struct npl_layer_run *layer; /* one per node of the graph, in its order */
 	uint64_t cycles;             /* of all simulated machines used */
-	double seconds; /* the makespan: the three below less what of them goes on at the same time; batches one after the other */
+	/* the makespan: the three below less what of them goes on at the same time; batches one after the other */
+	double seconds;
 	double device_seconds, host_seconds, link_seconds; /* sums of the rows */
 	double overlap_seconds;                            /* exactly 0 where nothing overlaps */
 	uint64_t link_bytes, macs, device_macs;            /* device_macs: without those the host did */
@@ -150,16 +155,17 @@ struct npl_run {
 	struct npl_task *task;
 };
 
-/* The rows that a run will have, as far as the plan tells them: role, ran_on, note and host_part. Nothing is run; the strings are the
- * session's. */
+/* The rows that a run will have, as far as the plan tells them: role, ran_on, note and host_part. Nothing is run; the
+ * strings are the session's. */
 int npl_session_plan(const struct npl_session *session, struct npl_run *run, struct npl_err *err);
 
-/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). The strings in
- * run belong to the session and its devices. */
+/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). The strings
+ * in run belong to the session and its devices. */
 int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		    struct npl_run *run, struct npl_err *err);
 
-/* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The first batch's hashes and times stay. */
+/* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The first batch's hashes and times
+ * stay. */
 int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *err);
 /* Recomputes the totals of a run from its rows and overlap_seconds. */
 int npl_run_total(struct npl_run *run, struct npl_err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What else this computer does while something is measured on it: Linux's load average, and the processors that other programs
- * keep busy (from /proc/stat, less what this process takes itself). A time measured beside other work is a time of both.
+ * What else this computer does while something is measured on it: Linux's load average, and the processors that other
+ * programs keep busy (from /proc/stat, less what this process takes itself). A time measured beside other work is a
+ * time of both.
  *
  *     struct npl_system_load load;
  *     npl_system_load_start(&load, NULL);

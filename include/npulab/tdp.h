@@ -22,8 +22,8 @@ struct npl_tdp {
 
 enum npl_tdp_kind { NPL_TDP_CPU, NPL_TDP_GPU };
 
-/* Names are compared without what makers and kernels put around them: (R), (TM), "CPU", "Processor", "16-Core",
- * "12th Gen", the clock behind "@". The whole name must agree. NPL_EDEVICE: none of this name; NPL_EINPUT: a bad table. */
+/* Names are compared without what makers and kernels put around them: (R), (TM), "CPU", "Processor", "16-Core", "12th
+ * Gen", the clock behind "@". The whole name must agree. NPL_EDEVICE: none of this name; NPL_EINPUT: a bad table. */
 int npl_tdp_find(enum npl_tdp_kind kind, const char *model, struct npl_tdp *tdp, struct npl_err *err);
 
 struct npl_assumed_power {
@@ -31,8 +31,9 @@ struct npl_assumed_power {
 	char note[320]; /* how it was found, or why there is none */
 };
 
-/* The power of `threads` threads of this processor: TDP x cores used / cores of a package, a thread counted as a core up
- * to the cores there are. watts: of one package, as the user gave it (0: by model); cores: of one package, as the user gave them (0: by model). */
+/* The power of `threads` threads of this processor: TDP x cores used / cores of a package, a thread counted as a core
+ * up to the cores there are. watts: of one package, as the user gave it (0: by model); cores: of one package, as the
+ * user gave them (0: by model). */
 void npl_assume_package(const struct npl_processor *processor, int threads, double watts, int cores,
 			struct npl_assumed_power *power);
 

@@ -75,7 +75,8 @@ const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n);
 /* Product of two sizes; false on overflow. */
 bool npl_mul_size(size_t a, size_t b, size_t *product);
 
-/* Element i of any type as it stands, without its scale: rounded where a 64-bit integer has more digits, bool as 0 and 1. */
+/* Element i of any type as it stands, without its scale: rounded where a 64-bit integer has more digits, bool as 0 and
+ * 1. */
 double npl_tensor_real(const struct npl_tensor *tensor, int64_t i);
 /* Equal scale and zero point per tensor; of tensors the type too. */
 bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * When the work of a run takes place. The host, each device and each device's link are resources: a resource does one
- * piece of work at a time, in the order of the graph's nodes, and never takes up a later one before an earlier one. A piece
- * begins as soon as what it reads is there and its resource is free, so branches of a graph overlap where they use
- * different resources. A layer group (npulab/layer_group.h) is one piece of its device's work; it begins when all that it
- * reads is there. What the caller takes out comes last on its resources.
+ * piece of work at a time, in the order of the graph's nodes, and never takes up a later one before an earlier one. A
+ * piece begins as soon as what it reads is there and its resource is free, so branches of a graph overlap where they
+ * use different resources. A layer group (npulab/layer_group.h) is one piece of its device's work; it begins when all
+ * that it reads is there. What the caller takes out comes last on its resources.
  */
 #ifndef NPULAB_TIMELINE_H
 #define NPULAB_TIMELINE_H
@@ -23,7 +23,8 @@ struct npl_resource {
 	int device;       /* index in the session; NPL_ON_HOST for the host */
 	const char *name; /* "host", the device's or the link's: "PCIe Gen3 x16" */
 	const char *of;   /* a link: its device's name; NULL otherwise */
-	double busy_seconds; /* sum of its work; a link's: of transfers, without what crosses it within a device's cycles */
+	/* sum of its work; a link's: of transfers, without what crosses it within a device's cycles */
+	double busy_seconds;
 	uint64_t transfers; /* a link's: */
 	uint64_t bytes;
 	uint64_t bytes_within;     /* within the device's cycles, in no transfer */

@@ -9,9 +9,9 @@
  *     npl_graph_free(graph);
  *
  * Calls go on working while they are recorded, and values can be read. The inputs of the network are what
- * npl_eager_input declares during the recording, used or not, in that order, and, when first used, what it declared before. All
- * else that comes from outside is a constant: npl_eager_constant, and results that were computed before the recording began
- * (using one waits for it). Constants are copied but for those that are borrowed.
+ * npl_eager_input declares during the recording, used or not, in that order, and, when first used, what it declared
+ * before. All else that comes from outside is a constant: npl_eager_constant, and results that were computed before the
+ * recording began (using one waits for it). Constants are copied but for those that are borrowed.
  */
 #ifndef NPULAB_TRACE_H
 #define NPULAB_TRACE_H
@@ -24,8 +24,8 @@ extern "C" {
 
 /* Flushes what is pending, then records. name is the graph's, or NULL. NPL_EUSAGE: it records already. */
 int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err);
-/* Ends the recording, also when it fails. outputs: values computed or used in it, each once. The graph is the caller's and
- * needs no context. NPL_EUSAGE: nothing is being recorded, or an output was not part of it. */
+/* Ends the recording, also when it fails. outputs: values computed or used in it, each once. The graph is the caller's
+ * and needs no context. NPL_EUSAGE: nothing is being recorded, or an output was not part of it. */
 int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_graph **graph, struct npl_err *err);
 
 #ifdef __cplusplus

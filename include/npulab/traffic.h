@@ -6,10 +6,10 @@
  *     npl_traffic_open_pattern("stream_rd", 100000, npl_memory_info(memory), &traffic, &err);
  *     npl_traffic_run(memory, traffic, NULL, &result, &err);
  *
- * A trace is text, one request a line, in the form of DRAMsim3: `0xADDRESS READ|WRITE CYCLE`. Blank lines and what follows a # are left
- * out, `read` and `write` are taken too, a line has at most NPL_TRACE_LINE bytes. It may be compressed by gzip, which is told by its
- * first bytes. It is read as it is needed and never held whole. A request is one access of the memory, the aligned one that the
- * address lies in.
+ * A trace is text, one request a line, in the form of DRAMsim3: `0xADDRESS READ|WRITE CYCLE`. Blank lines and what
+ * follows a # are left out, `read` and `write` are taken too, a line has at most NPL_TRACE_LINE bytes. It may be
+ * compressed by gzip, which is told by its first bytes. It is read as it is needed and never held whole. A request is
+ * one access of the memory, the aligned one that the address lies in.
  */
 #ifndef NPULAB_TRAFFIC_H
 #define NPULAB_TRAFFIC_H
@@ -37,11 +37,13 @@ struct npl_traffic_request {
 struct npl_traffic; /* opaque: requests in their order */
 
 /* Requests for this memory, of which only access_bytes and capacity_bytes are looked at, and not after the return.
- * `path` "-" is standard input. NPL_EINPUT, then and as the trace is read: it cannot be opened or read, or is none, with its line. */
+ * `path` "-" is standard input. NPL_EINPUT, then and as the trace is read: it cannot be opened or read, or is none,
+ * with its line. */
 int npl_traffic_open_trace(const char *path, const struct npl_memory_info *memory, struct npl_traffic **traffic,
 			   struct npl_err *err);
-/* n requests. NPL_EINPUT: there is no such pattern, naming the nearest. The lines of the patterns are accesses of the memory (64 bytes
- * where it has no size of its own), in its first 4 GiB or, where it is smaller, in all of it, round and round. */
+/* n requests. NPL_EINPUT: there is no such pattern, naming the nearest. The lines of the patterns are accesses of the
+ * memory (64 bytes where it has no size of its own), in its first 4 GiB or, where it is smaller, in all of it, round
+ * and round. */
 int npl_traffic_open_pattern(const char *name, int64_t n, const struct npl_memory_info *memory,
 			     struct npl_traffic **traffic, struct npl_err *err);
 void npl_traffic_close(struct npl_traffic *traffic); /* accepts NULL */
@@ -58,7 +60,8 @@ struct npl_traffic_pattern {
 extern const struct npl_traffic_pattern npl_traffic_patterns[];
 
 struct npl_traffic_options {
-	int64_t inject; /* requests offered per cycle, whatever cycles they have; 0: as a trace says, 2 per channel of a pattern */
+	/* requests offered per cycle, whatever cycles they have; 0: as a trace says, 2 per channel of a pattern */
+	int64_t inject;
 };
 
 /* Of requests, in cycles from when each was due (offered per cycle: from when it was accepted) to its completion. */
@@ -78,8 +81,8 @@ struct npl_traffic_result {
 	struct npl_memory_energy energy[NPL_MEMORY_ENERGIES];
 };
 
-/* Puts all the traffic through a memory that is as it was opened: in order, each as soon as it is due and the memory takes it. The result
- * is that of asking in every cycle, whatever is skipped. */
+/* Puts all the traffic through a memory that is as it was opened: in order, each as soon as it is due and the memory
+ * takes it. The result is that of asking in every cycle, whatever is skipped. */
 int npl_traffic_run(struct npl_memory *memory, struct npl_traffic *traffic, const struct npl_traffic_options *options,
 		    struct npl_traffic_result *result, struct npl_err *err);
 

@@ -36,7 +36,8 @@ struct npl_validation_row { /* strings live in the validation */
 	const char *reason;      /* why the model has no figure; "" where it has one */
 };
 
-/* Difference within the tolerance? NPL_MISSING: there is a tolerance, and no figure to hold against it. NPL_UNJUDGED: there is none. */
+/* Difference within the tolerance? NPL_MISSING: there is a tolerance, and no figure to hold against it. NPL_UNJUDGED:
+ * there is none. */
 enum npl_verdict { NPL_UNJUDGED, NPL_WITHIN, NPL_OUTSIDE, NPL_MISSING };
 enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row);
 
@@ -58,15 +59,16 @@ void npl_validation_free(struct npl_validation *validation);
 
 /* For validators. Adds the rows of published/FILE. */
 int npl_validation_load(struct npl_validation *validation, const char *machine, const char *file, struct npl_err *err);
-/* The model's figure (NAN: not to be had now) of a row that is there, or of a new one: a figure that nobody has published
- * is worth a row unless it is 0. */
+/* The model's figure (NAN: not to be had now) of a row that is there, or of a new one: a figure that nobody has
+ * published is worth a row unless it is 0. */
 int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
 		       const char *metric, const char *unit, double model, struct npl_err *err);
 
 /* A figure beside one that follows from what is published: strings are copied. NPL_EINTERNAL: it is there already. */
 int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
 		       struct npl_err *err);
-/* Why the model has no figure where it was tried for one and has none, of a case (NULL: of all), unless a row tells already. */
+/* Why the model has no figure where it was tried for one and has none, of a case (NULL: of all), unless a row tells
+ * already. */
 int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
 			   const char *reason, struct npl_err *err);
 /* NULL: there is none. Until the next row is added. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Accesses to a memory that have been seen, for the check of programs: whether one of them overlaps a range, which takes logarithmic
- * time, and which, which is looked up only when there is a conflict to report. Zeroed, there are none. */
+ * Accesses to a memory that have been seen, for the check of programs: whether one of them overlaps a range, which
+ * takes logarithmic time, and which, which is looked up only when there is a conflict to report. Zeroed, there are
+ * none. */
 #ifndef NPULAB_SIM_ACCESSES_H
 #define NPULAB_SIM_ACCESSES_H
 

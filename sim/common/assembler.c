@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text of programs to instructions, for every instruction set. A line is at most one instruction, definition or directive;
- * `#` and `;` begin a comment. Takes any bytes: nothing is copied but words of bounded length. */
+ * Text of programs to instructions, for every instruction set. A line is at most one instruction, definition or
+ * directive; `#` and `;` begin a comment. Takes any bytes: nothing is copied but words of bounded length. */
 #include <ctype.h>
 #include <math.h>
 #include <search.h>

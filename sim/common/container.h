@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The binary file of a program, the same for all machines (docs/exec.md, Binary programs): a header that says whose program it
- * is, then constants, then instructions. */
+ * The binary file of a program, the same for all machines (docs/exec.md, Binary programs): a header that says whose
+ * program it is, then constants, then instructions. */
 #ifndef NPULAB_SIM_CONTAINER_H
 #define NPULAB_SIM_CONTAINER_H
 
@@ -11,7 +11,8 @@
 
 /* Whether the bytes begin as such a file does. */
 bool sim_has_header(const uint8_t *bytes, size_t n);
-/* The names in a header: of the instruction set and of the machine. NPL_EINPUT: the header is cut off or of another version. */
+/* The names in a header: of the instruction set and of the machine. NPL_EINPUT: the header is cut off or of another
+ * version. */
 int sim_header_names(const char *source, const uint8_t *bytes, size_t n, char set[SIM_SET_NAME],
 		     char machine[SIM_MACHINE_NAME], struct npl_err *err);
 

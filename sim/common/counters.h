@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of a machine's table of counters (npulab/counters.h). `type` is the struct that holds them, `member` the counter. */
+ * Rows of a machine's table of counters (npulab/counters.h). `type` is the struct that holds them, `member` the
+ * counter. */
 #ifndef NPULAB_SIM_COUNTERS_H
 #define NPULAB_SIM_COUNTERS_H
 
@@ -22,7 +23,8 @@
 	{                                                                                                              \
 		.name = #member, "macs", help, offsetof(type, member), 0, NULL, kind                                   \
 	}
-/* One of those that share out all cycles; bound: what a layer is said to be bound by that spends most of its cycles so. */
+/* One of those that share out all cycles; bound: what a layer is said to be bound by that spends most of its cycles
+ * so. */
 #define SIM_COUNTER_CYCLES(type, member, help, kind, bound)                                                            \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 1, NULL, kind, bound                          \

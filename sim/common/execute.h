@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What exec has of every machine (npl_program_run): the names of the engines, events in one order, the attribution of cycles to
- * instructions, and the bytes that a program wrote. */
+ * What exec has of every machine (npl_program_run): the names of the engines, events in one order, the attribution of
+ * cycles to instructions, and the bytes that a program wrote. */
 #ifndef NPULAB_SIM_EXECUTE_H
 #define NPULAB_SIM_EXECUTE_H
 
@@ -14,8 +14,8 @@
 extern const char *const sim_engines[]; /* "fast", "rtl"; NULL ends */
 bool sim_is_rtl(const char *engine);
 
-/* How a machine attributes the cycles of a program to its instructions (driver/times.c), from what an engine tells. `times` is what open
- * gives; the configuration and the program must outlive it. */
+/* How a machine attributes the cycles of a program to its instructions (driver/times.c), from what an engine tells.
+ * `times` is what open gives; the configuration and the program must outlive it. */
 struct sim_times {
 	int (*open)(void **times, const void *config, const struct sim_program *program, struct npl_err *err);
 	/* Given every event and interval, in the engine's order. */
@@ -33,12 +33,13 @@ struct sim_executor {
 	const struct sim_times *times;
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;
-	/* Runs the engine that is asked for, with an observer or NULL, and fills cycles, overflows, saturations and counters. */
+	/* Runs the engine that is asked for, with an observer or NULL, and fills cycles, overflows, saturations and
+	 * counters. */
 	int (*run)(void *context, const struct sim_observer *observer, struct npl_execution *execution,
 		   struct npl_err *err);
 };
-/* Executes the program, which has been checked: tells the execution all events by cycle, then name, then index, and gives it the times
- * of instructions, as far as it wants them. `source` names the program in messages. */
+/* Executes the program, which has been checked: tells the execution all events by cycle, then name, then index, and
+ * gives it the times of instructions, as far as it wants them. `source` names the program in messages. */
 int sim_execute(const struct sim_executor *executor, void *context, const void *config,
 		const struct sim_program *program, const char *source, struct npl_execution *execution,
 		struct npl_err *err);

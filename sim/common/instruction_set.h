@@ -63,7 +63,8 @@ struct sim_constants {
 struct sim_instruction_set {
 	const char *name; /* the driver's: binaries have it */
 	const char *page; /* the manual */
-	/* Optional: how its binaries began before all machines had one header, of which the first 40 bytes were the same. */
+	/* Optional: how its binaries began before all machines had one header, of which the first 40 bytes were the
+	 * same. */
 	const char *former_magic;
 	int n_slots;
 	const struct sim_slot *slot;
@@ -73,7 +74,8 @@ struct sim_instruction_set {
 	const struct sim_field *flags;  /* NULL: no flags */
 	/* Optional: narrows a field to what it is in this instruction. False: the instruction has no such field. */
 	bool (*refine)(const void *instruction, const struct sim_slot *slot, struct sim_field *field);
-	/* Optional: rules of the machine for one instruction whose fields are in their ranges. False with the reason. */
+	/* Optional: rules of the machine for one instruction whose fields are in their ranges. False with the
+	 * reason. */
 	bool (*accepts)(const void *instruction, char *why, size_t n);
 	const struct sim_constants *constants; /* NULL: none */
 	bool has_addresses;                    /* programs say where in memory the files of exec lie */
@@ -96,8 +98,8 @@ size_t sim_instruction_bytes(const struct sim_instruction_set *set);
 void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes);
 void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction);
 
-/* Whether it is an instruction, whatever the machine: known opcode, flags, values, ranges, the set's own rules, and 0 in
- * all that means nothing. False with the reason. */
+/* Whether it is an instruction, whatever the machine: known opcode, flags, values, ranges, the set's own rules, and 0
+ * in all that means nothing. False with the reason. */
 bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
 			size_t n);
 

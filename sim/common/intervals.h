@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A set of whole numbers as intervals first <= i < end, of which no two overlap or touch: rows of a buffer or bytes of a memory
- * that instructions have touched. Each call takes logarithmic time. Zeroed, it is empty. */
+ * A set of whole numbers as intervals first <= i < end, of which no two overlap or touch: rows of a buffer or bytes of
+ * a memory that instructions have touched. Each call takes logarithmic time. Zeroed, it is empty. */
 #ifndef NPULAB_SIM_INTERVALS_H
 #define NPULAB_SIM_INTERVALS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an engine tells about a run: events, what cycles are spent on, instructions that are done. Which kinds of events and
- * spendings there are is the machine's (its engine.h); exec, the attribution of cycles to layers and the tests observe. */
+ * What an engine tells about a run: events, what cycles are spent on, instructions that are done. Which kinds of events
+ * and spendings there are is the machine's (its engine.h); exec, the attribution of cycles to layers and the tests
+ * observe. */
 #ifndef NPULAB_SIM_OBSERVER_H
 #define NPULAB_SIM_OBSERVER_H
 
@@ -32,7 +33,8 @@ struct sim_observer {
 	void *context;
 	void (*on_event)(void *context, const struct sim_event *event);
 	void (*on_cycles)(void *context, const struct sim_cycles *interval);
-	/* The instruction's results are in memory, and nothing that comes later has changed them. Not 0: the run ends with it. */
+	/* The instruction's results are in memory, and nothing that comes later has changed them. Not 0: the run ends
+	 * with it. */
 	int (*on_retired)(void *context, int64_t instruction, struct npl_err *err);
 	/* One for each instruction of the program, to which the run adds; complete when the run has ended. */
 	struct sim_faults *faults;

@@ -34,7 +34,8 @@ static inline const void *sim_program_at(const struct sim_program *program, int6
 	return (const char *)program->instruction + (size_t)index * program->set->instruction_size;
 }
 
-/* Where an instruction stands: its number in the program, and its line in the text that it was made from; 0: it was none. */
+/* Where an instruction stands: its number in the program, and its line in the text that it was made from; 0: it was
+ * none. */
 struct sim_source_location {
 	int64_t index;
 	int line;
@@ -45,13 +46,15 @@ const char *sim_location_text(const struct sim_source_location *at, char *text, 
 void sim_program_where(const struct sim_program *program, int64_t index, char *where, size_t n);
 /* The name of the instruction; of an opcode that the set has not, its number; empty in a set without opcodes. */
 const char *sim_instruction_name(const struct sim_program *program, int64_t index, char *name, size_t n);
-/* NPL_EINPUT "SOURCE:12: NAME: what" or, without a line, "SOURCE: instruction 11: NAME: what". An empty name is left out. */
+/* NPL_EINPUT "SOURCE:12: NAME: what" or, without a line, "SOURCE: instruction 11: NAME: what". An empty name is left
+ * out. */
 int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at, const char *name,
 	       const char *format, va_list args);
 /* NPL_EINPUT "SOURCE: WHERE: why" for the first instruction that is none. */
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err);
 
-/* Whether a text and a header can hold a machine's name: visible characters without blanks, fewer than SIM_MACHINE_NAME. */
+/* Whether a text and a header can hold a machine's name: visible characters without blanks, fewer than
+ * SIM_MACHINE_NAME. */
 #define SIM_MACHINE_NAME 64
 bool sim_machine_name_ok(const char *name);
 /* Names of constants: letters, digits and '_', no digit first, and not that of the identity. */

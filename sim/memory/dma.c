@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DMA engines (sim/memory/dma.h). Each engine goes through its ring of jobs with four indices that only grow: jobs up to
- * `taken` are gone, those up to `done` have completed, those up to `issued` have asked for all their accesses, those up
- * to `pushed` are there. */
+ * DMA engines (sim/memory/dma.h). Each engine goes through its ring of jobs with four indices that only grow: jobs up
+ * to `taken` are gone, those up to `done` have completed, those up to `issued` have asked for all their accesses, those
+ * up to `pushed` are there. */
 #include "dma.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * DMA engines before a memory port. An engine has a queue of descriptors, each up to three dimensions of bytes in
  * memory; it cuts them into the memory's accesses, keeps some of those under way, and completes its descriptors in
  * order. All engines share one port, round robin: after an access has been taken the next engine has the first turn,
- * and one that is refused or has nothing to ask does not hold up the others. With whole_requests a request is served to its
- * end before the next one begins.
+ * and one that is refused or has nothing to ask does not hold up the others. With whole_requests a request is served to
+ * its end before the next one begins.
  *
  *     while (more && npl_dma_can_push(dma, engine))
  *         npl_dma_push(dma, engine, &descriptor), next(&descriptor);
@@ -12,9 +12,10 @@
  *     while (npl_dma_completed(dma, engine, &completion))
  *         ...
  *
- * Cutting: at multiples of the memory's access_bytes or, where it has none, every burst_bytes from the start of a row. Rows
- * that follow each other without a gap are one row, so a stream costs what its bytes do; otherwise each row is cut for itself,
- * and two rows that touch the same access ask for it twice. Nothing is shared between descriptors, but for `more`.
+ * Cutting: at multiples of the memory's access_bytes or, where it has none, every burst_bytes from the start of a row.
+ * Rows that follow each other without a gap are one row, so a stream costs what its bytes do; otherwise each row is cut
+ * for itself, and two rows that touch the same access ask for it twice. Nothing is shared between descriptors, but for
+ * `more`.
  *
  * Time is in cycles of the memory's clock. Skipping and stepping give the same: what an engine asks for in a cycle
  * depends on nothing that happens without a completion, room in the memory, a push, or the next cycle where
@@ -39,10 +40,10 @@ struct npl_dma_config {
 	int64_t outstanding;        /* accesses of an engine that are under way; 0: no limit */
 	int64_t accesses_per_cycle; /* of all engines together; 0: as many as the memory takes */
 	int64_t burst_bytes;        /* of an access where the memory has no access_bytes; 0: a whole row */
-	/* The port serves one request after the other, the engines taking turns with those; else their accesses take turns. A
-	 * request is one row of a descriptor. It begins at the boundary at which its first access is taken, if that of the engine
-	 * whose turn it is is not taken none begins, and it keeps the port until its last one has been, and for request_cycles at
-	 * least. */
+	/* The port serves one request after the other, the engines taking turns with those; else their accesses take
+	 * turns. A request is one row of a descriptor. It begins at the boundary at which its first access is taken, if
+	 * that of the engine whose turn it is is not taken none begins, and it keeps the port until its last one has
+	 * been, and for request_cycles at least. */
 	bool whole_requests;
 	int64_t request_cycles;
 };
@@ -57,8 +58,9 @@ struct npl_dma_descriptor {
 	bool is_write;
 	/* With whole_requests: */
 	bool apart; /* rows are requests of their own even where no gap is between them */
-	/* The request of the last row goes on with the engine's next descriptor; an access of the memory that this row and rows of
-	 * the next descriptors touch side by side is one access, if they are there when it is asked for and have one row each. */
+	/* The request of the last row goes on with the engine's next descriptor; an access of the memory that this row
+	 * and rows of the next descriptors touch side by side is one access, if they are there when it is asked for and
+	 * have one row each. */
 	bool more;
 };
 
@@ -93,8 +95,8 @@ bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_comple
 uint64_t npl_dma_kept_until(const struct npl_dma *dma); /* boundary of the memory before which no request begins */
 uint64_t npl_dma_pending(const struct npl_dma *dma);    /* descriptors of all engines, pushed and not taken */
 const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int engine);
-/* Appends what decides the times of all that is to come, the memory's state included, relative to now and without addresses;
- * tags of descriptors as they are. False: time depends on addresses here, or the memory cannot say. */
+/* Appends what decides the times of all that is to come, the memory's state included, relative to now and without
+ * addresses; tags of descriptors as they are. False: time depends on addresses here, or the memory cannot say. */
 bool npl_dma_relative_state(const struct npl_dma *dma, struct npl_memory_words *words);
 
 #ifdef __cplusplus

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
  * DRAM at command level. A channel has ranks of devices in lockstep, a rank has groups of banks, a bank one open row. A
- * controller per channel gives at most one command per cycle: ACT opens a row, RD and WR move one burst, PRE closes a row, REF
- * refreshes a rank. What may follow what, and how soon, is JEDEC's (JESD79-3F for DDR3, JESD79-4 for DDR4); which command a controller
- * chooses is not, and is said here:
+ * controller per channel gives at most one command per cycle: ACT opens a row, RD and WR move one burst, PRE closes a
+ * row, REF refreshes a rank. What may follow what, and how soon, is JEDEC's (JESD79-3F for DDR3, JESD79-4 for DDR4);
+ * which command a controller chooses is not, and is said here:
  *
- *  - Reads and writes wait in a queue each. Writes go out when more than `write_high` of them wait or no read does, until fewer than
- *    `write_low` wait and a read does (Ramulator 2.1's rule and sizes).
- *  - First ready, first come, first served: of the requests in the queue whose turn it is, the oldest whose row is open and whose burst can
- *    go now; if none, the oldest whose next row command can. A row is not closed while a request of that queue that
- *    waits for it.
- *  - Every tREFI cycles a rank is due for a refresh. From then on it gets nothing but PRE, as soon as possible, and REF.
+ *  - Reads and writes wait in a queue each. Writes go out when more than `write_high` of them wait or no read does,
+ *    until fewer than `write_low` wait and a read does (Ramulator 2.1's rule and sizes).
+ *  - First ready, first come, first served: of the requests in the queue whose turn it is, the oldest whose row is open
+ *    and whose burst can go now; if none, the oldest whose next row command can. A row is not closed while a request of
+ *    that queue that waits for it.
+ *  - Every tREFI cycles a rank is due for a refresh. From then on it gets nothing but PRE, as soon as possible, and
+ *    REF.
  *  - A read of an access that waits to be written is answered from the queue, one cycle later.
  *
- * Two engines run the same rules: dram_stepped.c looks at every request in every cycle, dram_fast.c and dram_channel.c go from command to command. They
- * share this file, the parameters, the address mapping and the energy table, but no timing and no choice.
+ * Two engines run the same rules: dram_stepped.c looks at every request in every cycle, dram_fast.c and dram_channel.c
+ * go from command to command. They share this file, the parameters, the address mapping and the energy table, but no
+ * timing and no choice.
  *
- * Not modelled: power-down and self-refresh, per-bank refresh, command-bus conflicts between row and column commands of HBM (which has
- * two), ECC, training, temperature.
+ * Not modelled: power-down and self-refresh, per-bank refresh, command-bus conflicts between row and column commands of
+ * HBM (which has two), ECC, training, temperature.
  */
 #ifndef NPULAB_MEMORY_DRAM_H
 #define NPULAB_MEMORY_DRAM_H

@@ -105,7 +105,8 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_place *place, 
 				     .next = DRAM_NONE,
 				     .before = list->last,
 				     .bank = (uint8_t)place->bank};
-	/* A bank's oldest request decides for it, or its oldest hit; which direction goes only changes with the other's. */
+	/* A bank's oldest request decides for it, or its oldest hit; which direction goes only changes with the
+	 * other's. */
 	if (list->last == DRAM_NONE) {
 		list->first = i;
 		ch->with_work[direction] |= UINT64_C(1) << place->bank;
@@ -163,8 +164,8 @@ static bool next_writing(const struct dram_channel *ch)
 	return writes > c->write_high || (writes && !reads);
 }
 
-/* A candidate takes the place of a later one, of one as early that comes after it in order: refreshes by rank and bank, bursts
- * by age, row commands by age. */
+/* A candidate takes the place of a later one, of one as early that comes after it in order: refreshes by rank and bank,
+ * bursts by age, row commands by age. */
 struct choice {
 	struct dram_plan plan;
 	uint64_t order;
@@ -306,8 +307,8 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 	ch->count.refreshes++;
 }
 
-/* Refreshes of the rank from its due one on that come before `until`, but for the last two, when nothing else happens and each goes out
- * when it is due: its banks are ready by then and no other rank is due in the same cycle. */
+/* Refreshes of the rank from its due one on that come before `until`, but for the last two, when nothing else happens
+ * and each goes out when it is due: its banks are ready by then and no other rank is due in the same cycle. */
 static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now, int64_t until)
 {
 	const struct dram_config *c = ch->config;

@@ -106,8 +106,8 @@ static void fast_push(void *state, const struct npl_memory_request *request)
 	push(m, request, request->tag, place, takes(m, &m->channel[place->channel], place, request->is_write));
 }
 
-/* The channel whose first completion is the earliest and comes before *until, of those as early the first; *until becomes the
- * cycle of the earliest of the others. NULL: none comes before. */
+/* The channel whose first completion is the earliest and comes before *until, of those as early the first; *until
+ * becomes the cycle of the earliest of the others. NULL: none comes before. */
 static struct dram_channel *first_done(struct fast *m, uint64_t *until)
 {
 	struct dram_channel *first = NULL;
@@ -172,7 +172,8 @@ static uint64_t first_completion(const struct fast *m, uint64_t until)
 	return until;
 }
 
-/* Where no channel has anything to do but refresh its ranks, all but the last refreshes before `until` are counted in one go. */
+/* Where no channel has anything to do but refresh its ranks, all but the last refreshes before `until` are counted in
+ * one go. */
 static void rest(struct fast *m, uint64_t until)
 {
 	if (until > INT64_MAX || (int64_t)until - m->now < 4 * m->config->trefi)

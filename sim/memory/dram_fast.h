@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The DRAM engine that goes from command to command (dram.h has the rules), private to sim/memory. It keeps, per bank, the
- * requests for it and the first cycle in which timing allows each command. The next command of a channel is the first
- * of few candidates, one per bank with work, and nothing happens before it, so the cycles between are skipped.
+ * The DRAM engine that goes from command to command (dram.h has the rules), private to sim/memory. It keeps, per bank,
+ * the requests for it and the first cycle in which timing allows each command. The next command of a channel is the
+ * first of few candidates, one per bank with work, and nothing happens before it, so the cycles between are skipped.
  *
  *     dram_fast.c       the memory: channels side by side, the port
  *     dram_channel.c    one channel: which command is next, and what it changes */
@@ -84,7 +84,8 @@ void dram_channel_push(struct dram_channel *channel, const struct dram_place *pl
 void dram_channel_forward(struct dram_channel *channel, int64_t now, uint64_t tag);
 /* The next command from cycle `now` on, unless a request comes that changes it: then `planned` is false. */
 void dram_channel_plan(struct dram_channel *channel, int64_t now);
-/* Whether from cycle `now` until `until` nothing is to be done but refreshes, several of each rank; then does all but the last of them. */
+/* Whether from cycle `now` until `until` nothing is to be done but refreshes, several of each rank; then does all but
+ * the last of them. */
 bool dram_channel_is_idle(const struct dram_channel *channel, int64_t now, int64_t until);
 void dram_channel_rest(struct dram_channel *channel, int64_t now, int64_t until);
 /* Does what is planned. Whether a request left its queue. */

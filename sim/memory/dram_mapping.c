@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where an address lies. The number of an access is written in digits, one a field of the mapping, the last named the lowest:
- * `row:bank:column:channel` sends accesses that follow each other to the channels in turn, then along a row. Fields of one
- * choice may be left out; without `bankgroup`, `bank` counts through the groups, a group's banks one after the other. */
+ * Where an address lies. The number of an access is written in digits, one a field of the mapping, the last named the
+ * lowest: `row:bank:column:channel` sends accesses that follow each other to the channels in turn, then along a row.
+ * Fields of one choice may be left out; without `bankgroup`, `bank` counts through the groups, a group's banks one
+ * after the other. */
 #include <string.h>
 
 #include "dram.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DRAM looked at in every cycle: the rules of dram.h as they are said, one after the other, to be read and to check the engine
- * that skips (dram_fast.c). It remembers when the last command of each kind went where, and asks of every request in every cycle
- * whether its next command may follow all of them. */
+ * DRAM looked at in every cycle: the rules of dram.h as they are said, one after the other, to be read and to check the
+ * engine that skips (dram_fast.c). It remembers when the last command of each kind went where, and asks of every
+ * request in every cycle whether its next command may follow all of them. */
 #include <stdlib.h>
 #include <string.h>
 

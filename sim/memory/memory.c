@@ -56,7 +56,8 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 	return npl_fail(err, NPL_EINPUT, "there is no memory '%s'; the nearest is '%s'", name, nearest);
 }
 
-/* `ships`: the memory is a file of memories/; else the one that it was copied from is looked for, and one that cannot be read is none. */
+/* `ships`: the memory is a file of memories/; else the one that it was copied from is looked for, and one that cannot
+ * be read is none. */
 static int find_sources(struct npl_memory *memory, const char *name, bool ships, struct npl_err *err)
 {
 	struct npl_description *machine = &memory->machine, shipped = *machine;

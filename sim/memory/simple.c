@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memories without an inside, on the clock of the machine that asks: `ideal` answers at the boundary at which it is asked;
- * `fixed` moves one request after the other at a bandwidth, each from the end of the one before to an exact fraction of a cycle (or to
- * the end of the cycle, with whole_cycles), and answers a latency later, rounded up to a cycle. */
+ * Memories without an inside, on the clock of the machine that asks: `ideal` answers at the boundary at which it is
+ * asked; `fixed` moves one request after the other at a bandwidth, each from the end of the one before to an exact
+ * fraction of a cycle (or to the end of the cycle, with whole_cycles), and answers a latency later, rounded up to a
+ * cycle. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>

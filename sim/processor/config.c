@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of processors (processor_model.h) and what of them goes together. Nothing of one processor is another's default: what
- * decides its time a file has to give, and what it leaves out is neutral. */
+ * Parameters of processors (processor_model.h) and what of them goes together. Nothing of one processor is another's
+ * default: what decides its time a file has to give, and what it leaves out is neutral. */
 #include <string.h>
 
 #include <stddef.h>

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The work of an operator on a processor (processor_model.h): how many operations of each class it is, and how many bytes move. The
- * numbers of each operator stand in its row of ops.def. Products of matrices are counted apart, as multiply-accumulates. */
+ * The work of an operator on a processor (processor_model.h): how many operations of each class it is, and how many
+ * bytes move. The numbers of each operator stand in its row of ops.def. Products of matrices are counted apart, as
+ * multiply-accumulates. */
 #include "processor_model.h"
 
-/* Steps of the functions, as in the Cephes library: range reduction, a polynomial and putting together. exp 3 + 6 + 3; log 4 + 9 + 3; sine
- * and its like 4 + 6 + 2; the arc functions 3 + 6 + 3 beside a division or root; erf by Abramowitz and Stegun 7.1.26: 2 for its argument,
- * 5 of Horner's scheme, the exp of a square, 4 for sign and rest, beside a division. */
+/* Steps of the functions, as in the Cephes library: range reduction, a polynomial and putting together. exp 3 + 6 + 3;
+ * log 4 + 9 + 3; sine and its like 4 + 6 + 2; the arc functions 3 + 6 + 3 beside a division or root; erf by Abramowitz
+ * and Stegun 7.1.26: 2 for its argument, 5 of Horner's scheme, the exp of a square, 4 for sign and rest, beside a
+ * division. */
 enum { EXP = 12, LOG = 16, POW = LOG + EXP, ERF = 2 + 5 + 1 + EXP + 4, SINE = 12, ARC = 12 };
 
 struct cost {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An analytical device: a processor by its figures (processor_model.h), which computes by the reference kernels and takes the time that its
- * figures give. */
+ * An analytical device: a processor by its figures (processor_model.h), which computes by the reference kernels and
+ * takes the time that its figures give. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

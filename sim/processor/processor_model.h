@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processors by their figures: how long a CPU or a GPU takes for an operator, and what it draws meanwhile. The modelled host of a
- * simulated machine is one (machines/host.yaml), and so are the analytical devices (machines/cpu_*.yaml, gpu_*.yaml) that stand in a
- * table where nobody has the real one.
+ * Processors by their figures: how long a CPU or a GPU takes for an operator, and what it draws meanwhile. The modelled
+ * host of a simulated machine is one (machines/host.yaml), and so are the analytical devices (machines/cpu_*.yaml,
+ * gpu_*.yaml) that stand in a table where nobody has the real one.
  *
- * An operator is so many multiply-accumulates, operations of five classes and bytes (npl_processor_counts). It may use any number of cores;
- * it uses as many as make it fastest. On n cores of a processor with the figures of its machine file
+ * An operator is so many multiply-accumulates, operations of five classes and bytes (npl_processor_counts). It may use
+ * any number of cores; it uses as many as make it fastest. On n cores of a processor with the figures of its machine
+ * file
  *
  *     arithmetic = macs / (n x clock x products) + operations of each class / (n x clock x rate of the class)
- *     traffic    = weights / (bandwidth of memory) + other bytes / (bandwidth of the smallest level that holds these), on n cores
+ *     traffic    = weights / (bandwidth of memory) + other bytes / (bandwidth of the smallest level that holds these),
+ *                on n cores
  *     time       = overhead + (n - 1) x fork_join + (greater + (1 - overlap) x lesser of the two) / efficiency
  *     power      = idle + n x core
  *
@@ -26,8 +28,10 @@
 enum npl_processor_class {
 	NPL_SIMPLE, /* arithmetic, comparisons, conversions: vector instructions */
 	NPL_DIVIDE, /* divisions and square roots: vector instructions */
-	NPL_FUNCTION, /* steps of the polynomials behind exp, log, erf and their like: vector instructions that wait for each other */
-	NPL_REDUCE, /* values that are put together into one, as a sum or a maximum: vector instructions on several at a time */
+	/* steps of the polynomials behind exp, log, erf and their like: vector instructions that wait for each other */
+	NPL_FUNCTION,
+	/* values that are put together into one, as a sum or a maximum: vector instructions on several at a time */
+	NPL_REDUCE,
 	NPL_SCATTER, /* values that are fetched from scattered addresses: one by one */
 	NPL_CLASSES
 };
@@ -70,8 +74,8 @@ struct npl_processor_counts {
 	uint64_t bytes;       /* read and written beside them */
 };
 
-/* The work of an operator on these tensors, whose data may be NULL but for small constants: work.c, with the reason for each number. Optional
- * inputs that are absent are NULL. */
+/* The work of an operator on these tensors, whose data may be NULL but for small constants: counts.c, with the reason for
+ * each number. Optional inputs that are absent are NULL. */
 struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl_attrs *attrs,
 						const struct npl_tensor *const *in, int n_in,
 						const struct npl_tensor *out, int n_out, uint64_t macs);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What npulab promises of bad input: whatever is wrong, the program ends with the exit status of its kind (2 usage, 3
- * input, 4 device, 5 output or memory), one clear line on standard error, nothing on standard output unless it is found after the
- * work that an output cannot be written, and no file that was not there before. */
+ * input, 4 device, 5 output or memory), one clear line on standard error, nothing on standard output unless it is found
+ * after the work that an output cannot be written, and no file that was not there before. */
 #include "tests/kit/cli_run.h"
 
 /* Relu(x) -> y of a shape; op may be another operator. */

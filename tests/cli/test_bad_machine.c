@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bad input about devices: unknown names, machine files and parameters that are wrong, placement rules that say nothing.
- * As everywhere: the exit status of its kind, one line that names the place and the nearest, and nothing left behind. */
+ * Bad input about devices: unknown names, machine files and parameters that are wrong, placement rules that say
+ * nothing. As everywhere: the exit status of its kind, one line that names the place and the nearest, and nothing left
+ * behind. */
 #include "tests/kit/cli_run.h"
 
 #define SET(text)                                                                                                      \

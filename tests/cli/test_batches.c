@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the program promises about the batch: samples that a network mixes along dimension 0 are one batch where the model leaves it
- * open, with a note; where they would be cut all the same the run is refused and the node named; samples that are independent are
- * cut as before, with the same values; and inputs that hold no samples stay as the model has them. */
+ * What the program promises about the batch: samples that a network mixes along dimension 0 are one batch where the
+ * model leaves it open, with a note; where they would be cut all the same the run is refused and the node named;
+ * samples that are independent are cut as before, with the same values; and inputs that hold no samples stay as the
+ * model has them. */
 #include <math.h>
 
 #include "npulab/graph.h"
@@ -217,7 +218,8 @@ Test(cli_batches, other_inputs_stay)
 				check_same_file(folder, "k.npy", "0.npy", nets[i][0]);
 		}
 	}
-	/* Two open dimensions with files of different lengths: the second is no batch, and stays whole beside each sample. */
+	/* Two open dimensions with files of different lengths: the second is no batch, and stays whole beside each
+	 * sample. */
 	json_t *root = cli_json(&how, "run", "@/open.onnx", "--device", "reference", "--input", "x=@/x.npy", "--input",
 				"b=@/five.npy", "--json", "-", "--output", "@/open.npy");
 	cr_assert(json_is_null(cli_at(root, "model.one_batch")) && cli_integer(cli_at(root, "model.batches")) == ROWS);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The main job, end to end through the program: `npulab compare digits --devices reference,tpu_v1,diannao,cpu` gives every
- * key of the schema npulab.compare/1, keeps the network's accuracy on each machine, runs every layer that multiplies on
- * the machine itself, and its totals are the sums of its layers. What is simulated is the same in every run, with any
- * number of threads, whatever the batch and whether values are computed or not. */
+ * The main job, end to end through the program: `npulab compare digits --devices reference,tpu_v1,diannao,cpu` gives
+ * every key of the schema npulab.compare/1, keeps the network's accuracy on each machine, runs every layer that
+ * multiplies on the machine itself, and its totals are the sums of its layers. What is simulated is the same in every
+ * run, with any number of threads, whatever the batch and whether values are computed or not. */
 #include "npulab/graph.h"
 #include "tests/kit/cli_json.h"
 
@@ -296,8 +296,8 @@ Test(cli_compare, batches_that_do_not_divide)
 	json_decref(cut);
 }
 
-/* Each layer's signal-to-noise ratio, where its result leaves a pass; with all samples in one batch the last layer's is the
- * network's. In float32 on the reference itself there is no error. */
+/* Each layer's signal-to-noise ratio, where its result leaves a pass; with all samples in one batch the last layer's is
+ * the network's. In float32 on the reference itself there is no error. */
 Test(cli_compare, accuracy_of_layers)
 {
 	json_t *root = cli_json(&plainly, "compare", "digits", "--devices", "tpu_v1,diannao,cpu,reference", "--batch",

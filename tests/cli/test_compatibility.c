@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an older program wrote (tests/compatibility/README.md) is still good: its machine files are read and give the same cycles and values,
- * its binaries run as before, and every key of its JSON is there and means the same. */
+ * What an older program wrote (tests/compatibility/README.md) is still good: its machine files are read and give the
+ * same cycles and values, its binaries run as before, and every key of its JSON is there and means the same. */
 #include "tests/kit/cli_json.h"
 
 #define OLD "tests/compatibility/"
@@ -70,7 +70,8 @@ static const char *const exact[] = {"cycles",
 				    "engine",
 				    NULL};
 
-/* Every key of old is in now, of the same type unless either is null, and where values say the same things, the same. */
+/* Every key of old is in now, of the same type unless either is null, and where values say the same things, the
+ * same. */
 static void check_keys(json_t *old, json_t *now, const char *path, bool values)
 {
 	const char *key;
@@ -102,7 +103,8 @@ static void check_keys(json_t *old, json_t *now, const char *path, bool values)
 	}
 }
 
-/* Of a measured device only keys and types: its values are the libraries' of the computer. So of the machine `may_differ`. */
+/* Of a measured device only keys and types: its values are the libraries' of the computer. So of the machine
+ * `may_differ`. */
 static void check_comparison(json_t *old, json_t *now, const char *may_differ)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program with a GPU, as far as it can be had without one: the libraries that it finds are the fake ones (tests/kit/cuda/fake.h), by the
- * linker's path or by NPULAB_CUDA_PATH. */
+ * The program with a GPU, as far as it can be had without one: the libraries that it finds are the fake ones
+ * (tests/kit/cuda/fake.h), by the linker's path or by NPULAB_CUDA_PATH. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,8 +190,8 @@ static struct cli_result run_bench(const char *const *arguments)
 	return r;
 }
 
-/* On the fake GPU a product takes 3 us and 1 ps for each multiply-accumulate, whoever asks for it: the benchmark's layer and its
- * direct call agree in time and values, and its rates follow. */
+/* On the fake GPU a product takes 3 us and 1 ps for each multiply-accumulate, whoever asks for it: the benchmark's
+ * layer and its direct call agree in time and values, and its rates follow. */
 Test(cli_cuda, benchmark_of_products_beside_direct_calls)
 {
 	struct cli_result r = run_bench((const char *const[]){"--smallest", "head", "products", NULL});
@@ -308,7 +308,8 @@ Test(cli_cuda, runs_from_any_folder)
 	cli_free(&r);
 }
 
-/* Of a placement on real devices alone every time was measured: nothing is marked as modelled but energy that is assumed. */
+/* Of a placement on real devices alone every time was measured: nothing is marked as modelled but energy that is
+ * assumed. */
 Test(cli_cuda, a_measured_placement_is_not_marked)
 {
 	fake_by("NPULAB_CUDA_PATH");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises of `npulab devices --verbose` and its JSON: what was found of each real device, the same in both; a warning
- * when BLAS runs kernels older than the processor; the reason where a device cannot be used; nothing of it unless asked. */
+ * when BLAS runs kernels older than the processor; the reason where a device cannot be used; nothing of it unless
+ * asked. */
 #include "backends/cpu/blas.h"
 #include "core/computer/onednn.h"
 #include "tests/kit/cli_json.h"
@@ -88,8 +89,8 @@ Test(cli_devices, old_kernels_are_warned_of)
 	json_decref(json);
 }
 
-/* A parameter may be tried where its effect is told, with the machine's name before it or not; parameters can be read where the device
- * cannot start. */
+/* A parameter may be tried where its effect is told, with the machine's name before it or not; parameters can be read
+ * where the device cannot start. */
 Test(cli_devices, with_changed_parameters)
 {
 	static const char *const with[] = {"cpu.tdp_watts=77", "tdp_watts=77"};
@@ -130,7 +131,8 @@ Test(cli_devices, older_instructions_of_onednn_are_warned_of)
 	json_decref(json);
 }
 
-/* A word in their variables that the libraries do not know they ignore without a word of their own; in whichever case it is one. */
+/* A word in their variables that the libraries do not know they ignore without a word of their own; in whichever case
+ * it is one. */
 Test(cli_devices, words_that_libraries_ignore_are_told)
 {
 	struct npl_onednn onednn;

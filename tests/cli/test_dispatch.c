@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `run` tells of a placement: who placed each layer and why it is elsewhere, what crossed which link, when everything took
- * place, in tables, JSON, CSV and trace events that agree with each other. */
+ * What `run` tells of a placement: who placed each layer and why it is elsewhere, what crossed which link, when
+ * everything took place, in tables, JSON, CSV and trace events that agree with each other. */
 #include "tests/kit/cli_figures.h"
 
 #define PLACES "Conv = tpu_v1\n/^fc/ = diannao # both\n\n*Pool = host\nRelu=tpu_v1\n"
@@ -44,8 +44,8 @@ static double csv_field(const char *line, int column)
 	return *line == ',' ? -1 : strtod(line, NULL);
 }
 
-/* A link whose machine says that a byte over it costs nothing more has 0 J; one whose bytes are paid for elsewhere has no figure
- * and says where they are; nor has one of which nothing is known. */
+/* A link whose machine says that a byte over it costs nothing more has 0 J; one whose bytes are paid for elsewhere has
+ * no figure and says where they are; nor has one of which nothing is known. */
 Test(cli_dispatch, energy_of_links)
 {
 	static const char rules[] = "Conv=tpu_v1,Gemm=diannao,MaxPool=systolic_16x16,*=host";
@@ -78,7 +78,8 @@ Test(cli_dispatch, energy_of_links)
 	cli_free(&table);
 }
 
-/* Without values a real device has no time: it is refused where a layer would run on it, and only there; a view runs nowhere. */
+/* Without values a real device has no time: it is refused where a layer would run on it, and only there; a view runs
+ * nowhere. */
 Test(cli_dispatch, timing_only_beside_a_real_device)
 {
 	static const char unused[] = "Conv=tpu_v1,Relu=tpu_v1,MaxPool=tpu_v1,Gemm=diannao,*=cpu";
@@ -205,7 +206,8 @@ static long long in_nanoseconds(json_t *value)
 	return llround(cli_number(value) * 1000);
 }
 
-/* Trace events: every track has its name, its pieces do not overlap in whole nanoseconds, and the last ends with the run. */
+/* Trace events: every track has its name, its pieces do not overlap in whole nanoseconds, and the last ends with the
+ * run. */
 Test(cli_dispatch, timeline)
 {
 	char folder[CLI_PATH];

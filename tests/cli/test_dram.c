@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of `npulab dram`: every bad input is refused by one line that says where and what was expected; a trace gives the same
- * figures plain, compressed and on both engines; its cycles hold unless --inject takes their place; the JSON has its keys in order and
- * its books balance; a dumped memory runs as the one it is from; the figures of the two simulators are met within their tolerances, with
- * `npulab validate dram`. */
+ * Promises of `npulab dram`: every bad input is refused by one line that says where and what was expected; a trace
+ * gives the same figures plain, compressed and on both engines; its cycles hold unless --inject takes their place; the
+ * JSON has its keys in order and its books balance; a dumped memory runs as the one it is from; the figures of the two
+ * simulators are met within their tolerances, with `npulab validate dram`. */
 #include "tests/kit/cli_json.h"
 
 #include <zlib.h>
@@ -322,7 +322,8 @@ Test(cli_dram, lists_and_dumps)
 	cli_remove_folder(folder);
 }
 
-/* Cycles of Ramulator 2.1 within 5 %, energy of DRAMsim3 within 3 % (one-channel copy 8 %), on every pattern, one and two channels. */
+/* Cycles of Ramulator 2.1 within 5 %, energy of DRAMsim3 within 3 % (one-channel copy 8 %), on every pattern, one and
+ * two channels. */
 Test(cli_dram, simulators_are_met)
 {
 	struct npl_validation v;

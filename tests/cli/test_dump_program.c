@@ -35,7 +35,8 @@ static struct npl_tensor load(const char *folder, const char *name)
 	return tensor;
 }
 
-/* Sums of a Gemm in the unified buffer of a machine with 256 lanes: for each 256 columns four planes of bytes, low ones first. */
+/* Sums of a Gemm in the unified buffer of a machine with 256 lanes: for each 256 columns four planes of bytes, low ones
+ * first. */
 static int32_t sum_in_buffer(const uint8_t *buffer, int64_t rows, int64_t row, int64_t column)
 {
 	uint32_t sum = 0;
@@ -160,7 +161,8 @@ Test(dump_program, refusals)
 	cli_remove_folder(folder);
 }
 
-/* Files of the second program and those behind it are as safe as the first one's, though nobody knows before the run how many there are. */
+/* Files of the second program and those behind it are as safe as the first one's, though nobody knows before the run
+ * how many there are. */
 Test(dump_program, files_of_all_programs_are_guarded)
 {
 	char folder[CLI_PATH];

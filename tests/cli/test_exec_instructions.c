@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab exec --instructions and --events (docs/exec.md). What the program promises, of the worked examples of both instruction sets: JSON has
- * each instruction with its line, name and unit; cycle classes sum to the instruction's cycles and, over all, to the counters of their name; both
- * engines give the same; events name the line; a binary has no lines; a sync has the time that it takes. */
+ * npulab exec --instructions and --events (docs/exec.md). What the program promises, of the worked examples of both
+ * instruction sets: JSON has each instruction with its line, name and unit; cycle classes sum to the instruction's
+ * cycles and, over all, to the counters of their name; both engines give the same; events name the line; a binary has
+ * no lines; a sync has the time that it takes. */
 #include "tests/kit/cli_example.h"
 #include "tests/kit/cli_json.h"
 
@@ -92,7 +93,8 @@ Test(cli_exec_instructions, both_machines)
 	cli_remove_folder(folder);
 }
 
-/* Three cycles an instruction, and 40 more a sync: those are its own, and behind them issue comes to the next as after any other. */
+/* Three cycles an instruction, and 40 more a sync: those are its own, and behind them issue comes to the next as after
+ * any other. */
 Test(cli_exec_instructions, a_sync_has_its_time)
 {
 	static const char *const engines[] = {"fast", "rtl"};

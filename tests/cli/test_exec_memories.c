@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab exec with memories as text (docs/exec.md). What the program promises: a text and a .npy of the same bytes give the same run; results
- * come back as numbers of the type and shape asked for; whatever is wrong with a text is told with its line, and leaves no file. */
+ * npulab exec with memories as text (docs/exec.md). What the program promises: a text and a .npy of the same bytes give
+ * the same run; results come back as numbers of the type and shape asked for; whatever is wrong with a text is told
+ * with its line, and leaves no file. */
 #include "tests/kit/cli_example.h"
 
 #define TPU "--machine", "systolic_16x16"
@@ -131,7 +132,8 @@ Test(cli_exec_memories, results_have_the_stated_type_and_shape)
 	cli_remove_folder(folder);
 }
 
-/* Results wider than a row of the buffer are blocks of columns, each with its planes: those of a layer are its output. */
+/* Results wider than a row of the buffer are blocks of columns, each with its planes: those of a layer are its
+ * output. */
 Test(cli_exec_memories, wide_results)
 {
 	char folder[CLI_PATH];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What npulab promises of its figures: they are of the samples that were asked for, though a last batch is filled up; rows
- * sum to totals, measured or modelled, and a layer pays for taking its own result out; a placement tells the machines it
- * ran on; and energy that no table has is not known, and what is known is marked as a part. */
+ * What npulab promises of its figures: they are of the samples that were asked for, though a last batch is filled up;
+ * rows sum to totals, measured or modelled, and a layer pays for taking its own result out; a placement tells the
+ * machines it ran on; and energy that no table has is not known, and what is known is marked as a part. */
 #include "tests/kit/cli_figures.h"
 
 #define MACS_PER_SAMPLE 616064.0 /* of digits, see test_compare.c */
@@ -311,7 +311,8 @@ Test(cli_figures, energy_that_no_table_has)
 	cli_remove_folder(folder);
 }
 
-/* x (2,4) -> QuantizeLinear -> DequantizeLinear -> MatMul with int8 weights -> QuantizeLinear -> DequantizeLinear -> y. */
+/* x (2,4) -> QuantizeLinear -> DequantizeLinear -> MatMul with int8 weights -> QuantizeLinear -> DequantizeLinear ->
+ * y. */
 static void write_quantised(const char *folder, const char *file)
 {
 	static const float scale = 0.01f;
@@ -332,7 +333,8 @@ static void write_quantised(const char *folder, const char *file)
 	cli_write_model(folder, file, &g);
 }
 
-/* A model that has all its scales itself is not calibrated, and nobody says so; on a machine of another format it is. */
+/* A model that has all its scales itself is not calibrated, and nobody says so; on a machine of another format it
+ * is. */
 Test(cli_figures, calibrated_where_it_counts)
 {
 	static const struct {
@@ -354,7 +356,8 @@ Test(cli_figures, calibrated_where_it_counts)
 	cli_remove_folder(folder);
 }
 
-/* A placement on one device, or on several of one format, has that format; its passes are told where they were measured. */
+/* A placement on one device, or on several of one format, has that format; its passes are told where they were
+ * measured. */
 Test(cli_figures, format_and_passes_of_a_placement)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the program promises of the files that it reads and writes: nothing that a run reads is overwritten by it, whatever led to it;
- * an output that fails keeps no other back; a signal leaves no temporary behind; a file that is cut off while it is read is told. */
+ * What the program promises of the files that it reads and writes: nothing that a run reads is overwritten by it,
+ * whatever led to it; an output that fails keeps no other back; a signal leaves no temporary behind; a file that is cut
+ * off while it is read is told. */
 #include <pthread.h>
 #include <sys/inotify.h>
 
@@ -167,8 +168,8 @@ static bool see_made(int watch, const char *begin, int milliseconds)
 	return false;
 }
 
-/* A signal that comes while an output is written: the temporary goes, the output is not there or whole, and the parent sees the signal.
- * One that was ignored stays ignored. */
+/* A signal that comes while an output is written: the temporary goes, the output is not there or whole, and the parent
+ * sees the signal. One that was ignored stays ignored. */
 Test(cli_files, signals_leave_no_temporary)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
@@ -215,8 +216,8 @@ static bool has_mapped(pid_t child, const char *name)
 	return found;
 }
 
-/* Runs the program, cuts or touches the file as soon as it is mapped, and looks for one line that names it and 3. A fast computer may be
- * through before that: false. */
+/* Runs the program, cuts or touches the file as soon as it is mapped, and looks for one line that names it and 3. A
+ * fast computer may be through before that: false. */
 static bool told_of_change(const char *folder, const char *file, bool cut, const char *const *args)
 {
 	int ended = 0;

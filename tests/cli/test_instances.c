@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices of one comparison: one that is not here has a row with the reason while all others are reported, and one machine may be
- * there more than once with settings of its own. */
+ * Devices of one comparison: one that is not here has a row with the reason while all others are reported, and one
+ * machine may be there more than once with settings of its own. */
 #include "tests/kit/cli_json.h"
 
 /* Whether a GPU answers here: then nothing is missing. */
@@ -69,7 +69,8 @@ Test(instances, a_missing_device_is_a_row)
 	}
 }
 
-/* A table in the order asked for, the reason in its notes; what is worse than a missing device decides the exit status. */
+/* A table in the order asked for, the reason in its notes; what is worse than a missing device decides the exit
+ * status. */
 Test(instances, a_missing_device_and_the_rest)
 {
 	char folder[CLI_PATH];

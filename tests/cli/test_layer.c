@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `npulab layer`: the hash it prints is that of the layer's exact result on the operands that the seed draws. The oracle
- * here is the definition of each operator, loops over all indices in 32-bit integers that wrap. */
+ * `npulab layer`: the hash it prints is that of the layer's exact result on the operands that the seed draws. The
+ * oracle here is the definition of each operator, loops over all indices in 32-bit integers that wrap. */
 #include "npulab/sha256.h"
 #include "npulab/single_layer.h"
 #include "tests/kit/cli_json.h"
@@ -393,7 +393,8 @@ Test(cli_layer, through_the_program)
 
 #define CONV5 "--input", "1x256x256x256", "--kernel", "11", "--filters", "384"
 
-/* Every output position with filters of its own, as in two layers of the DianNao paper, by an option. 1.4 TB of them cannot be drawn. */
+/* Every output position with filters of its own, as in two layers of the DianNao paper, by an option. 1.4 TB of them
+ * cannot be drawn. */
 Test(cli_layer, private_filters)
 {
 	char folder[CLI_PATH];
@@ -435,7 +436,8 @@ Test(cli_layer, private_filters)
 	cli_remove_folder(folder);
 }
 
-/* Float devices are held against the operator's reference; other seeds draw other operands; timing only changes no cycle. */
+/* Float devices are held against the operator's reference; other seeds draw other operands; timing only changes no
+ * cycle. */
 Test(cli_layer, figures)
 {
 	json_t *root = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "48", "-k", "96", "--devices",

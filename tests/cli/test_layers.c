@@ -71,8 +71,8 @@ Test(layers, csv_of_chosen_layers_sums_to_the_network)
 	cli_free(&top);
 }
 
-/* What none of the causes has is little: waits for the host and the time of syncs have counters of their own. A machine whose syncs
- * take none has none of theirs. */
+/* What none of the causes has is little: waits for the host and the time of syncs have counters of their own. A machine
+ * whose syncs take none has none of theirs. */
 Test(layers, causes_of_a_tpu_leave_little)
 {
 	static const char *const of_non_matrix[] = {"raw_stall", "input_stall", "output_stall", "sync_pause"};
@@ -91,7 +91,8 @@ Test(layers, causes_of_a_tpu_leave_little)
 			layers += atof(field(line + 1, r.out, "cycles")) > 0;
 		}
 		cr_assert_eq(layers, 5);
-		/* in each of three batches four syncs, one for each layer but the last, all while the array has no work */
+		/* in each of three batches four syncs, one for each layer but the last, all while the array has no
+		 * work */
 		cr_assert_eq((int)sum_of(r.out, "sync_pause", "tpu_v1"), timed ? 3 * 4 * 2000 : 0);
 		cli_free(&r);
 	}

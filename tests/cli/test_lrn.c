@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What npulab shows of LRN, of which diannao makes the factor and its host the rest: inspect lists it among what goes to the
- * host, with what does; compare and run say where it ran, that the host has a part, and how long the whole took. */
+ * What npulab shows of LRN, of which diannao makes the factor and its host the rest: inspect lists it among what goes
+ * to the host, with what does; compare and run say where it ran, that the host has a part, and how long the whole
+ * took. */
 #include "tests/kit/cli_figures.h"
 
 /* x (2,6,5,5) -> Conv c -> LRN n -> y, alpha as given. */

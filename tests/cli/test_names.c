@@ -2,7 +2,8 @@
  *
  * What npulab promises of names: a machine's name cannot be taken for the host, a placement or a real device, nor for
  * another machine of the same run; an output never replaces what the run reads, nor another output; an option of one
- * operator is not ignored by another; and a word cut short, or a whole number written with an exponent, is understood. */
+ * operator is not ignored by another; and a word cut short, or a whole number written with an exponent, is
+ * understood. */
 #include "tests/kit/cli_json.h"
 
 #define LETTERS_32 "abcdefghijklmnopqrstuvwxyz_-+012"
@@ -219,7 +220,8 @@ static char *read_folder(const char *folder, size_t *bytes)
 #define RUN     "run", "@/" MODEL, "--device", "tpu_v1", "--quiet"
 #define LAYER   "layer", "gemm", "-m", "2", "-n", "2", "-k", "2", "--devices", "tpu_v1", "--quiet"
 
-/* An output that would replace another output, or what the run reads, under whatever spelling: refused before the work. */
+/* An output that would replace another output, or what the run reads, under whatever spelling: refused before the
+ * work. */
 Test(cli_names, outputs_that_would_overwrite)
 {
 	char folder[CLI_PATH];
@@ -299,7 +301,8 @@ Test(cli_names, outputs_through_links)
 #define CONV "layer", "conv", "--input", "1x4x8x8", "--kernel", "3", "--filters", "4", "--devices", "tpu_v1"
 #define POOL "layer", "pool", "--input", "1x4x8x8", "--kernel", "2", "--devices", "tpu_v1"
 
-/* An option that its operator has no use for would be ignored in silence: a Gemm of 64 filters is somebody's mistake. */
+/* An option that its operator has no use for would be ignored in silence: a Gemm of 64 filters is somebody's
+ * mistake. */
 Test(cli_names, options_of_another_operator)
 {
 	char folder[CLI_PATH];
@@ -360,8 +363,8 @@ Test(cli_names, suggestions)
 	cli_remove_folder(folder);
 }
 
-/* `help COMMAND` is `COMMAND --help`; of no command it names the nearest. A one-node model is told of in the singular and counts
- * are whole; a topology is a list of layers. */
+/* `help COMMAND` is `COMMAND --help`; of no command it names the nearest. A one-node model is told of in the singular
+ * and counts are whole; a topology is a list of layers. */
 Test(cli_names, help_and_counts)
 {
 	static const char *const commands[] = {"compare", "run", "layer", "inspect", "models", "conformance", "dram"};

@@ -145,8 +145,8 @@ Test(cli_output, files_and_quiet)
 	cli_remove_folder(folder);
 }
 
-/* Two columns of a CSV: the ratio, "inf" where JSON has an error of 0 and no ratio, nothing where it has neither; and how
- * many batches the figures are of. */
+/* Two columns of a CSV: the ratio, "inf" where JSON has an error of 0 and no ratio, nothing where it has neither; and
+ * how many batches the figures are of. */
 Test(cli_output, csv_tells_exact)
 {
 	char folder[CLI_PATH];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: how long planning takes depends on how many different things there are to plan, not on how large a result a small model
- * stands for. Each of these took minutes, or would take hours, where windows were gone through one by one; the limit is far above what
- * any of them takes. */
+ * Promise: how long planning takes depends on how many different things there are to plan, not on how large a result a
+ * small model stands for. Each of these took minutes, or would take hours, where windows were gone through one by one;
+ * the limit is far above what any of them takes. */
 #include "tests/kit/cli_json.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/support.h"
@@ -82,7 +82,8 @@ Test(cli_planning, layers_of_windows_without_end)
 	cli_free(&r);
 }
 
-/* Layers that do not follow from each other: all inputs and outputs are live at once, more than a small buffer holds. */
+/* Layers that do not follow from each other: all inputs and outputs are live at once, more than a small buffer
+ * holds. */
 Test(cli_planning, many_layers)
 {
 	static const char *const machines[] = {"tpu_v1", "systolic_16x16", "diannao"};
@@ -213,7 +214,8 @@ static void put_product(struct onnx_writer *graph, uint64_t *rng, const char *to
 	onnx_put_node(graph, "MatMul", to, inputs, to, NULL);
 }
 
-/* A tensor of many pieces, joined at either end, of which some are read on the way: as slices, of slices too, and whole. */
+/* A tensor of many pieces, joined at either end, of which some are read on the way: as slices, of slices too, and
+ * whole. */
 Test(cli_planning, what_many_concats_join_is_found)
 {
 	enum { CONCATS = 300, EVERY = 25 };

@@ -62,7 +62,8 @@ Test(cli_samples, outputs_that_are_no_batch)
 	cli_remove_folder(folder);
 }
 
-/* A model that takes a batch of 1 and no other, and whose result has no dimension for more, is not told to take a larger batch. */
+/* A model that takes a batch of 1 and no other, and whose result has no dimension for more, is not told to take a
+ * larger batch. */
 Test(cli_samples, a_model_of_one_sample_takes_no_more)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 32];
@@ -90,8 +91,8 @@ Test(cli_samples, a_model_of_one_sample_takes_no_more)
 	cli_remove_folder(folder);
 }
 
-/* A sequence that lies along dimension 0, as ONNX's LSTM has it, is not cut into samples, whose states would each begin anew; seen
- * through what keeps that dimension. An LSTM whose dimension 0 is the batch (layout 1) is. */
+/* A sequence that lies along dimension 0, as ONNX's LSTM has it, is not cut into samples, whose states would each begin
+ * anew; seen through what keeps that dimension. An LSTM whose dimension 0 is the batch (layout 1) is. */
 Test(cli_samples, sequences_are_not_cut)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 32];

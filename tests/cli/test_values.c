@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What npulab promises of values: a weight that is NaN leaves its layer to the host, a NaN that a machine's integers would have
- * to hold is refused, naming where it is, and makes no figure where floats carry it; and an output's integers can be turned back into numbers by anybody. */
+ * What npulab promises of values: a weight that is NaN leaves its layer to the host, a NaN that a machine's integers
+ * would have to hold is refused, naming where it is, and makes no figure where floats carry it; and an output's
+ * integers can be turned back into numbers by anybody. */
 #include "npulab/graph.h"
 #include "npulab/sha256.h"
 #include "tests/kit/cli_figures.h"
@@ -76,8 +77,8 @@ static void check_no_top1(const char *folder, const char *model, const char *inp
 	cli_free(&table);
 }
 
-/* NaN: refused by machines whose integers cannot hold it, naming where it is; a layer with such a weight is the host's; float
- * devices carry it, without figures. */
+/* NaN: refused by machines whose integers cannot hold it, naming where it is; a layer with such a weight is the host's;
+ * float devices carry it, without figures. */
 Test(cli_values, numbers_that_are_none)
 {
 	char folder[CLI_PATH];

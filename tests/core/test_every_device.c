@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every device of npl_device_list promises, whatever machine it is: a new one has these tests by being listed. Random small layers, each
- * that the device takes, give the values of its number format, the same cycles without values and on every engine, and books that balance
- * (npl_device_run counts them). What it does not take is refused in words. Its parameters read back to the same machine, and machine files
- * that are wrong are refused by key and place. A device that cannot start here is skipped; a case is told by the device, its settings and its
- * seed. */
+ * What every device of npl_device_list promises, whatever machine it is: a new one has these tests by being listed.
+ * Random small layers, each that the device takes, give the values of its number format, the same cycles without values
+ * and on every engine, and books that balance (npl_device_run counts them). What it does not take is refused in words.
+ * Its parameters read back to the same machine, and machine files that are wrong are refused by key and place. A device
+ * that cannot start here is skipped; a case is told by the device, its settings and its seed. */
 #include <ctype.h>
 
 #include "npulab/driver.h"

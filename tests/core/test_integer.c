@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the integer rules (core/integer.h): products equal those of the fast 8-bit kernels, which share no line with
- * them, and of a sum in 64 bits for 16-bit activations; Add, Mul, Sigmoid, Tanh, Concat, Clip and averages give the integer
- * nearest to the real result of the reals that the operands stand for, but for the rounding that the rule names; wrapping
- * and saturation are counted; layers that no rule covers are refused with the reason. */
+ * Promises of the integer rules (core/integer.h): products equal those of the fast 8-bit kernels, which share no line
+ * with them, and of a sum in 64 bits for 16-bit activations; Add, Mul, Sigmoid, Tanh, Concat, Clip and averages give
+ * the integer nearest to the real result of the reals that the operands stand for, but for the rounding that the rule
+ * names; wrapping and saturation are counted; layers that no rule covers are refused with the reason. */
 #include <math.h>
 
 #include "core/int8/layer.h"
@@ -174,8 +174,8 @@ Test(integer, wide_products)
 	cr_assert_gt(wrapped, 0);
 }
 
-/* Two computed tensors, one or both of 16 bits, of any size: the exact sum, which never wraps, scaled in float32; what does not
- * fit is saturated and counted. */
+/* Two computed tensors, one or both of 16 bits, of any size: the exact sum, which never wraps, scaled in float32; what
+ * does not fit is saturated and counted. */
 Test(integer, wide_products_of_two_tensors)
 {
 	static const enum npl_dtype wide[] = {NPL_I16, NPL_I16, NPL_I16, NPL_I8, NPL_U8};

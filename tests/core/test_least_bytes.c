@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Core's own count of the bytes that layers must move (core/least_bytes.h) promises: each element that a layer reads or writes counts once, in
- * every memory that such tensors cross; layers of one pass hand values on for nothing, but not what another pass reads or what is wanted; a
- * driver that counts less is found out, and neither leaving out passes nor memories frees it. */
+ * Core's own count of the bytes that layers must move (core/least_bytes.h) promises: each element that a layer reads or
+ * writes counts once, in every memory that such tensors cross; layers of one pass hand values on for nothing, but not
+ * what another pass reads or what is wanted; a driver that counts less is found out, and neither leaving out passes nor
+ * memories frees it. */
 #include <criterion/criterion.h>
 
 #include "core/books.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Machine descriptions and their parameters (params.h, settings.h): defaults, then the file, then --set, the later winning;
- * every wrong setting is named with its line and the nearest key; and what is dumped reads back to the same machine, for
- * the machines that ship and for any text in a name. */
+ * Machine descriptions and their parameters (params.h, settings.h): defaults, then the file, then --set, the later
+ * winning; every wrong setting is named with its line and the nearest key; and what is dumped reads back to the same
+ * machine, for the machines that ship and for any text in a name. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the two plain devices: `reference` refuses other number formats with the reason; `null` takes any layer, gives zeros and costs
- * nothing, and with timing_only does not touch the output. The values of both are in test_every_device.c. */
+ * Promises of the two plain devices: `reference` refuses other number formats with the reason; `null` takes any layer,
+ * gives zeros and costs nothing, and with timing_only does not touch the output. The values of both are in
+ * test_every_device.c. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers with units (core/quantity.h): brought to the unit of the schema exactly, and refused with what was expected when the unit is of
- * another kind; the same in files and by --set; what is dumped is plain and reads back. */
+ * Numbers with units (core/quantity.h): brought to the unit of the schema exactly, and refused with what was expected
+ * when the unit is of another kind; the same in files and by --set; what is dumped is plain and reads back. */
 #include <criterion/criterion.h>
 
 #include "core/files/words.h"

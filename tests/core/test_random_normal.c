@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises: RandomNormal gives the same values everywhere (pinned by an independent computation in Python), normally
- * distributed, any of them without those before it; in a network such a tensor takes no memory until somebody reads it; without
- * a seed it has its own, from its name. */
+ * distributed, any of them without those before it; in a network such a tensor takes no memory until somebody reads it;
+ * without a seed it has its own, from its name. */
 #include "frontend/graph/build.h"
 #include "tests/kit/onnx_writer.h"
 #include "tests/kit/ops_support.h"
@@ -152,8 +152,8 @@ Test(random_normal, made_when_read)
 	onnx_writer_free(&model);
 }
 
-/* y = scale (x W - mean) / sqrt(4): one positive factor for all columns keeps the weight a description, of other numbers; other
- * factors make it. Its elements are the unfolded ones times their column's factor all the same. */
+/* y = scale (x W - mean) / sqrt(4): one positive factor for all columns keeps the weight a description, of other
+ * numbers; other factors make it. Its elements are the unfolded ones times their column's factor all the same. */
 Test(random_normal, folded_batchnorm)
 {
 	static const float scales[][4] = {{3, 3, 3, 3}, {-3, -3, -3, -3}, {0, 0, 0, 0}, {3, 3, 3, 5}};

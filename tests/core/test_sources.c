@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the values of machines and memories come from (enum npl_source): every value that ships is told, fitted are those that the scripts
- * fit and no others, what a user changes is the user's, and a file that leaves out what was fitted is told so. */
+ * Where the values of machines and memories come from (enum npl_source): every value that ships is told, fitted are
+ * those that the scripts fit and no others, what a user changes is the user's, and a file that leaves out what was
+ * fitted is told so. */
 #include <criterion/criterion.h>
 #include <glob.h>
 
@@ -137,8 +138,8 @@ Test(sources, what_is_set_is_the_users)
 	npl_device_close(device);
 }
 
-/* A dump that is edited keeps the sources of what is as shipped; so do copies of a shipped file, and what is dumped of either. Tags in a
- * file of the user's own say nothing. */
+/* A dump that is edited keeps the sources of what is as shipped; so do copies of a shipped file, and what is dumped of
+ * either. Tags in a file of the user's own say nothing. */
 Test(sources, what_is_edited_is_the_users)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 20];
@@ -216,7 +217,8 @@ Test(sources, unknown_tags_are_refused)
 	cli_remove_folder(folder);
 }
 
-/* A file that names its driver by the former key is read as before, and told of the new one; both keys are one too many. */
+/* A file that names its driver by the former key is read as before, and told of the new one; both keys are one too
+ * many. */
 Test(sources, the_former_key_of_the_driver)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 20];
@@ -238,8 +240,8 @@ Test(sources, the_former_key_of_the_driver)
 	cli_remove_folder(folder);
 }
 
-/* An older file that relied on defaults that were another machine's is told once, everywhere, and how to have them back; one that gives
- * them, and a machine that ships, is not. */
+/* An older file that relied on defaults that were another machine's is told once, everywhere, and how to have them
+ * back; one that gives them, and a machine that ships, is not. */
 Test(sources, what_is_no_longer_inherited_is_told)
 {
 	static const struct {
@@ -321,7 +323,8 @@ Test(sources, the_table_of_a_machine_has_them)
 	cli_free(&r);
 }
 
-/* Another size with the energies and fitted figures of the shipped one is told; what has no size is not, nor a file whose figures are all its own. */
+/* Another size with the energies and fitted figures of the shipped one is told; what has no size is not, nor a file
+ * whose figures are all its own. */
 Test(sources, what_stays_with_another_size_is_told)
 {
 	static const struct {

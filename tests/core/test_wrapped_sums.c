@@ -7,8 +7,8 @@
 #include "tests/kit/cli_run.h"
 #include "tests/kit/onnx_writer.h"
 
-/* The same sums count on every device that computes them, in products as in convolutions: those of the first and the third filter,
- * whose weights have one sign, and not the second's, which cancel. */
+/* The same sums count on every device that computes them, in products as in convolutions: those of the first and the
+ * third filter, whose weights have one sign, and not the second's, which cancel. */
 Test(wrapped_sums, devices_count_the_same_wrapped_sums)
 {
 	enum { CHANNELS = 4400, K = 16 * CHANNELS, FILTERS = 3 };
@@ -46,7 +46,8 @@ Test(wrapped_sums, devices_count_the_same_wrapped_sums)
 	cli_remove_folder(folder);
 }
 
-/* Activations a million times smaller than the bias: at the weights' own scale its integer would not fit 32 bits, so theirs is coarser. */
+/* Activations a million times smaller than the bias: at the weights' own scale its integer would not fit 32 bits, so
+ * theirs is coarser. */
 Test(wrapped_sums, great_biases_fit)
 {
 	char folder[CLI_PATH];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * libFuzzer on programs of DianNao. An even first byte: the rest is text; an odd one: a binary. Either is refused in one line
- * that blames the input, or is a program that goes to text and to binary and back to the same bytes; and the check of
- * the program on a small machine, on one with a lane and on the paper's comes to a verdict, after which what it stores is in memory. */
+ * libFuzzer on programs of DianNao. An even first byte: the rest is text; an odd one: a binary. Either is refused in
+ * one line that blames the input, or is a program that goes to text and to binary and back to the same bytes; and the
+ * check of the program on a small machine, on one with a lane and on the paper's comes to a verdict, after which what
+ * it stores is in memory. */
 #include <stdlib.h>
 #include <string.h>
 

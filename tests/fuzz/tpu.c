@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * libFuzzer on programs of the systolic machines. An even first byte: the rest is text; an odd one: a binary. Either is
- * refused in one line that blames the input, or is a program that encodes and decodes to the same bytes; what has a text
- * form assembles to the same bytes again; and the check of the program on a small machine and on the TPU's size comes to a
- * verdict. */
+ * refused in one line that blames the input, or is a program that encodes and decodes to the same bytes; what has a
+ * text form assembles to the same bytes again; and the check of the program on a small machine and on the TPU's size
+ * comes to a verdict. */
 #include <stdlib.h>
 #include <string.h>
 

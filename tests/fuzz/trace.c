@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * libFuzzer on traces of memory requests: any bytes are read as a trace, as they are and compressed. Either they are refused, with one line
- * that names the file and blames the input, or they give requests within the memory at cycles that do not go down; compressed they give the
- * same, requests and refusal; and the requests written out as a trace read back. What looks compressed goes through the
- * decompressor as it is.
+ * libFuzzer on traces of memory requests: any bytes are read as a trace, as they are and compressed. Either they are
+ * refused, with one line that names the file and blames the input, or they give requests within the memory at cycles
+ * that do not go down; compressed they give the same, requests and refusal; and the requests written out as a trace
+ * read back. What looks compressed goes through the decompressor as it is.
  *
  * Files are memfds, opened by their names below /proc like any other.
  */

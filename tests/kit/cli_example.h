@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Worked examples of the documents of instruction sets: their blocks of text, files of bytes, and their command lines as they stand. */
+ * Worked examples of the documents of instruction sets: their blocks of text, files of bytes, and their command lines
+ * as they stand. */
 #ifndef TESTS_CLI_EXAMPLE_H
 #define TESTS_CLI_EXAMPLE_H
 

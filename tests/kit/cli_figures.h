@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What tests of the program's figures share: a run whose table and JSON are both looked at, rows of tables, and networks
- * of one product with or without a Relu behind it. */
+ * What tests of the program's figures share: a run whose table and JSON are both looked at, rows of tables, and
+ * networks of one product with or without a Relu behind it. */
 #ifndef TESTS_CLI_FIGURES_H
 #define TESTS_CLI_FIGURES_H
 

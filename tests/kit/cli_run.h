@@ -3,7 +3,8 @@
  * Runs the program as a person would: a child process with arguments, whose standard output, standard error and exit
  * status come back. The program is the one that the environment variable NPULAB_BIN names, build/npulab otherwise. A
  * child that does not end in time is killed and counts as failed. Also a folder of its own for each test's files, whose
- * path stands for every '@' in the arguments. With NPULAB_TEST_RUNNER (tests/test_runner.c) it runs on an emulated processor.
+ * path stands for every '@' in the arguments. With NPULAB_TEST_RUNNER (tests/test_runner.c) it runs on an emulated
+ * processor.
  *
  *     char folder[CLI_PATH];
  *     cli_folder(folder);
@@ -205,7 +206,8 @@ static inline char *cli_take(FILE *file, size_t *bytes)
 	return text;
 }
 
-/* Takes out the lines that say what is being done, which come only where somebody waits long enough: with the time at their end. */
+/* Takes out the lines that say what is being done, which come only where somebody waits long enough: with the time at
+ * their end. */
 static inline void cli_drop_waiting(char *err, size_t *bytes)
 {
 	char *to = err;
@@ -262,8 +264,8 @@ static inline void cli_free(struct cli_result *r)
 	*r = (struct cli_result){0};
 }
 
-/* Whether the text stands in what was printed, wherever a table broke its lines: any white space counts as one space. Where a table
- * wraps depends on what else stands in the cell, as the processor's description. */
+/* Whether the text stands in what was printed, wherever a table broke its lines: any white space counts as one space.
+ * Where a table wraps depends on what else stands in the cell, as the processor's description. */
 static inline bool cli_says(const char *printed, const char *text)
 {
 	for (; *printed; printed++) {

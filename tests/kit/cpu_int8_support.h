@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers of the cpu device in 8 bits held against what they must be: the bits with one thread and with two, alone and as a layer group, the
- * count of saturations, nothing written outside the output, time measured and energy absent.
+ * Layers of the cpu device in 8 bits held against what they must be: the bits with one thread and with two, alone and
+ * as a layer group, the count of saturations, nothing written outside the output, time measured and energy absent.
  */
 #ifndef TESTS_CPU_INT8_SUPPORT_H
 #define TESTS_CPU_INT8_SUPPORT_H
@@ -31,7 +31,8 @@ static inline void cpu_int8_close(void)
 	npl_driver_cpu.close(cpu_int8_device[2]);
 }
 
-/* The same as a layer group of its own, whose weights are prepared when it is opened: twice, the second time over other values. */
+/* The same as a layer group of its own, whose weights are prepared when it is opened: twice, the second time over other
+ * values. */
 static inline void cpu_int8_check_layer_group(const struct npl_layer *layer, const void *expected, uint64_t saturations,
 					      const char *what)
 {

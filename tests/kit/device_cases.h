@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random small layers for any device, with the values that they must give: in float32 by the kernels of core/ops, in Q6.10 by these on the
- * values that 16 bits hold, and in 8 and 16-bit integers by the rules of layer.h (layer_rule.h). A case is told by its seed. */
+ * Random small layers for any device, with the values that they must give: in float32 by the kernels of core/ops, in
+ * Q6.10 by these on the values that 16 bits hold, and in 8 and 16-bit integers by the rules of layer.h (layer_rule.h).
+ * A case is told by its seed. */
 #ifndef TESTS_DEVICE_CASES_H
 #define TESTS_DEVICE_CASES_H
 
@@ -245,8 +246,8 @@ static inline void device_case_free(struct device_case *c)
 		npl_tensor_free(&c->in[k]);
 }
 
-/* The first element of the output that is not as wanted, -1: none. Elements of a device of `relative` accuracy are off by that share of the
- * largest value, 0: to the bit; its integers by so many steps. */
+/* The first element of the output that is not as wanted, -1: none. Elements of a device of `relative` accuracy are off
+ * by that share of the largest value, 0: to the bit; its integers by so many steps. */
 static inline int64_t device_case_wrong(const struct device_case *c, double relative, int64_t steps)
 {
 	double most = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tests of the element-wise operators share: operators by their defaults, refusals, and elements of any type as
- * bits and as integers.
+ * What the tests of the element-wise operators share: operators by their defaults, refusals, and elements of any type
+ * as bits and as integers.
  */
 #ifndef TESTS_ELEMENTWISE_SUPPORT_H
 #define TESTS_ELEMENTWISE_SUPPORT_H

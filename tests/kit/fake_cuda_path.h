@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where this build's CUDA without a GPU lies: the folder that LD_LIBRARY_PATH takes. The Makefile tells it; what only reads the
- * source, as clang-tidy does, has the path of a usual build. */
+ * Where this build's CUDA without a GPU lies: the folder that LD_LIBRARY_PATH takes. The Makefile tells it; what only
+ * reads the source, as clang-tidy does, has the path of a usual build. */
 #ifndef FAKE_CUDA_PATH_H
 #define FAKE_CUDA_PATH_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of random networks (follow_net.h) that compute: element by element, along axes, over windows, in products and in cells. */
+ * Steps of random networks (follow_net.h) that compute: element by element, along axes, over windows, in products and
+ * in cells. */
 #include "follow_net.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of random networks (follow_net.h) that move elements: views, joining, cutting, repeating, picking, scattering. */
+ * Steps of random networks (follow_net.h) that move elements: views, joining, cutting, repeating, picking,
+ * scattering. */
 #include "follow_net.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random networks whose inputs hold samples in dimension 0, for the tests of follow.h: an operator at a time over the values that there
- * are, its attributes and constants drawn for their shapes. What an operator refuses is left out. */
+ * Random networks whose inputs hold samples in dimension 0, for the tests of follow.h: an operator at a time over the
+ * values that there are, its attributes and constants drawn for their shapes. What an operator refuses is left out. */
 #ifndef TESTS_FOLLOW_NET_H
 #define TESTS_FOLLOW_NET_H
 
@@ -38,8 +38,8 @@ int follow_integers(struct net *net, int n, const int64_t *data);
 /* Indices or bytes from low to high, drawn; the same everywhere in half of the cases. */
 int follow_indices(struct net *net, struct npl_shape shape, int64_t low, int64_t high);
 int follow_bytes(struct net *net, enum npl_dtype dtype, struct npl_shape shape);
-/* A node whose first result is one that later steps may take: its value, or -2 when the operator refuses. An input of -1 is absent, of
- * -2 refuses the node. */
+/* A node whose first result is one that later steps may take: its value, or -2 when the operator refuses. An input of
+ * -1 is absent, of -2 refuses the node. */
 int follow_node_of(struct net *net, const char *op, struct npl_build_in in, struct npl_attr_list attrs);
 /* The same with several results. */
 int follow_outputs_of(struct net *net, const char *op, struct npl_build_in in, struct npl_attr_list attrs, int n_out);

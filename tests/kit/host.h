@@ -31,7 +31,8 @@ static inline struct kit_cost kit_work_cost(const struct npl_device *host, struc
 	return (struct kit_cost){time.seconds, time.seconds * time.watts};
 }
 
-/* Of so many simple operations (or values put together, of which the host does as many), steps of functions and bytes. */
+/* Of so many simple operations (or values put together, of which the host does as many), steps of functions and
+ * bytes. */
 static inline struct kit_cost kit_host_cost(const struct npl_device *host, double simple, double function, double bytes)
 {
 	return kit_work_cost(

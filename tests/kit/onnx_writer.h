@@ -225,8 +225,8 @@ static inline void onnx_put_words(struct onnx_writer *w, int field, const char *
 	}
 }
 
-/* A node as a field of what encloses it: 1 of a graph, 7 of a function. Inputs and outputs are separated by one space; attrs may
- * be NULL and is emptied; name, domain and overload may be empty. */
+/* A node as a field of what encloses it: 1 of a graph, 7 of a function. Inputs and outputs are separated by one space;
+ * attrs may be NULL and is emptied; name, domain and overload may be empty. */
 static inline void onnx_put_node_as(struct onnx_writer *to, int as, const char *domain, const char *op,
 				    const char *overload, const char *name, const char *inputs, const char *outputs,
 				    struct onnx_writer *attrs)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random networks of images: convolutions, also in groups, padded unevenly or with computed weights, operators by element, poolings, what
- * joins, cuts, moves and reshapes images, with some of what lies between among the outputs.
+ * Random networks of images: convolutions, also in groups, padded unevenly or with computed weights, operators by
+ * element, poolings, what joins, cuts, moves and reshapes images, with some of what lies between among the outputs.
  */
 #ifndef TESTS_RANDOM_IMAGES_H
 #define TESTS_RANDOM_IMAGES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random small networks of the operators that machines of 8-bit integers know, with branches, views on all sides and, now and
- * then, an operator that only the host has. */
+ * Random small networks of the operators that machines of 8-bit integers know, with branches, views on all sides and,
+ * now and then, an operator that only the host has. */
 #ifndef TESTS_RANDOM_NET_H
 #define TESTS_RANDOM_NET_H
 

@@ -14,8 +14,9 @@ static inline void put_text(struct onnx_writer *attrs, const char *name, const c
 	onnx_put_attr(attrs, name, 3, &value);
 }
 
-/* x (5,3,6) -> up MatMul -> mix Conv, an image's as far as it knows -> lstm, both ways, whose Y and Y_c are read -> gru, of which Y_h alone is -> down MatMul -> y; c is the
- * LSTM's other output. The graph has to be loaded by make_net. */
+/* x (5,3,6) -> up MatMul -> mix Conv, an image's as far as it knows -> lstm, both ways, whose Y and Y_c are read ->
+ * gru, of which Y_h alone is -> down MatMul -> y; c is the LSTM's other output. The graph has to be loaded by
+ * make_net. */
 static inline struct onnx_writer recurrent_graph(uint64_t *rng)
 {
 	struct onnx_writer g = {0}, both = {0}, cells = {0}, order = {0};

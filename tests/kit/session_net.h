@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small networks for tests of what runs them: written as ONNX, loaded, given random inputs and evaluated in float, so that
- * a run on any devices can be held against the reference.
+ * Small networks for tests of what runs them: written as ONNX, loaded, given random inputs and evaluated in float, so
+ * that a run on any devices can be held against the reference.
  */
 #ifndef TESTS_SESSION_NET_H
 #define TESTS_SESSION_NET_H

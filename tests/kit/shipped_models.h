@@ -19,7 +19,8 @@ static inline struct npl_graph *shipped_load(const char *name, const struct npl_
 	return graph;
 }
 
-/* True when python3-onnx is there, which the scripts need. A folder that a removed package left behind is importable too, but empty. */
+/* True when python3-onnx is there, which the scripts need. A folder that a removed package left behind is importable
+ * too, but empty. */
 static inline bool shipped_can_make(void)
 {
 	return !system("/usr/bin/python3 -c 'import numpy; from onnx import TensorProto' 2>/dev/null");

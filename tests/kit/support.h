@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The sanitizers make a test ten times slower: what repeats itself with random cases, or with other settings, does less of it there. */
+/* The sanitizers make a test ten times slower: what repeats itself with random cases, or with other settings, does less
+ * of it there. */
 #if defined(__SANITIZE_ADDRESS__)
 #define TEST_SANITIZED true
 #else

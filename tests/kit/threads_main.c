@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Eager contexts in several threads at once, for the thread sanitizer: values are made, held, released, flushed, read and
- * recorded while the contexts' own threads are at work; one graph, whose weights are made when they are first read, in a session of
- * each thread; and a network whose layers are large enough for the process's pool, first alone, then on two machines at a time that ask for
- * the pool. `make tsan` builds and runs it. */
+ * Eager contexts in several threads at once, for the thread sanitizer: values are made, held, released, flushed, read
+ * and recorded while the contexts' own threads are at work; one graph, whose weights are made when they are first read,
+ * in a session of each thread; and a network whose layers are large enough for the process's pool, first alone, then on
+ * two machines at a time that ask for the pool. `make tsan` builds and runs it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

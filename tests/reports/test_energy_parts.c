@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: the energy of a run is told by whose it is (machine, its memory, waiting, host, link), the parts sum to the whole, and a
- * machine's power and operations per second are its own over its own time, so that a host beside it cannot hide them. */
+ * Promise: the energy of a run is told by whose it is (machine, its memory, waiting, host, link), the parts sum to the
+ * whole, and a machine's power and operations per second are its own over its own time, so that a host beside it cannot
+ * hide them. */
 #include "tests/kit/cli_json.h"
 
 #include <math.h>

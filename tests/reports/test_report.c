@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reports: figures with three significant digits, tables no wider than 100 columns whatever they hold, CSV and JSON that
- * other programs can read although names in model files may be any bytes, and nothing unknown printed as zero. */
+ * Reports: figures with three significant digits, tables no wider than 100 columns whatever they hold, CSV and JSON
+ * that other programs can read although names in model files may be any bytes, and nothing unknown printed as zero. */
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <math.h>
@@ -306,8 +306,8 @@ Test(report, table_layout)
 	free(text);
 }
 
-/* Random tables, of up to twelve columns with names and numbers of any length: never wider than a line where the numbers
- * leave room. */
+/* Random tables, of up to twelve columns with names and numbers of any length: never wider than a line where the
+ * numbers leave room. */
 Test(report, table_width)
 {
 	uint64_t rng = SEED;
@@ -349,8 +349,8 @@ static void describe(char *text, int length)
 	text[length] = '\0';
 }
 
-/* Whatever a processor is called: nothing of what is said of it is lost, lines stay within the width, and a text that a test looks for
- * is found wherever the table wraps. */
+/* Whatever a processor is called: nothing of what is said of it is lost, lines stay within the width, and a text that a
+ * test looks for is found wherever the table wraps. */
 Test(report, processors_of_any_name)
 {
 	static const int lengths[] = {8, 40, 90};
@@ -438,7 +438,8 @@ Test(report, names_from_model_files)
 	cli_remove_folder(folder);
 }
 
-/* Sums that wrapped and results that are no finite numbers are told in the notes and marked in the columns, in JSON and CSV. */
+/* Sums that wrapped and results that are no finite numbers are told in the notes and marked in the columns, in JSON and
+ * CSV. */
 Test(report, values_that_went_wrong)
 {
 	static float ones[4096], weights[4096 * 8];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: how many threads work on a simulated machine's values is not to be seen in anything it tells: results, cycles, counters,
- * energy, saturations and overflows are the same bits with 1, 2 and 7 threads. Layers are large enough for threads to share them, and
- * have operands that saturate and sums that 32 bits do not hold. */
+ * Promise: how many threads work on a simulated machine's values is not to be seen in anything it tells: results,
+ * cycles, counters, energy, saturations and overflows are the same bits with 1, 2 and 7 threads. Layers are large
+ * enough for threads to share them, and have operands that saturate and sums that 32 bits do not hold. */
 #include <criterion/criterion.h>
 #include <math.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of `npulab validate diannao`: published/diannao.csv agrees with itself (means, sums, units), with what was read off the paper where
- * that is at hand, and the shapes of the layers with its Table 5; ideal cycles are the closed forms under either reading; four layers
- * are fitted, three predicted, all seven within their tolerance; figures of the machine follow from its parameters; a layer that the
- * machine refuses has no figure, says why, and fails --check; settings give what the page says of them. */
+ * Promises of `npulab validate diannao`: published/diannao.csv agrees with itself (means, sums, units), with what was
+ * read off the paper where that is at hand, and the shapes of the layers with its Table 5; ideal cycles are the closed
+ * forms under either reading; four layers are fitted, three predicted, all seven within their tolerance; figures of the
+ * machine follow from its parameters; a layer that the machine refuses has no figure, says why, and fails --check;
+ * settings give what the page says of them. */
 #include "tests/kit/cli_json.h"
 
 #include <math.h>
@@ -157,7 +158,8 @@ static struct npl_csv facts(const char *file, struct npl_arena *arena)
 	return csv;
 }
 
-/* Every bar that was read off the figures is here, rounded; a printed figure goes before it and is as near as a bitmap is. */
+/* Every bar that was read off the figures is here, rounded; a printed figure goes before it and is as near as a bitmap
+ * is. */
 Test(validate_diannao, bars_as_collected)
 {
 	static const struct {
@@ -293,7 +295,8 @@ Test(validate_diannao, the_paper_is_met)
 	npl_validation_free(&v);
 }
 
-/* By the second reading of ideal a pooled input costs the core the same in all three layers, and a synapse in four; by the first neither. */
+/* By the second reading of ideal a pooled input costs the core the same in all three layers, and a synapse in four; by
+ * the first neither. */
 Test(validate_diannao, second_ideal)
 {
 	static const int pools[] = {NPL_DIANNAO_POOL1, NPL_DIANNAO_POOL3, NPL_DIANNAO_POOL5};

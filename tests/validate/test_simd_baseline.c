@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the SIMD core of the DianNao paper (validate/simd_baseline.h): misses worked out by hand where all arrays fit and where none
- * does; misses near those of two LRU caches that go through the same loops element by element; time and energy are the stated
- * sums; the tiles chosen are the best of those tried. */
+ * Promises of the SIMD core of the DianNao paper (validate/simd_baseline.h): misses worked out by hand where all arrays
+ * fit and where none does; misses near those of two LRU caches that go through the same loops element by element; time
+ * and energy are the stated sums; the tiles chosen are the best of those tried. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -144,8 +144,9 @@ Test(simd_baseline, by_hand)
 	const struct npl_simd_layer class1 = {.in = {1, 1}, .kernel = {1, 1}, .stride = {1, 1}, .ni = 960, .no = 20};
 	const struct npl_simd roomy = with_lines(512, 4096);
 	check_exact(&roomy, &class1, (struct npl_simd_tiles){1, 1, 20}, 631, 631);
-	/* a 1x1 convolution of 64 maps on 4 x 4 positions: 2 lines a position and 2 a result, synapses 64 x 2 lines. In a cache of 120 lines
-	 * a position's 2 + 128 + 2 do not stay, so that synapses come again for each of 16; the second cache keeps them */
+	/* a 1x1 convolution of 64 maps on 4 x 4 positions: 2 lines a position and 2 a result, synapses 64 x 2 lines. In
+	 * a cache of 120 lines a position's 2 + 128 + 2 do not stay, so that synapses come again for each of 16; the
+	 * second cache keeps them */
 	const struct npl_simd_layer pointwise = {.in = {4, 4}, .kernel = {1, 1}, .stride = {1, 1}, .ni = 64, .no = 64};
 	const struct npl_simd small = with_lines(120, 1000);
 	check_exact(&small, &pointwise, (struct npl_simd_tiles){1, 1, 64}, 16 * (2 + 128 + 2), 32 + 128 + 32);
@@ -165,8 +166,8 @@ Test(simd_baseline, by_hand)
 	check_exact(&small, &pool, (struct npl_simd_tiles){1, 1, 96}, 64 * 3 + 16 * 3, 64 * 3 + 16 * 3);
 }
 
-/* Random layers and tiles. The rule looks at whole loops, so single layers differ where their lines just fit: of 120 one by
- * 1.44; on the mean 2 % in the first cache and 1 % in the second, whose misses decide the time. */
+/* Random layers and tiles. The rule looks at whole loops, so single layers differ where their lines just fit: of 120
+ * one by 1.44; on the mean 2 % in the first cache and 1 % in the second, whose misses decide the time. */
 Test(simd_baseline, near_lru_caches)
 {
 	static struct walk w;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the TPU paper's six applications as they ship: small files, made by their script to the byte; named, with the
- * paper's batch; every value that they compute from random inputs is finite and of a sane size; they run on `reference`, on
- * `null` and, timing only, on tpu_v1, with weights nobody made. (Layers and weights against the paper: test_validate.c.) */
+ * Promises of the TPU paper's six applications as they ship: small files, made by their script to the byte; named, with
+ * the paper's batch; every value that they compute from random inputs is finite and of a sane size; they run on
+ * `reference`, on `null` and, timing only, on tpu_v1, with weights nobody made. (Layers and weights against the paper:
+ * test_validate.c.) */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +66,8 @@ Test(tpu_applications, timing_only)
 		}
 }
 
-/* Where a value comes from a ReLU-scaled layer its size is that of the layer before; an LSTM's lie below 1 by themselves. */
+/* Where a value comes from a ReLU-scaled layer its size is that of the layer before; an LSTM's lie below 1 by
+ * themselves. */
 static void check_ranges(const struct npl_graph *graph, const struct npl_range *range, const char *name)
 {
 	int64_t weights = 0;

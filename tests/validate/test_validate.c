@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises of `npulab validate`: what is published comes from published/, each row with its source; the verdict is the
- * difference against the tolerance; a figure that no validator works out is told apart from one that is not to be had; Table 1
- * of the TPU paper holds for the shipped applications to the layer; the command prints table or JSON of the schema, --check fails
- * when a figure is outside, and bad files are refused by line. */
+ * difference against the tolerance; a figure that no validator works out is told apart from one that is not to be had;
+ * Table 1 of the TPU paper holds for the shipped applications to the layer; the command prints table or JSON of the
+ * schema, --check fails when a figure is outside, and bad files are refused by line. */
 #include "tests/kit/cli_json.h"
 
 #include "npulab/report.h"
@@ -73,7 +73,8 @@ Test(validate, shares_sum_to_one)
 	npl_validation_free(&v);
 }
 
-/* Every figure that is judged is within its tolerance; fitted is the machine, on MLP0 and LSTM0; the others are predicted. */
+/* Every figure that is judged is within its tolerance; fitted is the machine, on MLP0 and LSTM0; the others are
+ * predicted. */
 Test(validate, the_paper_is_met)
 {
 	static const char *const rows[] = {"array_active", "useful_macs", "weight_stall", "weight_shift"};
@@ -248,7 +249,8 @@ Test(validate, missing_figures)
 	CLI_CHECK(".", cases);
 }
 
-/* An application of which the machine leaves a convolution to the host has no counters; they say what the machine said. */
+/* An application of which the machine leaves a convolution to the host has no counters; they say what the machine
+ * said. */
 Test(validate, counts_that_are_not_known)
 {
 	static const char set[] = "tpu_v1.unified_buffer.bytes=4096";

@@ -238,8 +238,8 @@ int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const s
 	return x->channels_last == y->channels_last ? cast(&job, x, y) : cu_turn(&job, x, y);
 }
 
-/* The second operand as it broadcasts before opset 7: put at the first's dimensions from an axis on; a PRelu's slopes, one of each
- * channel, at dimension 1. */
+/* The second operand as it broadcasts before opset 7: put at the first's dimensions from an axis on; a PRelu's slopes,
+ * one of each channel, at dimension 1. */
 static struct npl_shape placed_operand(const struct npl_layer *layer, const struct npl_shape *a,
 				       const struct npl_shape *b)
 {

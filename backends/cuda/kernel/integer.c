@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantised layers on the GPU, by the rules of npulab/layer.h and bit for bit as core/integer_layer.c has them; the way from the sums of
- * a product to its result; QuantizeLinear and its inverse, by inputs of their own and as conversions within a layer group. */
+ * Quantised layers on the GPU, by the rules of npulab/layer.h and bit for bit as core/integer_layer.c has them; the way
+ * from the sums of a product to its result; QuantizeLinear and its inverse, by inputs of their own and as conversions
+ * within a layer group. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -39,8 +39,8 @@ uint64_t cu_counter_of(const struct cu_job *job);
 
 struct cu_divisor cu_divisor_of(int64_t by);
 
-/* A walk over dims with the steps of up to CU_OPERANDS operands; dimensions of 1 are left out, neighbours that walk alike merged. At
- * most CU_DIMS remain. */
+/* A walk over dims with the steps of up to CU_OPERANDS operands; dimensions of 1 are left out, neighbours that walk
+ * alike merged. At most CU_DIMS remain. */
 struct cu_axes {
 	int rank;
 	int64_t dim[2 * NPL_MAX_RANK];
@@ -96,7 +96,8 @@ struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor
 struct npl_window cu_volume_of(const struct npl_window *window);
 /* Elements of any type along axes: operand 0 is read, operand 1 written (move.c). */
 int cu_copy(const struct cu_job *job, const struct cu_axes *axes, size_t element, uint64_t x, uint64_t z);
-/* y = x, of one shape, where one lies with channels last and the other does not; floats change their type on the way. */
+/* y = x, of one shape, where one lies with channels last and the other does not; floats change their type on the
+ * way. */
 int cu_turn(const struct cu_job *job, const struct cu_value *x, const struct cu_value *y);
 /* The copies of an operator that only moves elements. */
 int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

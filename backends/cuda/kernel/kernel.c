@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels compiled, kept and launched (kernel.h, job.h). A kernel is a source and its macros; each pair is a module of its
- * own, compiled when it is first launched, so that a network pays for what it uses: 20 kinds of layers take a second. */
+ * Kernels compiled, kept and launched (kernel.h, job.h). A kernel is a source and its macros; each pair is a module of
+ * its own, compiled when it is first launched, so that a network pays for what it uses: 20 kinds of layers take a
+ * second. */
 #include "kernel.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that only move elements, of any type, on the GPU: all but Pad and the gathering ones are walks over one tensor into
- * another (copy.cu), matrices that are turned go by tiles (transpose.cu). */
+ * Operators that only move elements, of any type, on the GPU: all but Pad and the gathering ones are walks over one
+ * tensor into another (copy.cu), matrices that are turned go by tiles (transpose.cu). */
 #include <string.h>
 
 #include "core/base/half.h"
@@ -14,7 +14,8 @@ static bool takes_any(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* The widest unit, up to 16 bytes, that lines and steps and both addresses are whole numbers of; the walk is then of units. */
+/* The widest unit, up to 16 bytes, that lines and steps and both addresses are whole numbers of; the walk is then of
+ * units. */
 static size_t widen(struct cu_walk *walk, size_t element, uint64_t x, uint64_t z)
 {
 	const int last = walk->rank - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators along axes on the GPU: the ReduceSum family, Softmax, ArgMax and the normalisations by a vector's own statistics. A tensor is
- * `vectors` of `length` elements, each with a walk of its own. */
+ * Operators along axes on the GPU: the ReduceSum family, Softmax, ArgMax and the normalisations by a vector's own
+ * statistics. A tensor is `vectors` of `length` elements, each with a walk of its own. */
 #include <string.h>
 
 #include "job.h"
@@ -13,7 +13,8 @@ static bool takes_floats(const struct npl_layer *layer, char *why, size_t n)
 	       npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
-/* Vectors of a tensor along the dimensions whose bits are set, in the order of ONNX; the elements of one in the order of memory. */
+/* Vectors of a tensor along the dimensions whose bits are set, in the order of ONNX; the elements of one in the order
+ * of memory. */
 static void vectors_of(const struct cu_value *x, unsigned along, struct cu_vectors_args *args)
 {
 	struct cu_axes outer = {.rank = 0}, inner = {.rank = 0};

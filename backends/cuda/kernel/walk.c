@@ -4,8 +4,8 @@
 
 #include "job.h"
 
-/* n / by = (n + (n * magic >> 32)) >> shift for n below 2^31: magic is 2^32 (2^shift / by - 1), rounded up (Granlund and Montgomery,
- * PLDI 1994). */
+/* n / by = (n + (n * magic >> 32)) >> shift for n below 2^31: magic is 2^32 (2^shift / by - 1), rounded up (Granlund
+ * and Montgomery, PLDI 1994). */
 struct cu_divisor cu_divisor_of(int64_t by)
 {
 	struct cu_divisor d = {.by = by > 0 ? by : 1};

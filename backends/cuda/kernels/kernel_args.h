@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a kernel is told: one struct each, by value. The host fills it (kernel_*.c), the kernel of the same name reads it
- * (kernels/), so this text is compiled as C and by NVRTC and includes nothing. Addresses are the GPU's; counts and steps are in
- * elements.
+ * What a kernel is told: one struct each, by value. The host fills it (kernel_*.c), the kernel of the same name reads
+ * it (kernels/), so this text is compiled as C and by NVRTC and includes nothing. Addresses are the GPU's; counts and
+ * steps are in elements.
  */
 #ifndef NPULAB_CUDA_KERNEL_ARGS_H
 #define NPULAB_CUDA_KERNEL_ARGS_H
@@ -239,8 +239,8 @@ struct cu_im2col_args {
 	unsigned flip;
 };
 
-/* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu, recurrent_gru_reset.cu: one step of all samples in all directions. Sums are
- * floats, `hidden` of them for each gate. */
+/* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu, recurrent_gru_reset.cu: one step of all samples in all
+ * directions. Sums are floats, `hidden` of them for each gate. */
 struct cu_recurrent_args {
 	cu_address inputs;     /* of X times W: for each row of X all gates of all directions; 0: there are no inputs */
 	cu_address states;     /* of h times R: for each direction and sample its gates, rows state_row apart */

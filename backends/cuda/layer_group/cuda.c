@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `cuda`: an NVIDIA GPU as its libraries use it. Products are cuBLASLt's, convolutions cuDNN's where it is there, all else
- * kernels of our own that NVRTC compiles for the GPU that is found. Libraries are loaded when the device is opened, never
- * before. Times are the GPU's own, between events in one stream; energy is that of whole runs, never of a layer. */
+ * The device `cuda`: an NVIDIA GPU as its libraries use it. Products are cuBLASLt's, convolutions cuDNN's where it is
+ * there, all else kernels of our own that NVRTC compiles for the GPU that is found. Libraries are loaded when the
+ * device is opened, never before. Times are the GPU's own, between events in one stream; energy is that of whole runs,
+ * never of a layer. */
 #include "cuda.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the cuda device has found, what it draws and how fast its memory is: for `npulab devices --verbose`, for energy and for
- * the roofline. */
+ * What the cuda device has found, what it draws and how fast its memory is: for `npulab devices --verbose`, for energy
+ * and for the roofline. */
 #include <math.h>
 #include <stdio.h>
 

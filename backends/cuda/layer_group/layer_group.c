@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layer groups (npulab/layer_group.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with an event between each
- * two, whose distances are the times. What the host does in between, copying into and out of pinned memory, lies before the first event
- * and behind the last: a transfer's time is that of the bytes on the link, with the GPU's conversion between float32 and 16 bits and
- * between the orders of an image (layout.h). While somebody observes, each result is fetched behind its layer, which the layers' times
- * leave out. */
+ * Layer groups (npulab/layer_group.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with
+ * an event between each two, whose distances are the times. What the host does in between, copying into and out of
+ * pinned memory, lies before the first event and behind the last: a transfer's time is that of the bytes on the link,
+ * with the GPU's conversion between float32 and 16 bits and between the orders of an image (layout.h). While somebody
+ * observes, each result is fetched behind its layer, which the layers' times leave out. */
 #include "layer_group.h"
 
 #include <stdio.h>

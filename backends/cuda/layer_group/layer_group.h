@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer group on the GPU: what layer_group_plan.c prepares and layer_group.c runs. Time goes in steps: 0 brings the given tensors, layer l is step
- * l + 1, and n + 1 takes the wanted ones away. Weights and constants have memory of their own as long as the layer group is open; all other
- * values share the device's, each for the steps at which it is needed.
+ * A layer group on the GPU: what layer_group_plan.c prepares and layer_group.c runs. Time goes in steps: 0 brings the
+ * given tensors, layer l is step l + 1, and n + 1 takes the wanted ones away. Weights and constants have memory of
+ * their own as long as the layer group is open; all other values share the device's, each for the steps at which it is
+ * needed.
  */
 #ifndef NPULAB_CUDA_LAYER_GROUP_H
 #define NPULAB_CUDA_LAYER_GROUP_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Preparing a layer group (layer_group.h): which tensors lie on the GPU, when and where, and the layers with their weights. */
+ * Preparing a layer group (layer_group.h): which tensors lie on the GPU, when and where, and the layers with their
+ * weights. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,8 +256,8 @@ static int next_event(struct cu_layer_group *c)
 	return c->n_events++;
 }
 
-/* An event before the first transfer, behind each, behind each layer, before a layer where another did not just end, and behind each
- * wanted tensor. */
+/* An event before the first transfer, behind each, behind each layer, before a layer where another did not just end,
+ * and behind each wanted tensor. */
 static int make_events(struct cu_layer_group *c, struct npl_err *err)
 {
 	const struct cu_driver *driver = &c->device->driver;

@@ -56,8 +56,8 @@ static int read_by(const struct cu_layer_group *c, int l, int k)
 	return h < 0 || names_data(c, l) || !cu_layer_reads(&c->layer[l], k) ? -1 : cu_layout_like(c, h);
 }
 
-/* Backwards, what would best lie with channels last if it were made so: what a layer needs so, or passes on to one that does. A tensor
- * that somebody needs plain is best left so. Given tensors and constants lie by this wish. */
+/* Backwards, what would best lie with channels last if it were made so: what a layer needs so, or passes on to one that
+ * does. A tensor that somebody needs plain is best left so. Given tensors and constants lie by this wish. */
 static void find_wishes(struct cu_layer_group *c)
 {
 	for (int l = c->asked.n - 1; l >= 0; l--) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cuBLASLt, the part of cuBLAS that makes every product here: it takes the types, the bias and the Relu of a product with it, and
- * libcublas itself is not needed. Declarations are our own; names and numbers are those of cublasLt.h.
+ * cuBLASLt, the part of cuBLAS that makes every product here: it takes the types, the bias and the Relu of a product
+ * with it, and libcublas itself is not needed. Declarations are our own; names and numbers are those of cublasLt.h.
  */
 #ifndef NPULAB_CUDA_BLAS_API_H
 #define NPULAB_CUDA_BLAS_API_H
@@ -73,7 +73,8 @@ struct cu_blas {
 #undef CU_CALL
 };
 
-/* Loads libcublasLt of a version that the driver runs, and makes a handle in the current context. NPL_EDEVICE with the reason. */
+/* Loads libcublasLt of a version that the driver runs, and makes a handle in the current context. NPL_EDEVICE with the
+ * reason. */
 int cu_blas_open(const struct cu_driver *driver, struct cu_blas *blas, struct npl_err *err);
 void cu_blas_close(struct cu_blas *blas); /* accepts a zeroed one */
 

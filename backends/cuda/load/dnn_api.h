@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cuDNN 9, which makes convolutions where it is installed. Declarations are our own; names and numbers are those of cudnn.h.
+ * cuDNN 9, which makes convolutions where it is installed. Declarations are our own; names and numbers are those of
+ * cudnn.h.
  */
 #ifndef NPULAB_CUDA_DNN_API_H
 #define NPULAB_CUDA_DNN_API_H
@@ -49,8 +50,8 @@ struct cu_dnn {
 #undef CU_CALL
 };
 
-/* Loads libcudnn, where there is one, and makes a handle that works in the stream. Absent, too old or not willing to start on
- * this GPU: NPL_EDEVICE with the reason, which is no error of the device's, and dnn zeroed. */
+/* Loads libcudnn, where there is one, and makes a handle that works in the stream. Absent, too old or not willing to
+ * start on this GPU: NPL_EDEVICE with the reason, which is no error of the device's, and dnn zeroed. */
 int cu_dnn_open(const struct cu_driver *driver, CU_STREAM stream, struct cu_dnn *dnn, struct npl_err *err);
 void cu_dnn_close(struct cu_dnn *dnn); /* accepts a zeroed one */
 

@@ -3,9 +3,9 @@
  * The CUDA driver, loaded when the cuda device is asked for and never before: npulab builds and starts without
  * toolkit, driver or GPU. Declarations are our own; names and numbers are those of cuda.h.
  *
- * The driver's own interface is used rather than the runtime's (libcudart): libcuda comes with the driver that a GPU needs in any
- * case, its calls have not changed over CUDA 11, 12 and 13, and it hands out errors of one kind. cuBLASLt and cuDNN bring
- * the runtime with them, and meet us in the GPU's primary context.
+ * The driver's own interface is used rather than the runtime's (libcudart): libcuda comes with the driver that a GPU
+ * needs in any case, its calls have not changed over CUDA 11, 12 and 13, and it hands out errors of one kind. cuBLASLt
+ * and cuDNN bring the runtime with them, and meet us in the GPU's primary context.
  */
 #ifndef NPULAB_CUDA_DRIVER_API_H
 #define NPULAB_CUDA_DRIVER_API_H
@@ -15,8 +15,8 @@
 
 #include "library.h"
 
-/* CUresult, CUdevice and CUdevice_attribute are ints, addresses of the GPU's memory 64 bits, all else a pointer to something that
- * only the driver knows. */
+/* CUresult, CUdevice and CUdevice_attribute are ints, addresses of the GPU's memory 64 bits, all else a pointer to
+ * something that only the driver knows. */
 #define CU_RESULT    int
 #define CU_DEVICE    int
 #define CU_ATTRIBUTE int

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Shared libraries of CUDA, found and loaded when the cuda device is asked for. A library is looked for, in this order:
- *   1. in the folders of NPULAB_CUDA_PATH, a list with colons: a folder that holds it, a toolkit (DIR/lib64), or the folder
- *      `nvidia` of Python's site-packages, whose wheels keep it in DIR/cu13/lib, DIR/cublas/lib and the like;
+ *   1. in the folders of NPULAB_CUDA_PATH, a list with colons: a folder that holds it, a toolkit (DIR/lib64), or the
+ *      folder `nvidia` of Python's site-packages, whose wheels keep it in DIR/cu13/lib, DIR/cublas/lib and the like;
  *   2. where the dynamic linker looks;
  *   3. in /usr/local/cuda/lib64, and, of the driver, /usr/local/nvidia/lib64, where container hosts mount it.
  */
@@ -30,8 +30,8 @@ struct cu_library {
 	char path[CU_PATH_BYTES]; /* as it was opened */
 };
 
-/* Opens the first of the names (NULL-terminated, in order of preference) that can be had. NPL_EDEVICE: none, `why` holding
- * the loader's reason for the first name where the linker looks. */
+/* Opens the first of the names (NULL-terminated, in order of preference) that can be had. NPL_EDEVICE: none, `why`
+ * holding the loader's reason for the first name where the linker looks. */
 int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *why,
 		    size_t n);
 void cu_library_close(struct cu_library *library); /* accepts a zeroed one */

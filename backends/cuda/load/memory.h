@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of the GPU and, pinned for transfers, of the host. What cannot be had is NPL_ENOMEM with what was asked for and what is
- * free; nothing is left behind.
+ * Memory of the GPU and, pinned for transfers, of the host. What cannot be had is NPL_ENOMEM with what was asked for
+ * and what is free; nothing is left behind.
  */
 #ifndef NPULAB_CUDA_MEMORY_H
 #define NPULAB_CUDA_MEMORY_H
@@ -27,8 +27,8 @@ struct cu_pinned { /* of the host's memory */
 	size_t bytes;
 };
 
-/* Likewise. Where the host has no pinned memory left the block stays empty, which is no error: transfers then go from where the
- * values are. */
+/* Likewise. Where the host has no pinned memory left the block stays empty, which is no error: transfers then go from
+ * where the values are. */
 int cu_pinned_reserve(const struct cu_driver *driver, size_t bytes, struct cu_pinned *pinned, struct npl_err *err);
 void cu_pinned_close(const struct cu_driver *driver, struct cu_pinned *pinned); /* accepts a zeroed one */
 

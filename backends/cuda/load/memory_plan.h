@@ -23,8 +23,8 @@ struct cu_piece {
 	size_t offset;   /* the plan's answer; a multiple of CU_ALIGNMENT */
 };
 
-/* Gives n pieces their places, the largest first, each at the lowest that is free over its steps. *total: bytes of all. NPL_ENOMEM
- * where the pieces are more than memory can count. */
+/* Gives n pieces their places, the largest first, each at the lowest that is free over its steps. *total: bytes of all.
+ * NPL_ENOMEM where the pieces are more than memory can count. */
 int cu_plan_memory(struct cu_piece *piece, int n, size_t *total, struct npl_err *err);
 
 #endif

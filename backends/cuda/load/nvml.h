@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The energy of an NVIDIA GPU's board, and what the driver tells of it, through NVIDIA's management library (NVML), loaded
- * when asked and never before. Declarations are our own; names, types and numbers are those of nvml.h.
+ * The energy of an NVIDIA GPU's board, and what the driver tells of it, through NVIDIA's management library (NVML),
+ * loaded when asked and never before. Declarations are our own; names, types and numbers are those of nvml.h.
  *
  * Two ways, the first that the board has:
  *   measured:nvml-energy           the counter of millijoules since the driver was loaded (Volta and newer). It

@@ -2,12 +2,12 @@
  *
  * Convolution (layer.h): by cuDNN where it is and knows the case, else as a product of patches and kernels,
  *
- *	y (channel m, pixel p) = sum over k of patch (p, k) * w (m, k)
+ * 	y (channel m, pixel p) = sum over k of patch (p, k) * w (m, k)
  *
- * for each image and group. Patches are rows of K elements, so the result lies as ONNX has it, pixel after pixel, channel after
- * channel, without a transposition. Of a 1x1 kernel the image itself is the patches. Integers go this way, their sums through
- * memory to the result; but in groups with short patches, as depthwise ones are, a kernel of ours makes them: a product for each of
- * hundreds of groups would be hundreds of launches of next to nothing. */
+ * for each image and group. Patches are rows of K elements, so the result lies as ONNX has it, pixel after pixel,
+ * channel after channel, without a transposition. Of a 1x1 kernel the image itself is the patches. Integers go this
+ * way, their sums through memory to the result; but in groups with short patches, as depthwise ones are, a kernel of
+ * ours makes them: a product for each of hundreds of groups would be hundreds of launches of next to nothing. */
 #include <stdio.h>
 
 #include "backends/cuda/load/memory_plan.h"
@@ -200,7 +200,8 @@ int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_v
 				      err);
 }
 
-/* The group's part of a chunk: images from `image`, their pixels from `pixel`, into sums whose first image is that one. */
+/* The group's part of a chunk: images from `image`, their pixels from `pixel`, into sums whose first image is that
+ * one. */
 static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t group, int64_t image, int64_t pixel,
 		     struct cu_product *product, uint64_t sums, uint64_t scratch, struct npl_err *err)
 {

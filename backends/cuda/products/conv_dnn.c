@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large, until conv_search.c
- * knows better. The bias goes with it, and Relu behind the bias, where cuDNN takes them so; else a kernel of ours follows. float32 stays
- * float32 (cuDNN's default would make it TF32), which only the precision tf32 gives up. Images and result lie in one order, which
- * layout.h chooses. */
+ * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large,
+ * until conv_search.c knows better. The bias goes with it, and Relu behind the bias, where cuDNN takes them so; else a
+ * kernel of ours follows. float32 stays float32 (cuDNN's default would make it TF32), which only the precision tf32
+ * gives up. Images and result lie in one order, which layout.h chooses. */
 #include <limits.h>
 
 #include "core/ops/window.h"
@@ -53,7 +53,8 @@ static int describe_tensor(const struct cu_layer *layer, int type, int n, const 
 	return cu_dnn_try(dnn, err, cudnnSetTensorNdDescriptor, tensor_set, (*tensor, type, n, size, stride));
 }
 
-/* Pads, strides and dilations of n spatial dimensions; cuDNN pads both ends alike, so its result must come out as long. */
+/* Pads, strides and dilations of n spatial dimensions; cuDNN pads both ends alike, so its result must come out as
+ * long. */
 static int describe_window(struct cu_layer *layer, int n, int type, struct npl_err *err)
 {
 	const struct cu_device *device = layer->device;

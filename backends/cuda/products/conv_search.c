@@ -10,7 +10,8 @@
 
 /* Below this a convolution takes about as long as its launch. */
 #define LEAST_MACS ((uint64_t)1 << 20)
-/* How much longer an algorithm may take that adds the bias itself: otherwise a kernel reads and writes the result once more. */
+/* How much longer an algorithm may take that adds the bias itself: otherwise a kernel reads and writes the result once
+ * more. */
 #define JOINING_IS_WORTH 1.25f
 
 void cu_dnn_choices_free(struct cu_dnn_choices *choices)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cuda device as its layers see it: its parameters, and what stays open as long as the device. Each thread that works with it makes its
- * context current first (cu_device_enter).
+ * The cuda device as its layers see it: its parameters, and what stays open as long as the device. Each thread that
+ * works with it makes its context current first (cu_device_enter).
  */
 #ifndef NPULAB_CUDA_DEVICE_H
 #define NPULAB_CUDA_DEVICE_H

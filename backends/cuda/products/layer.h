@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer of a layer group, prepared once and run often: products (Gemm, MatMul, Conv, recurrent networks) by cuBLASLt or cuDNN, a kernel, or
- * nothing at all. Weights are made as the product wants them and stay on the GPU.
+ * A layer of a layer group, prepared once and run often: products (Gemm, MatMul, Conv, recurrent networks) by cuBLASLt
+ * or cuDNN, a kernel, or nothing at all. Weights are made as the product wants them and stay on the GPU.
  */
 #ifndef NPULAB_CUDA_PRODUCTS_LAYER_H
 #define NPULAB_CUDA_PRODUCTS_LAYER_H
@@ -21,8 +21,8 @@ enum cu_way {
 	CU_WAY_RECURRENT       /* RNN, GRU, LSTM: products, and a kernel for each step */
 };
 
-/* Where a layer's weights lie in its piece of the GPU's memory: the matrix, of integers up to three that sum to it, then bias
- * and scales. */
+/* Where a layer's weights lie in its piece of the GPU's memory: the matrix, of integers up to three that sum to it,
+ * then bias and scales. */
 struct cu_weights {
 	bool matrix, bias;         /* which of in[1], in[2] are there */
 	int parts;                 /* of integers */
@@ -91,8 +91,8 @@ struct cu_layer {
 
 /* Is the layer products, rather than a kernel's? */
 bool cu_multiplies(const struct npl_layer *layer);
-/* What a layer is computed in: the device's precision, but products of float16 and bfloat16 tensors in these on every device, and on a
- * device of integers float32 where the layer has it so. */
+/* What a layer is computed in: the device's precision, but products of float16 and bfloat16 tensors in these on every
+ * device, and on a device of integers float32 where the layer has it so. */
 enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer);
 /* The type of the numbers that a layer of floats multiplies and makes. */
 enum npl_dtype cu_layer_type(const struct cu_layer *layer);
@@ -114,7 +114,8 @@ bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer,
 int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
-/* What follows a product of floats: cuBLASLt itself adds the bias and applies Relu, other activations are a kernel's. */
+/* What follows a product of floats: cuBLASLt itself adds the bias and applies Relu, other activations are a
+ * kernel's. */
 int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err);
 /* A product over no elements: zeros, bias and activation. */
 int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,
@@ -126,8 +127,8 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* A shape as a stack of matrices: its last two dimensions, with those of 1 that MatMul gives vectors. */
 struct npl_shape cu_matrices(const struct npl_shape *shape, bool left);
-/* How the stacks a and b meet: joins the inner dimensions of the batch that cuBLASLt can walk by one stride (batch, strides and alignment of
- * the shape), the outer ones are the stack's. */
+/* How the stacks a and b meet: joins the inner dimensions of the batch that cuBLASLt can walk by one stride (batch,
+ * strides and alignment of the shape), the outer ones are the stack's. */
 void cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const struct npl_shape *b,
 		   struct cu_product_shape *shape);
 /* Where the operands of an outer product begin, in elements. */
@@ -159,9 +160,9 @@ int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, 
 /* Whether the bias goes with the convolution by this algorithm. */
 bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm);
 
-/* conv_search.c: takes the algorithm that is fastest when it is measured, in the device's memory of values and its workspace, whatever they
- * hold; what was once found holds for all convolutions that are alike. Where nothing can be measured, or a convolution is too small
- * to tell, the heuristic's choice stays. */
+/* conv_search.c: takes the algorithm that is fastest when it is measured, in the device's memory of values and its
+ * workspace, whatever they hold; what was once found holds for all convolutions that are alike. Where nothing can be
+ * measured, or a convolution is too small to tell, the heuristic's choice stays. */
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer);
 /* Memory of values that this takes; 0: it will not be searched for. */
 size_t cu_dnn_search_bytes(const struct cu_layer *layer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A product of matrices by cuBLASLt, prepared once for its shape and run often. As cuBLASLt has it, matrices are column by
- * column: d (m,n) = alpha * a (m,k) * b (k,n) + beta * d. Rows of ours are its columns, so y (rows,N) = x (rows,K) * w (N,K)^T,
- * each row by row, is m = N, n = rows, a = w transposed, b = x plain.
+ * A product of matrices by cuBLASLt, prepared once for its shape and run often. As cuBLASLt has it, matrices are column
+ * by column: d (m,n) = alpha * a (m,k) * b (k,n) + beta * d. Rows of ours are its columns, so y (rows,N) = x (rows,K) *
+ * w (N,K)^T, each row by row, is m = N, n = rows, a = w transposed, b = x plain.
  */
 #ifndef NPULAB_CUDA_PRODUCT_H
 #define NPULAB_CUDA_PRODUCT_H
@@ -42,8 +42,8 @@ int cu_product_open(const struct cu_blas *blas, const struct cu_product_shape *s
 		    struct npl_err *err);
 void cu_product_close(const struct cu_blas *blas, struct cu_product *product); /* accepts a zeroed one */
 
-/* Puts the product into the stream: adds to d, or makes it. `bias` where the shape has one; the workspace holds at least
- * product->workspace_bytes. */
+/* Puts the product into the stream: adds to d, or makes it. `bias` where the shape has one; the workspace holds at
+ * least product->workspace_bytes. */
 int cu_product_run(const struct cu_blas *blas, struct cu_product *product, uint64_t a, uint64_t b, uint64_t bias,
 		   uint64_t d, bool adds, uint64_t workspace, void *stream, struct npl_err *err);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * RNN, GRU and LSTM (layer.h). One product makes X times W of all steps and directions; then each step is the product of the states
- * with R, of both directions at a time, and a kernel for the gates. Sums and an LSTM's cell states are float32 in every precision,
- * h is stored like all values, which the next step's product reads. A GRU whose reset comes before the product with R's hidden gate needs
- * two products and two kernels a step. A step's sums of X and of h are added in the kernel rather than by the product, whose rows
- * would be far apart where samples have lengths of their own. */
+ * RNN, GRU and LSTM (layer.h). One product makes X times W of all steps and directions; then each step is the product
+ * of the states with R, of both directions at a time, and a kernel for the gates. Sums and an LSTM's cell states are
+ * float32 in every precision, h is stored like all values, which the next step's product reads. A GRU whose reset comes
+ * before the product with R's hidden gate needs two products and two kernels a step. A step's sums of X and of h are
+ * added in the kernel rather than by the product, whose rows would be far apart where samples have lengths of their
+ * own. */
 #include "backends/cuda/load/memory_plan.h"
 #include "layer.h"
 
@@ -51,7 +52,8 @@ static void place(struct cu_layer *layer)
 		       NPL_F32);
 }
 
-/* Products of h, or of what a reset left of it, with `gates` of R: a batch of the directions. `first` gates of R lie before. */
+/* Products of h, or of what a reset left of it, with `gates` of R: a batch of the directions. `first` gates of R lie
+ * before. */
 static int open_states(struct cu_layer *layer, int64_t first, int64_t gates, struct cu_product_shape shape,
 		       struct cu_product *product, struct npl_err *err)
 {

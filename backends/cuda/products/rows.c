@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gemm (layer.h): rows times a matrix with one bias per column, which is what the frontend makes of everything with constant
- * weights. */
+ * Gemm (layer.h): rows times a matrix with one bias per column, which is what the frontend makes of everything with
+ * constant weights. */
 #include <string.h>
 
 #include "backends/cuda/load/memory_plan.h"

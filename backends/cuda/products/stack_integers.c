@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * MatMul of two 8-bit tensors that are both computed (layer.h). Both operands are packed first: signed, in rows along K that are as long
- * as cuBLASLt's fast kernels want them, the right one turned. With x8, w8 the signed numbers and x0, w0 their zero points
+ * MatMul of two 8-bit tensors that are both computed (layer.h). Both operands are packed first: signed, in rows along K
+ * that are as long as cuBLASLt's fast kernels want them, the right one turned. With x8, w8 the signed numbers and x0,
+ * w0 their zero points
  *
- *	sum of (x8 - x0) * (w8 - w0) = sum of x8 * w8 - w0 * sum of x8 - x0 * sum of w8 + K * x0 * w0
+ * 	sum of (x8 - x0) * (w8 - w0) = sum of x8 * w8 - w0 * sum of x8 - x0 * sum of w8 + K * x0 * w0
  *
  * so packing also sums each row where the other side's zero point asks for it. All of it wraps in 32 bits. */
 

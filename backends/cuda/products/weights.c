@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights as a product wants them on the GPU (layer.h). Floats: rows of `lead` elements in the type that the device computes in,
- * zeros behind the last, then the bias in the same type. Integers: cuBLASLt multiplies signed 8-bit numbers alone, so a matrix
- * less its zero point, -255 to 255, is the sum of as many matrices as it takes, and what the input's zero point adds to a sum is
- * in the bias:
+ * Weights as a product wants them on the GPU (layer.h). Floats: rows of `lead` elements in the type that the device
+ * computes in, zeros behind the last, then the bias in the same type. Integers: cuBLASLt multiplies signed 8-bit
+ * numbers alone, so a matrix less its zero point, -255 to 255, is the sum of as many matrices as it takes, and what the
+ * input's zero point adds to a sum is in the bias:
  *
- *	sum of (x - x_zero) * (w - w_zero) = sum of x8 * w' - x8_zero * sum of w'
+ * 	sum of (x - x_zero) * (w - w_zero) = sum of x8 * w' - x8_zero * sum of w'
  *
- * with w' = w - w_zero, x8 = x less 128 where x is unsigned. All of it wraps in 32 bits, so the order does not matter. */
+ * with w' = w - w_zero, x8 = x less 128 where x is unsigned. All of it wraps in 32 bits, so the order does not
+ * matter. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,8 @@ struct dn_counters {
 	uint64_t nbin_rows, sb_rows, nbout_rows;
 	uint64_t nfu3_operations;
 	uint64_t product_saturations, sum_wraps, sum_saturations; /* of the values: 0 when timing only */
-	/* Those of sum_saturations that the function let through, and its results that left 16 bits at the output's scale. */
+	/* Those of sum_saturations that the function let through, and its results that left 16 bits at the output's
+	 * scale. */
 	uint64_t output_saturations;
 	uint64_t input_bytes, synapse_bytes, output_bytes; /* from and to memory */
 	uint64_t dram_reads, dram_writes, dram_row_hits, dram_activates, dram_refreshes;

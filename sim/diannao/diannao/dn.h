@@ -7,13 +7,14 @@
  *     memory --> SB (rows of Tn x Tn) --> NFU-1 multiply --> NFU-2 add, max --> NFU-3 segments --> NBout --> memory
  *                                                             ^------- partial sums ----------------/
  *
- * One step of the NFU is one NBin row and one SB row. config.c has the parameters, nfu.h the arithmetic of single values. A layer becomes a
- * stream of instructions (isa/) in tiles that fit the buffers, by one of the paper's loop nests (generate/). The instructions run on one of
- * two engines (engine/):
+ * One step of the NFU is one NBin row and one SB row. config.c has the parameters, nfu.h the arithmetic of single
+ * values. A layer becomes a stream of instructions (isa/) in tiles that fit the buffers, by one of the paper's loop
+ * nests (generate/). The instructions run on one of two engines (engine/):
  *
  *     layer -- generate/layer.c --> dn_layer -- generate/ --> instructions --> rtl/: every cycle, every value
  *                                      |                             \-> fast/: from event to event
- *                                      \-- driver/values.c: values of a layer as matrix products, beside the fast engine
+ *                                      \-- driver/values.c: values of a layer as matrix products, beside the fast
+ *                                      engine
  *
  * docs/diannao-isa.md states the machine, docs/machine-diannao.md what is modelled and what is not.
  */

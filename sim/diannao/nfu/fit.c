@@ -3,8 +3,9 @@
  * The best lines for NFU-3's segments (fit.h).
  *
  * With an unrounded product and any b, the largest error that slope a leaves is half the spread of f(x) - a x over the
- * segment, which is convex in a. Rounding changes no value by more than a half, so slopes whose spread says more than the best error
- * found and a half need not be looked at: those that are left lie side by side around the minimum of the spread. */
+ * segment, which is convex in a. Rounding changes no value by more than a half, so slopes whose spread says more than
+ * the best error found and a half need not be looked at: those that are left lie side by side around the minimum of the
+ * spread. */
 #include "fit.h"
 
 #include <math.h>

@@ -2,13 +2,14 @@
  *
  * The segments of NFU-3 and the functions they hold (segments.h).
  *
- * Limits: 0 for Relu, 6 for Relu6, and 12 and 24 because results of Relu6 are mostly at a scale of 2^-11, or 2^-12 where all were
- * below 4 when calibrated: 6 is then the integer that is 12 or 24 at 2^-10. Given these four, no other eleven multiples of 1/8
- * make the greater error of sigmoid and tanh smaller; 12 and 24 cost 0.0010 of it. Symmetry would cost more.
+ * Limits: 0 for Relu, 6 for Relu6, and 12 and 24 because results of Relu6 are mostly at a scale of 2^-11, or 2^-12
+ * where all were below 4 when calibrated: 6 is then the integer that is 12 or 24 at 2^-10. Given these four, no other
+ * eleven multiples of 1/8 make the greater error of sigmoid and tanh smaller; 12 and 24 cost 0.0010 of it. Symmetry
+ * would cost more.
  *
- * Coefficients: per segment the line with the least maximum error over its integers, product rounding included; of several the one
- * with the least sum of squares. So lines do not meet at limits, tanh(0) is 7 / 1024, sigmoid is from 5 to 1028 / 1024, and tanh is
- * from -1026 to 1026 / 1024. */
+ * Coefficients: per segment the line with the least maximum error over its integers, product rounding included; of
+ * several the one with the least sum of squares. So lines do not meet at limits, tanh(0) is 7 / 1024, sigmoid is from 5
+ * to 1028 / 1024, and tanh is from -1026 to 1026 / 1024. */
 #include "segments.h"
 
 #include "npulab/layer.h"

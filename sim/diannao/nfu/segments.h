@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * NFU-3 (Chen et al., ASPLOS 2014): f(x) = a x + b by 16 segments. Their limits are hard-wired, one set for all functions;
- * a and b are in a small RAM and are chosen per value by the segment of x, then one multiplier and one adder. All are
- * 16-bit with 10 fraction bits; the product is rounded, ties up, the sum saturates. The paper does not say which limits.
+ * NFU-3 (Chen et al., ASPLOS 2014): f(x) = a x + b by 16 segments. Their limits are hard-wired, one set for all
+ * functions; a and b are in a small RAM and are chosen per value by the segment of x, then one multiplier and one
+ * adder. All are 16-bit with 10 fraction bits; the product is rounded, ties up, the sum saturates. The paper does not
+ * say which limits.
  *
  * No error is greater than this, over all 65536 inputs, x and f(x) taken as plain Q6.10:
  *     identity, Relu, Relu6 and other Clips between limits   0
@@ -28,8 +29,8 @@ struct dn_function {
 };
 extern const struct dn_function dn_sigmoid, dn_tanh;
 
-/* x between low and high (low <= high), the nearer of them elsewhere, whatever x's scale: exact. Values that no x goes beyond are
- * no bounds. False: a bound is none of the limits. */
+/* x between low and high (low <= high), the nearer of them elsewhere, whatever x's scale: exact. Values that no x goes
+ * beyond are no bounds. False: a bound is none of the limits. */
 bool dn_clip(int32_t low, int32_t high, struct dn_function *function);
 
 int dn_segment(int16_t x);

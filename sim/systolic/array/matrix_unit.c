@@ -18,8 +18,8 @@
  * the shadow plane before the refill writes it.
  *
  * The active plane is kept as the numbers that the row before made of its bytes. All cells of a diagonal meet a row in
- * the same cycle, so one format per diagonal says which bytes those were, and only a row with another format, or one that
- * switches, has to make them anew.
+ * the same cycle, so one format per diagonal says which bytes those were, and only a row with another format, or one
+ * that switches, has to make them anew.
  *
  * A diagonal is multiplied in whole blocks of lanes. Lanes beyond its ends are cells that do not exist: their weights
  * are 0 forever, so the sums there, finished or not yet begun, stay as they are. */

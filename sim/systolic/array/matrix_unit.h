@@ -24,8 +24,8 @@
  *
  * The weight path is apart from the shadow plane, and a count that goes down by one per cell says which cell keeps the
  * weight (US Patent 10,049,322, claim 1). So both the switch and the refill travel as waves, one hop per cycle each
- * way: what enters in cycle T, an input row with its switch bit or a weight row, meets cell (r,c) in cycle T + r + c. (A
- * plane that shifted all rows of a column at once would move the weights below from under the wave that is to switch
+ * way: what enters in cycle T, an input row with its switch bit or a weight row, meets cell (r,c) in cycle T + r + c.
+ * (A plane that shifted all rows of a column at once would move the weights below from under the wave that is to switch
  * them in, and could be refilled only every 2 * rows - 1 cycles.) From this follows what a user has to know:
  *
  *   refill    takes `rows` cycles, one weight row each (gaps are allowed). It may begin in the cycle in which the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of the systolic machines. What a machine file leaves out is as in the TPU v1 (machines/tpu_v1.yaml has
- * the sources), with two exceptions. Figures that were fitted to the TPU v1 are 0. Energies are absent until a file gives them
- * with their origin. The ranges keep every product of two parameters within 64 bits. */
+ * Parameters of the systolic machines. What a machine file leaves out is as in the TPU v1 (machines/tpu_v1.yaml has the
+ * sources), with two exceptions. Figures that were fitted to the TPU v1 are 0. Energies are absent until a file gives
+ * them with their origin. The ranges keep every product of two parameters within 64 bits. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The counters of a program's run on a systolic machine (docs/tpu-isa.md, Counters), described. The first eight are those
- * of Jouppi et al., ISCA 2017, Table 3: six in cycles, two in multiply-accumulates.
+ * The counters of a program's run on a systolic machine (docs/tpu-isa.md, Counters), described. The first eight are
+ * those of Jouppi et al., ISCA 2017, Table 3: six in cycles, two in multiply-accumulates.
  *
- * What no part of non_matrix has are cycles in which issue puts instructions into queues or finds one full. Where these are
- * many the array waits for accumulators that the activation unit has not read, and so they have that unit's bound. */
+ * What no part of non_matrix has are cycles in which issue puts instructions into queues or finds one full. Where these
+ * are many the array waits for accumulators that the activation unit has not read, and so they have that unit's
+ * bound. */
 #include "counters.h"
 
 #include "sim/common/counters.h"

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* The function's 257 points (docs/tpu-isa.md, activate), computed without libm, so that they are the same everywhere. */
+/* The function's 257 points (docs/tpu-isa.md, activate), computed without libm, so that they are the same
+ * everywhere. */
 struct tpu_function_table {
 	int16_t point[257];
 };

@@ -9,10 +9,11 @@
  *           ^                                                          accumulators (two halves)
  *           +------------------------- activation unit <------------------+
  *
- * Who does what: config.c the parameters, isa/ the instructions, generate/ how layers become a program, engine/ what the two engines that
- * execute it (rtl/, fast/) are given and give back, driver/ the device, with what a layer costs. All times are cycle boundaries: an interval [start, end) holds end -
- * start cycles, and an event at cycle t is visible to whatever happens in cycle t. docs/tpu-isa.md states the machine,
- * docs/machine-tpu_v1.md what is modelled and what is not.
+ * Who does what: config.c the parameters, isa/ the instructions, generate/ how layers become a program, engine/ what
+ * the two engines that execute it (rtl/, fast/) are given and give back, driver/ the device, with what a layer costs.
+ * All times are cycle boundaries: an interval [start, end) holds end - start cycles, and an event at cycle t is visible
+ * to whatever happens in cycle t. docs/tpu-isa.md states the machine, docs/machine-tpu_v1.md what is modelled and what
+ * is not.
  */
 #ifndef NPULAB_SYSTOLIC_TPU_H
 #define NPULAB_SYSTOLIC_TPU_H
@@ -43,8 +44,8 @@ struct tpu_config {
 	int64_t accumulator_rows; /* of `columns` 32-bit words; used as two halves */
 	int64_t buffer_bytes;     /* unified buffer */
 	int64_t weight_bytes;     /* weight memory */
-	/* What brings weights: "fixed" (or NULL) at weight_bytes_per_second, else a memory of npulab/memory.h and how many
-	 * channels of it, 0: as its file says. */
+	/* What brings weights: "fixed" (or NULL) at weight_bytes_per_second, else a memory of npulab/memory.h and how
+	 * many channels of it, 0: as its file says. */
 	const char *weight_preset;
 	int64_t weight_bytes_per_second, weight_channels;
 	int64_t fifo_tiles;
@@ -58,8 +59,8 @@ struct tpu_config {
 	struct npl_link_config link;
 	double link_pj_per_byte;
 	const char *link_origin;
-	/* Per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read and written;
-	 * per byte fetched. Rows are charged whole, and a narrower array has narrower ones. */
+	/* Per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read and
+	 * written; per byte fetched. Rows are charged whole, and a narrower array has narrower ones. */
 	struct tpu_energy cell, buffer_byte_read, buffer_byte_written, accumulator_word, weight_byte;
 	double static_watts;
 	const char *static_origin;
@@ -91,7 +92,8 @@ int tpu_config_check(const struct tpu_config *config, struct npl_err *err);
 /* Fills the members that follow from the link. NPL_EINPUT. */
 int tpu_config_derive(struct tpu_config *config, struct npl_err *err);
 
-/* The memory that the preset names; NULL where it is "fixed". every_cycle: as in struct npl_memory_options. NPL_EINPUT. */
+/* The memory that the preset names; NULL where it is "fixed". every_cycle: as in struct npl_memory_options.
+ * NPL_EINPUT. */
 int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,
 			   struct npl_err *err);
 

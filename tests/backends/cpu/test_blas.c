@@ -98,8 +98,8 @@ Test(cpu_blas, users_family_is_kept_and_called_old)
 	cpu_blas_unload(&blas);
 }
 
-/* Families whose instructions the processor does not have are not taken: they end the program at the first product. Those that OpenBLAS
- * has kernels of, on this processor and on others. */
+/* Families whose instructions the processor does not have are not taken: they end the program at the first product.
+ * Those that OpenBLAS has kernels of, on this processor and on others. */
 Test(cpu_blas, family_that_the_processor_cannot_run_is_not_taken)
 {
 	static const char *const families[] = {"Bulldozer", "Piledriver", "Excavator", "Opteron",   "Sandybridge",
@@ -178,8 +178,8 @@ Test(cpu_blas, parameters_read_and_check)
 	npl_arena_free(&arena);
 }
 
-/* OpenBLAS takes fewer threads than it is told without a word: more than it has are refused with the most. Integer kernels have no
- * such limit, and what is told of OpenBLAS then is its own number. */
+/* OpenBLAS takes fewer threads than it is told without a word: more than it has are refused with the most. Integer
+ * kernels have no such limit, and what is told of OpenBLAS then is its own number. */
 Test(cpu_blas, more_threads_than_it_has)
 {
 	enum { TOO_MANY = 1024 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of float16 and bfloat16 on the processor: cpu takes every layer of them that it takes of float32, alone and in a layer group whose
- * weights were prepared, run again with other inputs too. What has no sums comes out as on the reference, bit for bit; sums may differ by their
- * order in float32 before they are rounded. Whole arrays are converted as single numbers are. */
+ * Promises of float16 and bfloat16 on the processor: cpu takes every layer of them that it takes of float32, alone and
+ * in a layer group whose weights were prepared, run again with other inputs too. What has no sums comes out as on the
+ * reference, bit for bit; sums may differ by their order in float32 before they are rounded. Whole arrays are converted
+ * as single numbers are. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static struct npl_tensor random_half(enum npl_dtype dtype, struct npl_shape shap
 	return t;
 }
 
-/* tolerance: of a float32 sum; besides, one step of the type where the sums lie on either side of the middle between two. */
+/* tolerance: of a float32 sum; besides, one step of the type where the sums lie on either side of the middle between
+ * two. */
 static void check_same(const struct npl_tensor *found, const struct npl_tensor *expected, float tolerance,
 		       const char *what)
 {

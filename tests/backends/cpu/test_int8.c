@@ -124,7 +124,8 @@ Test(cpu_int8, relu_and_pooling_equal_the_tpu)
 	}
 }
 
-/* What adds up or compares several values and has no rule on integers is better done in float32, as the usual runtimes do it. */
+/* What adds up or compares several values and has no rule on integers is better done in float32, as the usual runtimes
+ * do it. */
 Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 {
 	static const enum npl_op ops[] = {NPL_OP_SOFTMAX, NPL_OP_LPNORMALIZATION, NPL_OP_SUB, NPL_OP_REDUCEMEAN,
@@ -156,7 +157,8 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 	npl_tensor_free(&y);
 }
 
-/* By the rule of layer.h, as simple loops have it, with operands of either type, ties among the sums, and Relu behind. */
+/* By the rule of layer.h, as simple loops have it, with operands of either type, ties among the sums, and Relu
+ * behind. */
 Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 {
 	static const enum npl_op ops[] = {NPL_OP_ADD, NPL_OP_MUL, NPL_OP_CONCAT, NPL_OP_CLIP};

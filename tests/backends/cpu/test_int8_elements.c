@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cpu device's fast ways for 8-bit tensors beside convolutions and constant matrices. What the program promises: Add and Mul
- * give the bits and the saturations of the rule's simple loops whatever is broadcast; operators that work by element on one tensor give
- * those of the frontend's conversions around the float kernel, on every byte there is and on tensors of several pieces, and refuse a NaN
- * only where one is made; MatMul of two tensors is the exact product, rounded once. */
+ * The cpu device's fast ways for 8-bit tensors beside convolutions and constant matrices. What the program promises:
+ * Add and Mul give the bits and the saturations of the rule's simple loops whatever is broadcast; operators that work
+ * by element on one tensor give those of the frontend's conversions around the float kernel, on every byte there is and
+ * on tensors of several pieces, and refuse a NaN only where one is made; MatMul of two tensors is the exact product,
+ * rounded once. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

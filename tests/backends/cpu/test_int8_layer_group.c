@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of networks on the cpu in 8 bits, which go there as layer groups: their convolutions, whatever makes their sums and however
- * they are cut, give the bits and the saturations of the rule's simple loops, sums beyond 2^24 too; so does every layer of random networks of
- * convolutions, poolings, sums, joins and activations, on 1 and 2 threads, in batches. */
+ * Promises of networks on the cpu in 8 bits, which go there as layer groups: their convolutions, whatever makes their
+ * sums and however they are cut, give the bits and the saturations of the rule's simple loops, sums beyond 2^24 too; so
+ * does every layer of random networks of convolutions, poolings, sums, joins and activations, on 1 and 2 threads, in
+ * batches. */
 #include "backends/cpu/layer_group.h"
 #include "core/integer.h"
 #include "tests/kit/cpu_int8_support.h"
@@ -103,7 +104,8 @@ Test(cpu_int8_layer_group, convolutions_of_any_shape)
 	}
 }
 
-/* x -> stem -> blocks of two convolutions beside a shortcut, joined by Add or Concat, with poolings and activations between. */
+/* x -> stem -> blocks of two convolutions beside a shortcut, joined by Add or Concat, with poolings and activations
+ * between. */
 static struct net make_blocks(uint64_t *rng, bool functions)
 {
 	static const char *const between[] = {"Relu", "Sigmoid", "Relu", "Tanh", "Relu"};

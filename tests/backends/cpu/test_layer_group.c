@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of networks on the cpu device in float32, which go there as layer groups: on random networks of convolutions (1 to 3
- * dimensions, groups, dilation, every kind of padding), their transposes, poolings, LRN, sums, joins, views and what lies between, every value that is made is
- * the reference's within 2e-4 of the largest, whatever computes convolutions, on 1 and 2 threads; a second run gives the same
- * bits; times are measured for every layer that runs. Also under instruction sets older than the processor's. The declarations of
- * oneDNN's functions are those of its headers, where these are installed. */
+ * Promises of networks on the cpu device in float32, which go there as layer groups: on random networks of convolutions
+ * (1 to 3 dimensions, groups, dilation, every kind of padding), their transposes, poolings, LRN, sums, joins, views and
+ * what lies between, every value that is made is the reference's within 2e-4 of the largest, whatever computes
+ * convolutions, on 1 and 2 threads; a second run gives the same bits; times are measured for every layer that runs.
+ * Also under instruction sets older than the processor's. The declarations of oneDNN's functions are those of its
+ * headers, where these are installed. */
 #include <math.h>
 
 #include "backends/cpu/layer_group.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Maxima of floats on the cpu, channels last behind a convolution and in ONNX's order elsewhere. What the program promises: the
- * reference's bits for every window, NaNs passed on and infinities kept, with one thread and with two. */
+ * Maxima of floats on the cpu, channels last behind a convolution and in ONNX's order elsewhere. What the program
+ * promises: the reference's bits for every window, NaNs passed on and infinities kept, with one thread and with two. */
 #include <stdlib.h>
 
 #include "tests/kit/session_net.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise of recurrent layers on the cpu: in every form (direction, peepholes, lengths, reset before or after the product, states given or
- * not), with few samples and with many, on one thread and on two, results are the reference's within 1e-4. */
+ * Promise of recurrent layers on the cpu: in every form (direction, peepholes, lengths, reset before or after the
+ * product, states given or not), with few samples and with many, on one thread and on two, results are the reference's
+ * within 1e-4. */
 #include "tests/kit/recurrent_net.h"
 
 static struct net make_layer(const char *op, uint64_t *rng)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: what the threads of the cpu device share out, in slices or as parts of a copy, has the bits of the reference device. */
+ * Promise: what the threads of the cpu device share out, in slices or as parts of a copy, has the bits of the reference
+ * device. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the cuda device when something is not there: it says which part (the driver, a library, a symbol, the GPU, the
- * ordinal, a precision), closes what it opened, and looks nowhere until it is asked. Libraries are fakes behind struct cu_loader. */
+ * Promises of the cuda device when something is not there: it says which part (the driver, a library, a symbol, the
+ * GPU, the ordinal, a precision), closes what it opened, and looks nowhere until it is asked. Libraries are fakes
+ * behind struct cu_loader. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

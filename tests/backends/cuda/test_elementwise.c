@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the GPU's element-wise kernels, run on the processor: what the reference gives, within a few steps of float32 where a
- * function is not exact, with broadcasting, scalars, any alignment, activations in the same pass; and how values of 16 bits are
- * kept. */
+ * Promises of the GPU's element-wise kernels, run on the processor: what the reference gives, within a few steps of
+ * float32 where a function is not exact, with broadcasting, scalars, any alignment, activations in the same pass; and
+ * how values of 16 bits are kept. */
 #include "tests/kit/cuda/kernel_support.h"
 #include "tests/kit/elementwise_support.h"
 
@@ -332,7 +332,8 @@ Test(cuda_elementwise, casts_between_types)
 	gpu_close(gpu);
 }
 
-/* Every float16 and bfloat16 widened, and many floats narrowed, as core/base/half.c has them: NaNs stay NaNs, whichever. */
+/* Every float16 and bfloat16 widened, and many floats narrowed, as core/base/half.c has them: NaNs stay NaNs,
+ * whichever. */
 Test(cuda_elementwise, values_as_they_are_stored)
 {
 	enum { N = 65536 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks whose tensors are float16 or bfloat16 on the cuda device over a fake CUDA, in every precision: every layer is the GPU's, its
- * results are within the rounding of the reference, which widens each layer to float32 and rounds its result.
+ * Networks whose tensors are float16 or bfloat16 on the cuda device over a fake CUDA, in every precision: every layer
+ * is the GPU's, its results are within the rounding of the reference, which widens each layer to float32 and rounds its
+ * result.
  */
 #include "core/base/half.h"
 #include "npulab/driver.h"
@@ -47,7 +48,8 @@ static void end_with(struct onnx_writer *g, const char *const *results, int n)
 	}
 }
 
-/* Convolutions with pads, dilations and groups, a bias with Relu behind it, and one without; poolings; a residual; a transposed one. */
+/* Convolutions with pads, dilations and groups, a bias with Relu behind it, and one without; poolings; a residual; a
+ * transposed one. */
 static struct net convolutions(uint64_t *rng, int type)
 {
 	struct onnx_writer g = {0}, pads = {0}, depth = {0}, grouped = {0}, pool = {0}, up = {0};
@@ -177,7 +179,8 @@ Test(cuda_halves, recurrent_networks)
 	check(recurrent, 0xc0da0105, 8);
 }
 
-/* The libraries take one type for all of a product, and a GPU may be too old for it, though not for the device's precision. */
+/* The libraries take one type for all of a product, and a GPU may be too old for it, though not for the device's
+ * precision. */
 Test(cuda_halves, what_it_does_not_take_has_a_reason)
 {
 	static const struct npl_attrs attrs = {.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};

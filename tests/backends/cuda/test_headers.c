@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Our declarations of CUDA agree with the toolkit's headers, where those are installed (tests/kit/cuda/headers.c); elsewhere skipped. */
+ * Our declarations of CUDA agree with the toolkit's headers, where those are installed (tests/kit/cuda/headers.c);
+ * elsewhere skipped. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

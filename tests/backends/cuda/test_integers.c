@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the GPU's kernels on integers, run on the processor: quantised layers bit for bit as npl_run_integer has them, the sums
- * of a product finished by the same rule, QuantizeLinear and its inverse exactly; and what is not taken says why. */
+ * Promises of the GPU's kernels on integers, run on the processor: quantised layers bit for bit as npl_run_integer has
+ * them, the sums of a product finished by the same rule, QuantizeLinear and its inverse exactly; and what is not taken
+ * says why. */
 #include "core/integer.h"
 #include "frontend/quantise/quantise.h"
 #include "tests/kit/cuda/kernel_support.h"
@@ -201,8 +202,8 @@ Test(cuda_integers, layers_that_keep_the_scale)
 	gpu_close(gpu);
 }
 
-/* A Gemm by npl_run_integer, and by its sums in plain loops and the kernel that finishes them: with bias, any activation, sums that
- * wrap, scales per channel, and raw. */
+/* A Gemm by npl_run_integer, and by its sums in plain loops and the kernel that finishes them: with bias, any
+ * activation, sums that wrap, scales per channel, and raw. */
 Test(cuda_integers, sums_of_a_product)
 {
 	struct gpu *gpu = gpu_open();
@@ -300,7 +301,8 @@ Test(cuda_integers, quantise_and_back)
 	gpu_close(gpu);
 }
 
-/* A layer that brings a whole tensor to integers, or back: as the session's own conversion does, saturations and NaNs told. */
+/* A layer that brings a whole tensor to integers, or back: as the session's own conversion does, saturations and NaNs
+ * told. */
 Test(cuda_integers, conversions_equal_those_of_the_session)
 {
 	struct gpu *gpu = gpu_open();

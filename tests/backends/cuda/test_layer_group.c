@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whole networks on the cuda device over a fake CUDA: results within the precision's digits of the reference, in int8 the reference's
- * bits; everything between stays on the GPU, weights and constants cross the link once; transfers are timed apart; memory is shared by
- * lifetime. Every call may fail and the GPU's memory may be of any size: that gives one clear error, leaves nothing behind, and the next
- * run works. */
+ * Whole networks on the cuda device over a fake CUDA: results within the precision's digits of the reference, in int8
+ * the reference's bits; everything between stays on the GPU, weights and constants cross the link once; transfers are
+ * timed apart; memory is shared by lifetime. Every call may fail and the GPU's memory may be of any size: that gives
+ * one clear error, leaves nothing behind, and the next run works. */
 #include <stdlib.h>
 
 #include "backends/cuda/load/memory_plan.h"
@@ -162,7 +162,8 @@ Test(cuda_layer_group, what_lies_between_stays_on_the_gpu)
 	free_net(&net);
 }
 
-/* Rows times matrices are seen as matrices of all rows: inside a layer group the same bytes under another name, and no transfer. */
+/* Rows times matrices are seen as matrices of all rows: inside a layer group the same bytes under another name, and no
+ * transfer. */
 Test(cuda_layer_group, canonical_shapes_do_not_break_a_layer_group)
 {
 	static const char *const sets[] = {"precision=f32", "precision=int8"};
@@ -349,7 +350,8 @@ Test(cuda_layer_group, every_call_may_fail_in_recurrent_networks)
 	}
 }
 
-/* GPUs of all sizes: up to some size there is an error that says what was asked for and what is free, from it on it works. */
+/* GPUs of all sizes: up to some size there is an error that says what was asked for and what is free, from it on it
+ * works. */
 static void let_memory_be_small(struct net *own)
 {
 	struct net net = *own;

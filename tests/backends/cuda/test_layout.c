@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images with channels last on the cuda device: random networks have the bits that they have with all images as ONNX has them, layer by
- * layer for an observer, and are near the reference; ResNet-50 turns its input alone; where cuDNN has no such convolution it is done as
- * ONNX has it; every call may fail. Algorithms are those that were fastest when they were measured, once for all that are alike. */
+ * Images with channels last on the cuda device: random networks have the bits that they have with all images as ONNX
+ * has them, layer by layer for an observer, and are near the reference; ResNet-50 turns its input alone; where cuDNN
+ * has no such convolution it is done as ONNX has it; every call may fail. Algorithms are those that were fastest when
+ * they were measured, once for all that are alike. */
 #include <stdlib.h>
 
 #include "backends/cuda/layer_group/layout.h"
@@ -105,8 +106,8 @@ static struct npl_session *open_session(struct npl_graph *graph, struct npl_devi
 	return session;
 }
 
-/* Of all that ResNet-50 makes nothing is turned but its input, as it comes; its 53 convolutions have channels last, and are measured
- * once for each of their kinds. */
+/* Of all that ResNet-50 makes nothing is turned but its input, as it comes; its 53 convolutions have channels last, and
+ * are measured once for each of their kinds. */
 Test(cuda_layout, resnet50_turns_its_input_alone)
 {
 	static const char *const layouts[] = {"layout=planar", "layout=auto"};
@@ -146,7 +147,8 @@ Test(cuda_layout, resnet50_turns_its_input_alone)
 	npl_graph_free(graph);
 }
 
-/* One convolution of 1.1 million multiply-accumulates (or, small, of a hundredth), as often as asked for, one behind the other. */
+/* One convolution of 1.1 million multiply-accumulates (or, small, of a hundredth), as often as asked for, one behind
+ * the other. */
 static struct net row_of_convolutions(uint64_t *rng, int n, int64_t channels, bool relu)
 {
 	struct onnx_writer g = {0};
@@ -270,7 +272,8 @@ static struct net plain_readers(uint64_t *rng, bool named)
 	return make_net(&g, rng);
 }
 
-/* Where a tensor is needed both ways, and what it is made of as ONNX has it, that is turned which only the convolution wants. */
+/* Where a tensor is needed both ways, and what it is made of as ONNX has it, that is turned which only the convolution
+ * wants. */
 Test(cuda_layout, what_most_need_plain_stays_plain)
 {
 	uint64_t rng = 0x1a760000;

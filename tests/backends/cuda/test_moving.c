@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the GPU's kernels that move elements, run on the processor: the bytes that the reference gives, of any type, shape and
- * alignment; an index that is not there is told and nothing outside is read. */
+ * Promises of the GPU's kernels that move elements, run on the processor: the bytes that the reference gives, of any
+ * type, shape and alignment; an index that is not there is told and nothing outside is read. */
 #include "tests/kit/cuda/kernel_support.h"
 #include "tests/kit/elementwise_support.h"
 
@@ -335,8 +335,8 @@ Test(cuda_moving, reversed_sequences)
 	gpu_close(gpu);
 }
 
-/* Every type into the other order of elements and back, floats from one type to the other on the way: by tiles where both sides are
- * long, by a walk where one is short. */
+/* Every type into the other order of elements and back, floats from one type to the other on the way: by tiles where
+ * both sides are long, by a walk where one is short. */
 Test(cuda_moving, channels_last_and_back)
 {
 	static const enum npl_dtype pairs[][2] = {{NPL_F32, NPL_F16},   {NPL_F16, NPL_F32}, {NPL_F32, NPL_BF16},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the GPU's energy without a GPU: the library is looked for in three places and only when asked; the counter is
- * read from step to step; without one the power is integrated, the instantaneous before the averaged; without either,
- * or when any call fails, there is a reason and never a 0; all that is opened is closed. The library is a fake behind
- * struct cu_loader whose counter steps every few calls. */
+ * Promises of the GPU's energy without a GPU: the library is looked for in three places and only when asked; the
+ * counter is read from step to step; without one the power is integrated, the instantaneous before the averaged;
+ * without either, or when any call fails, there is a reason and never a 0; all that is opened is closed. The library is
+ * a fake behind struct cu_loader whose counter steps every few calls. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -183,8 +183,8 @@ static void expect_all_closed(void)
 	cr_assert_eq(fake.inits, fake.shutdowns, "%d starts, %d ends", fake.inits, fake.shutdowns);
 }
 
-/* Waits for polls, however long a busy computer takes to make them, then for as long again and more: most of the time between start and
- * stop has to lie between two steps of the counter. A call that fails ends the polling. */
+/* Waits for polls, however long a busy computer takes to make them, then for as long again and more: most of the time
+ * between start and stop has to lie between two steps of the counter. A call that fails ends the polling. */
 static void let_it_poll(void)
 {
 	const double start = npl_clock_seconds();

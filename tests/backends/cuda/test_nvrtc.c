@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of what compiles the GPU's kernels: it says what is missing or wrong, compiles for the GPU that is there or the nearest
- * older one, gives back all that it takes, and keeps what it has compiled. With NVRTC itself, where it is installed, every source
- * compiles for several GPUs. */
+ * Promises of what compiles the GPU's kernels: it says what is missing or wrong, compiles for the GPU that is there or
+ * the nearest older one, gives back all that it takes, and keeps what it has compiled. With NVRTC itself, where it is
+ * installed, every source compiles for several GPUs. */
 #include <stdio.h>
 
 #include "backends/cuda/kernel/job.h"
@@ -238,7 +238,8 @@ Test(cuda_nvrtc, compiles_for_the_gpu_or_the_nearest_older_one)
 	cu_nvrtc_close(&nvrtc);
 }
 
-/* Which of two versions is taken, and what is compiled: NVRTC 13.0 knows 7.5, 8.0 and 9.0, the other, 12.8, 7.0 and 8.0. */
+/* Which of two versions is taken, and what is compiled: NVRTC 13.0 knows 7.5, 8.0 and 9.0, the other, 12.8, 7.0 and
+ * 8.0. */
 Test(cuda_nvrtc, the_version_that_fits_driver_and_gpu_is_taken)
 {
 	static const struct {
@@ -419,7 +420,8 @@ Test(cuda_nvrtc, every_source_compiles_by_nvrtc_itself)
 	cu_nvrtc_close(&nvrtc);
 }
 
-/* The operators in the table of docs/machine-cuda.md, first column, are those that kernels take, alone or between products. */
+/* The operators in the table of docs/machine-cuda.md, first column, are those that kernels take, alone or between
+ * products. */
 Test(cuda_nvrtc, the_document_lists_what_is_taken)
 {
 	bool listed[NPL_OPS] = {false};

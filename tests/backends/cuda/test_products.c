@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gemm, MatMul and Conv on the cuda device, over a fake CUDA that checks every range and handle: in float32, TF32, float16 and bfloat16,
- * and of tensors that are float16 and bfloat16 in every precision, within what their digits allow of the reference kernels, in int8 the bits of the rules of layer.h; with cuDNN and without, with
- * much room for patches and with little. Nothing is left behind. */
+ * Gemm, MatMul and Conv on the cuda device, over a fake CUDA that checks every range and handle: in float32, TF32,
+ * float16 and bfloat16, and of tensors that are float16 and bfloat16 in every precision, within what their digits allow
+ * of the reference kernels, in int8 the bits of the rules of layer.h; with cuDNN and without, with much room for
+ * patches and with little. Nothing is left behind. */
 #include <math.h>
 #include <stdio.h>
 
@@ -132,7 +133,8 @@ static void reference(struct float_layer *f, float **value, float **size)
 		npl_tensor_free(&magnitude[k]);
 }
 
-/* What one rounding of both operands and of the result may cost, relative to the sum of magnitudes; float32: the order of sums. */
+/* What one rounding of both operands and of the result may cost, relative to the sum of magnitudes; float32: the order
+ * of sums. */
 static const double allowed[] = {[CU_F32] = 2e-6, [CU_TF32] = 0x1p-10, [CU_F16] = 0x1.9p-10, [CU_BF16] = 0x1.9p-7};
 
 /* The layer with tensors of the declared type; its result widened. */

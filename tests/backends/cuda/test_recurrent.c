@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * RNN, GRU and LSTM on the cuda device over a fake CUDA: in every form that ONNX gives them (direction, layout, lengths, states, peepholes,
- * functions, clip, the order of a GRU's reset) what the reference kernels say, within the digits of the precision; a product and a
- * kernel for each step; in networks nothing of them is the host's. */
+ * RNN, GRU and LSTM on the cuda device over a fake CUDA: in every form that ONNX gives them (direction, layout,
+ * lengths, states, peepholes, functions, clip, the order of a GRU's reset) what the reference kernels say, within the
+ * digits of the precision; a product and a kernel for each step; in networks nothing of them is the host's. */
 #include <math.h>
 
 #include "core/base/half.h"
@@ -64,8 +64,8 @@ static void add_lengths(struct recurrent *c, const struct sizes *s, uint64_t *rn
 	c->layer.n_in = LENGTHS >= c->layer.n_in ? LENGTHS + 1 : c->layer.n_in;
 }
 
-/* The operator's inputs but for its optional ones. What a row of R sums to is no more than 1, so that what a state is off does not
- * grow by the product from step to step. */
+/* The operator's inputs but for its optional ones. What a row of R sums to is no more than 1, so that what a state is
+ * off does not grow by the product from step to step. */
 static void add_inputs(struct recurrent *c, enum npl_op op, const struct sizes *s, uint64_t *rng)
 {
 	const struct npl_recurrent_attrs *how = &c->attrs.recurrent;
@@ -239,8 +239,8 @@ static void check_precision(enum cu_precision precision, double most)
 	cu_close(device);
 }
 
-/* Four times what a value of 1 loses when it is stored, or multiplied in TF32; in float32, whose functions are a few steps off themselves, eight.
- * Sums are about 1, and through five steps errors do not grow by the products. */
+/* Four times what a value of 1 loses when it is stored, or multiplied in TF32; in float32, whose functions are a few
+ * steps off themselves, eight. Sums are about 1, and through five steps errors do not grow by the products. */
 Test(cuda_recurrent, every_form_is_the_references_in_float32)
 {
 	check_precision(CU_F32, 4 * 0x1p-22);
@@ -261,7 +261,8 @@ Test(cuda_recurrent, every_form_is_the_references_in_bfloat16)
 	check_precision(CU_BF16, 4 * 0x1p-8);
 }
 
-/* An int8 device has no integers for them: float32, to the last of its digits. Kernels as for tensors of 2^31 elements. */
+/* An int8 device has no integers for them: float32, to the last of its digits. Kernels as for tensors of 2^31
+ * elements. */
 Test(cuda_recurrent, int8_devices_compute_them_in_float32)
 {
 	struct cu_device *device = open_gpu(CU_INT8);
@@ -277,8 +278,8 @@ Test(cuda_recurrent, int8_devices_compute_them_in_float32)
 	cu_close(device);
 }
 
-/* Numbers of few binary digits and functions that keep them so: no sum rounds, whatever its order, and each result is the
- * reference's to the bit. A threshold that values reach makes a jump. */
+/* Numbers of few binary digits and functions that keep them so: no sum rounds, whatever its order, and each result is
+ * the reference's to the bit. A threshold that values reach makes a jump. */
 Test(cuda_recurrent, without_rounding_results_are_equal)
 {
 	static const struct npl_cell_activation functions[] = {{NPL_CELL_RELU, 0, 0},
@@ -319,8 +320,8 @@ Test(cuda_recurrent, without_rounding_results_are_equal)
 	cu_close(device);
 }
 
-/* Of both directions together: one product for all inputs, then one and a kernel for each step, two of each for a GRU that resets
- * before it multiplies. */
+/* Of both directions together: one product for all inputs, then one and a kernel for each step, two of each for a GRU
+ * that resets before it multiplies. */
 Test(cuda_recurrent, a_step_takes_few_launches)
 {
 	static const struct {
@@ -418,7 +419,8 @@ Test(cuda_recurrent, impossible_lengths_are_refused)
 	cu_close(device);
 }
 
-/* An LSTM and a GRU in a row, between products; in int8 those have 8 bits. What crosses the link is what goes in and what comes out. */
+/* An LSTM and a GRU in a row, between products; in int8 those have 8 bits. What crosses the link is what goes in and
+ * what comes out. */
 Test(cuda_recurrent, networks_of_them_stay_on_the_gpu)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of rooflines of a GPU, on a fake one: its peak is that of products large enough for a fast GPU, whose operands stay on it;
- * names and bytes are of what it makes of float32. */
+ * Promises of rooflines of a GPU, on a fake one: its peak is that of products large enough for a fast GPU, whose
+ * operands stay on it; names and bytes are of what it makes of float32. */
 #include "backends/cuda/layer_group/cuda.h"
 #include "npulab/report.h"
 #include "npulab/roofline.h"

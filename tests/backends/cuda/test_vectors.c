@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the GPU's kernels along axes, run on the processor with threads that meet at barriers: the ReduceSum family, Softmax,
- * ArgMax, the normalisations and Resize give what the reference gives; sums are in float32, so they are off by as much as their terms
- * are large. */
+ * Promises of the GPU's kernels along axes, run on the processor with threads that meet at barriers: the ReduceSum
+ * family, Softmax, ArgMax, the normalisations and Resize give what the reference gives; sums are in float32, so they
+ * are off by as much as their terms are large. */
 #include "tests/kit/cuda/kernel_support.h"
 #include "tests/kit/elementwise_support.h"
 

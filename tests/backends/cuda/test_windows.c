@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the GPU's kernels over windows and channels, run on the processor: pooling in one to three dimensions, LRN,
- * BatchNormalization, what follows a product, and the patches of a convolution, whose product with the weights is the convolution. */
+ * Promises of the GPU's kernels over windows and channels, run on the processor: pooling in one to three dimensions,
+ * LRN, BatchNormalization, what follows a product, and the patches of a convolution, whose product with the weights is
+ * the convolution. */
 #include "core/ops/window.h"
 #include "tests/kit/cuda/kernel_support.h"
 #include "tests/kit/elementwise_support.h"
@@ -174,7 +175,8 @@ Test(cuda_windows, transposed_convolution)
 	gpu_close(gpu);
 }
 
-/* Bias and activation against their formulas, in place too: channels of several elements and side by side, whole packs of them and not. */
+/* Bias and activation against their formulas, in place too: channels of several elements and side by side, whole packs
+ * of them and not. */
 Test(cuda_windows, bias_and_activation)
 {
 	static const int64_t shapes[][3] = {{2, 5, 7}, {2, 5, 8}, {7, 8, 1}, {9, 6, 1}, {1, 1, 1}, {3, 16, 1}};
@@ -209,7 +211,8 @@ Test(cuda_windows, bias_and_activation)
 	gpu_close(gpu);
 }
 
-/* Products of the weights with the patches, piece by piece, are the convolution; what pads the rows is the value asked for. */
+/* Products of the weights with the patches, piece by piece, are the convolution; what pads the rows is the value asked
+ * for. */
 Test(cuda_windows, patches_times_weights)
 {
 	struct gpu *gpu = gpu_open();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the limit on memory: what is too much is refused in one line that names bytes needed and allowed, before it is taken; whoever
- * computes no values still answers; the usual limit is that of the computer, the control groups or the address space; numbers of bytes
- * are read with their units. And of --threads: every command takes it, and no more threads exist than it allows. */
+ * Promises of the limit on memory: what is too much is refused in one line that names bytes needed and allowed, before
+ * it is taken; whoever computes no values still answers; the usual limit is that of the computer, the control groups or
+ * the address space; numbers of bytes are read with their units. And of --threads: every command takes it, and no more
+ * threads exist than it allows. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 
@@ -131,8 +132,8 @@ Test(budget, a_small_file_that_needs_100_gigabytes)
 	cli_remove_folder(folder);
 }
 
-/* Layers of which the host does every second one: each of the others is a program of its own, and its engine's memory was kept
- * (6 GB); so were the rows of 200 passes. */
+/* Layers of which the host does every second one: each of the others is a program of its own, and its engine's memory
+ * was kept (6 GB); so were the rows of 200 passes. */
 Test(budget, many_programs_do_not_keep_an_engine_each)
 {
 	static const char *const devices[] = {"tpu_v1", "diannao", "reference"};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of NPULAB_MAX_ISA: it takes instructions away and adds none, the suites of all kernels pass under each word, what the
- * processor computes in 8 bits and what machines compute stays the same to the bit, reports say that it is in force, and another word
- * is refused. A word that takes nothing away here is skipped: the suites have run so already. */
+ * Promises of NPULAB_MAX_ISA: it takes instructions away and adds none, the suites of all kernels pass under each word,
+ * what the processor computes in 8 bits and what machines compute stays the same to the bit, reports say that it is in
+ * force, and another word is refused. A word that takes nothing away here is skipped: the suites have run so
+ * already. */
 #include "npulab/cpu_features.h"
 #include "tests/kit/cli_json.h"
 
@@ -24,7 +25,8 @@ static bool takes_away(const char *word)
 	return false;
 }
 
-/* Whether the processor has all that the word allows: what is tested under it is what a processor with that and no more does. */
+/* Whether the processor has all that the word allows: what is tested under it is what a processor with that and no more
+ * does. */
 static bool runs(const char *word)
 {
 	bool known;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of loops over tasks (core/base/parallel.h): every task runs once, whoever asks meanwhile; within a task a thread works alone;
- * a child process has threads again; as many threads as are allowed work. And of what runs on them: random values and quantised ones are
- * the same bits with any number of threads, and those of their rules. */
+ * Promises of loops over tasks (core/base/parallel.h): every task runs once, whoever asks meanwhile; within a task a
+ * thread works alone; a child process has threads again; as many threads as are allowed work. And of what runs on them:
+ * random values and quantised ones are the same bits with any number of threads, and those of their rules. */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>

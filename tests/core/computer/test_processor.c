@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of what is read of the processor: cores and packages are counted once however many threads share them, caches
- * once however many processors share them, a hypervisor is noticed, and a computer that tells nothing breaks nothing. */
+ * Promises of what is read of the processor: cores and packages are counted once however many threads share them,
+ * caches once however many processors share them, a hypervisor is noticed, and a computer that tells nothing breaks
+ * nothing. */
 #include "npulab/processor.h"
 #include "tests/kit/cli_run.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the package counters over a fake powercap tree: only package zones count, each once; a counter that stands
- * still or cannot be read is refused with the reason; a wrap is handled exactly; a measurement too short for the
+ * Promises of the package counters over a fake powercap tree: only package zones count, each once; a counter that
+ * stands still or cannot be read is refused with the reason; a wrap is handled exactly; a measurement too short for the
  * counter's step or too long for its range is refused; with no usable counter there is a reason and never a 0. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -224,7 +224,8 @@ Test(rapl, handles_a_wrap)
 	npl_rapl_close(&rapl);
 }
 
-/* What no package draws is no energy, nor is a counter that stops; both after the shortest time that is measured at all. */
+/* What no package draws is no energy, nor is a counter that stops; both after the shortest time that is measured at
+ * all. */
 Test(rapl, refuses_what_cannot_be)
 {
 	static const char *const zones[] = {"intel-rapl:0", NULL};

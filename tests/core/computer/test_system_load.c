@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of system_load.h: what other programs take is what /proc/stat has gained less what this process has used; what
- * cannot be known is NAN, and never "not busy" in a report. */
+ * Promises of system_load.h: what other programs take is what /proc/stat has gained less what this process has used;
+ * what cannot be known is NAN, and never "not busy" in a report. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

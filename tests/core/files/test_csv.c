@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the reader of comma-separated values: fields come back as they were written, quoted or not, with either line
- * end and with the line they stand on; whatever is not such a file is refused with the file's name and the line; no
- * sequence of bytes makes it fail otherwise. */
+ * Promises of the reader of comma-separated values: fields come back as they were written, quoted or not, with either
+ * line end and with the line they stand on; whatever is not such a file is refused with the file's name and the line;
+ * no sequence of bytes makes it fail otherwise. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

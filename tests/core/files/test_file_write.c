@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What core/files/file.h promises of files that are written: whole or not at all, what is kept of the old one, what is written in place,
- * which outputs are refused, and that the library knows its temporaries and what it has mapped. */
+ * What core/files/file.h promises of files that are written: whole or not at all, what is kept of the old one, what is
+ * written in place, which outputs are refused, and that the library knows its temporaries and what it has mapped. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -346,7 +346,8 @@ Test(file_write, knows_what_is_mapped)
 	cr_assert(!npl_file_at(&err) && !npl_file_at(NULL));
 }
 
-/* More at a time than the table of names holds: those beyond it are files like the others, which only nobody removes. */
+/* More at a time than the table of names holds: those beyond it are files like the others, which only nobody
+ * removes. */
 Test(file_write, removes_temporaries)
 {
 	struct npl_temporary temporary[20];

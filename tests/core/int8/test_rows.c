@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of rows that lie anywhere with packed weights (core/int8/rows.h). What the program promises: every kernel that this
- * processor has gives the sums modulo 2^32, whatever the signs, sizes and starts; packing changes nothing but the place; and
- * nothing is read beyond k rounded up to 4 or written beyond columns rounded up to 16. */
+ * Products of rows that lie anywhere with packed weights (core/int8/rows.h). What the program promises: every kernel
+ * that this processor has gives the sums modulo 2^32, whatever the signs, sizes and starts; packing changes nothing but
+ * the place; and nothing is read beyond k rounded up to 4 or written beyond columns rounded up to 16. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -269,7 +269,8 @@ Test(ops_along_axes, cumsum)
 	}
 }
 
-/* LogSoftmax is the logarithm of Softmax, Hardmax is 1 where ArgMax says; along an axis and, before opset 13, over the rest. */
+/* LogSoftmax is the logarithm of Softmax, Hardmax is 1 where ArgMax says; along an axis and, before opset 13, over the
+ * rest. */
 Test(ops_along_axes, softmax_kind)
 {
 	for (int round = 0; round < 100; round++) {

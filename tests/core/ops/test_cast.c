@@ -166,7 +166,8 @@ Test(ops_cast, casts)
 	}
 }
 
-/* Wherever an operator makes an integer of a real number, Cast's rule holds: the nearest end of the range, not some other bits. */
+/* Wherever an operator makes an integer of a real number, Cast's rule holds: the nearest end of the range, not some
+ * other bits. */
 Test(ops_cast, other_operators_keep_the_rule)
 {
 	struct npl_attrs attrs = {.opset = 13, .reduce = {.n_axes = 1, .axes = {0}}};

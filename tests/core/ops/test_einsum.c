@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises: Einsum gives for every equation what a plain loop over all letters gives: as a matrix product, with
- * diagonals, dots, broadcasting and any number of operands, floats and integers; its work is counted; equations that make
- * no sense are refused. MatMul on other types than float32 is the same sum. */
+ * diagonals, dots, broadcasting and any number of operands, floats and integers; its work is counted; equations that
+ * make no sense are refused. MatMul on other types than float32 is the same sum. */
 #include <math.h>
 
 #include "tests/kit/elements_support.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises: the operators of one and of two operands give what their formulas say, in every type that they take;
- * integers wrap, divide by zero to 0 and never trap; comparisons and logic answer bool; Min and Max pass NaN on; Where takes
- * elements of every size; what a type or an opset does not allow is refused. */
+ * integers wrap, divide by zero to 0 and never trap; comparisons and logic answer bool; Min and Max pass NaN on; Where
+ * takes elements of every size; what a type or an opset does not allow is refused. */
 #include "tests/kit/elementwise_support.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: Sigmoid and Tanh are the nearest float to the true value, or the one beside it where that is all but half way,
- * on the whole range, infinities and NaN included; Clip is the comparison with each limit in turn for every number type, with
- * limits as attributes, as inputs, absent or the wrong way round, and tells which limits are constant. */
+ * Promises: Sigmoid and Tanh are the nearest float to the true value, or the one beside it where that is all but half
+ * way, on the whole range, infinities and NaN included; Clip is the comparison with each limit in turn for every number
+ * type, with limits as attributes, as inputs, absent or the wrong way round, and tells which limits are constant. */
 #include "tests/kit/ops_support.h"
 
 #include <float.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: convolution (its kernels shared by all output positions or private), matrix products and pooling agree, bit for bit, with loops written from their definitions
- * (products added in the order of K to what the sum starts from), over random shapes with padding, strides,
- * dilations, groups and broadcasting; SSE2 and AVX2 give the same bits; nothing is written outside the output. */
+ * Promises: convolution (its kernels shared by all output positions or private), matrix products and pooling agree, bit
+ * for bit, with loops written from their definitions (products added in the order of K to what the sum starts from),
+ * over random shapes with padding, strides, dilations, groups and broadcasting; SSE2 and AVX2 give the same bits;
+ * nothing is written outside the output. */
 #include "tests/kit/ops_support.h"
 
 #include <math.h>
@@ -62,7 +63,8 @@ static float conv_at(const struct npl_window *w, const struct npl_image *x, cons
 	return sum;
 }
 
-/* private_kernels: the filters of output position (oy,ox) begin at row (oy * width + ox) * all filters of the weights. */
+/* private_kernels: the filters of output position (oy,ox) begin at row (oy * width + ox) * all filters of the
+ * weights. */
 static void check_conv(uint64_t *seed, int64_t groups, int64_t channels, int64_t filters, int64_t largest_kernel,
 		       bool private_kernels)
 {

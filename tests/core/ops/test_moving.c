@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: the operators that move elements put every element where ONNX's text says, for every type, random shapes and
- * negative indices; what points outside is refused. Each rule is stated once more here, one element at a time. */
+ * Promises: the operators that move elements put every element where ONNX's text says, for every type, random shapes
+ * and negative indices; what points outside is refused. Each rule is stated once more here, one element at a time. */
 #include "tests/kit/elements_support.h"
 #include "tests/kit/ops_support.h"
 

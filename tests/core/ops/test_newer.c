@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that came with opset 17 to 23: what their shape rules refuse, and that what Attention becomes in a graph is what its
- * kernel computes. Their values, from the standard's definitions: tests/onnx/. */
+ * Operators that came with opset 17 to 23: what their shape rules refuse, and that what Attention becomes in a graph is
+ * what its kernel computes. Their values, from the standard's definitions: tests/onnx/. */
 #include <math.h>
 
 #include "frontend/graph/build.h"
@@ -11,7 +11,8 @@
 
 #define NO_TYPE NPL_DTYPES
 
-/* An operator with inputs of these shapes, float32 or constant int64 where `list` says so, and one or two attributes. */
+/* An operator with inputs of these shapes, float32 or constant int64 where `list` says so, and one or two
+ * attributes. */
 static const struct wrong {
 	enum npl_op op;
 	int opset, n_in;
@@ -239,8 +240,8 @@ static struct npl_tensor by_kernel(const struct attention_case *c, const struct 
 	return test_run(NPL_OP_ATTENTION, &attrs, in, 6);
 }
 
-/* Random shapes: what a graph computes by products, one head's sums in float32, is what the kernel computes in double; every
- * product is a MatMul that devices see, and the graph counts as many multiply-accumulates as the operator has. */
+/* Random shapes: what a graph computes by products, one head's sums in float32, is what the kernel computes in double;
+ * every product is a MatMul that devices see, and the graph counts as many multiply-accumulates as the operator has. */
 Test(ops_newer, attention_in_a_graph)
 {
 	uint64_t seed = 20;

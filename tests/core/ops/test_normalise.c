@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: the normalisations are their definitions, computed here in long double, in float32 and float64, for any axis;
- * LayerNormalization gives mean and deviation where they are asked for; BatchNormalization has statistics per element
- * where an old model asks for them, and in training those of the batch with the running ones; what does not fit is refused. */
+ * Promises: the normalisations are their definitions, computed here in long double, in float32 and float64, for any
+ * axis; LayerNormalization gives mean and deviation where they are asked for; BatchNormalization has statistics per
+ * element where an old model asks for them, and in training those of the batch with the running ones; what does not fit
+ * is refused. */
 #include "core/base/half.h"
 #include "tests/kit/ops_support.h"
 

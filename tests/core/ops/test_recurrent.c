@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: RNN, GRU and LSTM are the equations of ONNX, written here once more for one sample, direction and element at
- * a time in double, whatever the options: directions, layouts, lengths, states, biases, peepholes, activations with
+ * Promises: RNN, GRU and LSTM are the equations of ONNX, written here once more for one sample, direction and element
+ * at a time in double, whatever the options: directions, layouts, lengths, states, biases, peepholes, activations with
  * their constants, clip, input_forget, linear_before_reset; every output on its own too; MACs are those of both
  * products; what does not fit is refused. */
 #include "tests/kit/ops_support.h"

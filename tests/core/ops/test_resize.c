@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises: Resize takes the elements and weights that ONNX's formulas name, in every mode, coordinate transformation
- * and rounding, by scales and by sizes, on any rank; nearest also on integers; Upsample and Resize-10 as they were before
- * opset 11; what does not fit is refused. Range and the evenly random values are what their formulas say. */
+ * and rounding, by scales and by sizes, on any rank; nearest also on integers; Upsample and Resize-10 as they were
+ * before opset 11; what does not fit is refused. Range and the evenly random values are what their formulas say. */
 #include <math.h>
 
 #include "tests/kit/elements_support.h"

@@ -132,7 +132,8 @@ Test(ops_shape, conv)
 	CHECK_ALL(rules);
 }
 
-/* The weights' rows are positions times filters, the bias is one of the filters. What 2^40 elements hold goes through. */
+/* The weights' rows are positions times filters, the bias is one of the filters. What 2^40 elements hold goes
+ * through. */
 Test(ops_shape, conv_with_private_kernels)
 {
 	const struct {

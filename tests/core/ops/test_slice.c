@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: Slice takes the elements that ONNX's rule names, whatever the starts, ends, axes and steps and in both forms of
- * the operator; Split's parts joined again are the whole; both for every type. */
+ * Promises: Slice takes the elements that ONNX's rule names, whatever the starts, ends, axes and steps and in both
+ * forms of the operator; Split's parts joined again are the whole; both for every type. */
 #include "tests/kit/ops_support.h"
 
 #define SEED 0x5eed3001u
@@ -16,9 +16,9 @@ static struct npl_shape random_shape(uint64_t *seed, int least_rank, int most_ra
 
 __extension__ typedef __int128 wide; /* sums of two 64-bit integers */
 
-/* Positions taken of a dimension, by walking, as ONNX words it: negative starts and ends get the size added; then, with a
- * positive step, both are clamped to [0, size], with a negative one the start to [0, size - 1] and the end to [-1, size - 1]. In
- * 128 bits, where nothing wraps. */
+/* Positions taken of a dimension, by walking, as ONNX words it: negative starts and ends get the size added; then, with
+ * a positive step, both are clamped to [0, size], with a negative one the start to [0, size - 1] and the end to [-1,
+ * size - 1]. In 128 bits, where nothing wraps. */
 static int walk(int64_t start, int64_t end, int64_t step, int64_t size, int64_t *position)
 {
 	const wide most = step > 0 ? size : size - 1, least_end = step > 0 ? 0 : -1;

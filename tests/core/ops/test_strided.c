@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: a copy in steps puts each element where the index says, whatever the order of the dimensions, the sign of the steps and the
- * size of an element, beyond the squares that it works in too; its parts together are the whole and write nothing else. */
+ * Promises: a copy in steps puts each element where the index says, whatever the order of the dimensions, the sign of
+ * the steps and the size of an element, beyond the squares that it works in too; its parts together are the whole and
+ * write nothing else. */
 #include "core/ops/strided.h"
 #include "tests/kit/ops_support.h"
 

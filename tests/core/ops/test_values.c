@@ -161,8 +161,8 @@ static void check_softmax(const struct npl_tensor *x, int opset, int64_t axis, b
 	test_release(&out);
 }
 
-/* Exponentials of a vector are summed one after the other, however many vectors are taken together; a NaN or two infinities of a vector
- * are NaN in it alone. */
+/* Exponentials of a vector are summed one after the other, however many vectors are taken together; a NaN or two
+ * infinities of a vector are NaN in it alone. */
 Test(ops_values, softmax_sums_in_order)
 {
 	uint64_t rng = 0x5eed0741;

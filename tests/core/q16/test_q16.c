@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise of core/q16/q16.h: every kernel this processor has gives exactly the sums and the number of saturated products
- * that the definition gives, for any shape and any operands. */
+ * Promise of core/q16/q16.h: every kernel this processor has gives exactly the sums and the number of saturated
+ * products that the definition gives, for any shape and any operands. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

@@ -241,7 +241,8 @@ static void eager_on_host(const struct npl_tensor *x, int runs, struct npl_cost 
 	npl_eager_close(ctx);
 }
 
-/* Operators that a device does not take are the host's, and a program is told which and why, once for however many runs. */
+/* Operators that a device does not take are the host's, and a program is told which and why, once for however many
+ * runs. */
 Test(api_ways, what_falls_to_the_host_is_named)
 {
 	static const float data[4] = {-1, 0, 1, 2};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of rooflines: no layer of a simulated machine lies above its roof, nor does a network; roofs, intensities and
- * shares follow from peak, memory, MACs, bytes and time by their definition; the first TPU's ridge and the
+ * Promises of rooflines: no layer of a simulated machine lies above its roof, nor does a network; roofs, intensities
+ * and shares follow from peak, memory, MACs, bytes and time by their definition; the first TPU's ridge and the
  * intensities of its applications are the paper's; a real device's roofs are measured, its bytes those of its tensors;
  * the reports agree with each other. */
 #include <math.h>

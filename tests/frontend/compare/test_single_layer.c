@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `npulab layer` says of a layer that does not fit on the machine (single_layer.h): operand and result cross the link
- * once each, before and after the layer or within its cycles; the link's energy within the cycles is in the layer's, and
- * not known where the link's is not. And of Conv with private kernels: values by its definition, refused by every device that does
- * not say it has them, and timed without a weight in memory, however many there are. */
+ * What `npulab layer` says of a layer that does not fit on the machine (single_layer.h): operand and result cross the
+ * link once each, before and after the layer or within its cycles; the link's energy within the cycles is in the
+ * layer's, and not known where the link's is not. And of Conv with private kernels: values by its definition, refused
+ * by every device that does not say it has them, and timed without a weight in memory, however many there are. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -53,7 +53,8 @@ static double joules_of(const struct npl_layer_run *row, const char *component)
 	return -1;
 }
 
-/* Gemms of more and more rows: at first all is in the unified buffer, then the larger result comes and goes, in the end both. */
+/* Gemms of more and more rows: at first all is in the unified buffer, then the larger result comes and goes, in the end
+ * both. */
 Test(single_layer, what_crosses_the_link_crosses_it_once)
 {
 	static const char *const sets[] = {TPU "host_link.latency_seconds=1e-6", TPU "host_link.pj_per_byte=70",
@@ -109,8 +110,8 @@ Test(single_layer, values_do_not_depend_on_what_fits)
 	}
 }
 
-/* The TPU v1's link has no energy of its own: 0 J, known. One whose energy is not known leaves the layer's unknown, but only
- * where something crosses it. */
+/* The TPU v1's link has no energy of its own: 0 J, known. One whose energy is not known leaves the layer's unknown, but
+ * only where something crosses it. */
 Test(single_layer, energy_of_the_link)
 {
 	static const char *const unknown[] = {TPU "host_link.energy_origin=absent", NULL};
@@ -222,7 +223,8 @@ static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_sha
 	return taken;
 }
 
-/* The largest layer of the DianNao paper has 1.44e12 bytes of weights, and 2^40 elements are the most that a shape can have. */
+/* The largest layer of the DianNao paper has 1.44e12 bytes of weights, and 2^40 elements are the most that a shape can
+ * have. */
 Test(single_layer, private_kernels_beyond_any_memory)
 {
 	char why[200];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The conformance run on cases written here: what passes, fails and is unsupported, with which reason; the rule for values;
- * data sets; folders; devices; and the command over it. */
+ * The conformance run on cases written here: what passes, fails and is unsupported, with which reason; the rule for
+ * values; data sets; folders; devices; and the command over it. */
 #include <float.h>
 #include <math.h>
 
@@ -307,8 +307,8 @@ Test(conformance, nan_is_said)
 	}
 }
 
-/* A device of integers: floats are unsupported there, also where they would have come out right; on a device of floats the
- * case passes only when something ran. */
+/* A device of integers: floats are unsupported there, also where they would have come out right; on a device of floats
+ * the case passes only when something ran. */
 Test(conformance, devices)
 {
 	char folder[CLI_PATH];

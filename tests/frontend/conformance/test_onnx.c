@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX's own backend test cases, as Debian's libonnx-testdata installs them: every case whose operators npulab has passes,
- * or is listed here with what its refusal must say; every other names the operators that are missing. Skipped where the
- * files are not there. */
+ * ONNX's own backend test cases, as Debian's libonnx-testdata installs them: every case whose operators npulab has
+ * passes, or is listed here with what its refusal must say; every other names the operators that are missing. Skipped
+ * where the files are not there. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <stdio.h>

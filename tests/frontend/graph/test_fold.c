@@ -458,7 +458,8 @@ Test(onnx_fold, known_inputs)
 	onnx_writer_free(&model);
 }
 
-/* Weights are parameters, of any float type and once however often they are read; a number alone is part of an expression. */
+/* Weights are parameters, of any float type and once however often they are read; a number alone is part of an
+ * expression. */
 Test(onnx_fold, what_counts_as_parameter)
 {
 	static const int64_t wide[] = {4}, one[] = {1};
@@ -486,8 +487,8 @@ Test(onnx_fold, what_counts_as_parameter)
 	onnx_writer_free(&model);
 }
 
-/* A BatchNormalization that lists the statistics of training behind its result is the one without them where nobody reads these, and
- * refused where somebody does. */
+/* A BatchNormalization that lists the statistics of training behind its result is the one without them where nobody
+ * reads these, and refused where somebody does. */
 Test(onnx_fold, unread_statistics)
 {
 	static const char *const outs[] = {"y", "y m v", "y m v sm sv", "y - - sm sv"};
@@ -528,8 +529,8 @@ static void put_zeros(struct onnx_writer *g, const char *name, int type, int ran
 	onnx_put_message(g, 5, &t);
 }
 
-/* Of a quantised network the weights and biases are parameters, whole numbers as they are; how they are read is none: scales and
- * zero points, one or one per channel. No more are the scales of a Resize. */
+/* Of a quantised network the weights and biases are parameters, whole numbers as they are; how they are read is none:
+ * scales and zero points, one or one per channel. No more are the scales of a Resize. */
 Test(onnx_fold, what_counts_as_quantised_parameter)
 {
 	static const int64_t six[] = {6}, w[] = {6, 3, 3, 3}, m[] = {6, 8}, scales[] = {4};

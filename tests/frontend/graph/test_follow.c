@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is followed as samples is samples: in random networks of nearly every operator (follow_net.h), with inputs of several ranks that
- * hold a batch in dimension 0, another sample in one place changes no value of the others, and samples that change places take theirs
- * with them. Whatever follow.h places is held against the values that the reference kernels make. Every operator has a rule that these
- * networks try, or stands in a list of those that mix samples. */
+ * What is followed as samples is samples: in random networks of nearly every operator (follow_net.h), with inputs of
+ * several ranks that hold a batch in dimension 0, another sample in one place changes no value of the others, and
+ * samples that change places take theirs with them. Whatever follow.h places is held against the values that the
+ * reference kernels make. Every operator has a rule that these networks try, or stands in a list of those that mix
+ * samples. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -105,7 +106,8 @@ static bool both_nan(enum npl_dtype dtype, const void *a, const void *b)
 	return dtype == NPL_F64 && isnan(*(const double *)a) && isnan(*(const double *)b);
 }
 
-/* Elements that differ between two runs, but for those of sample `changed`. In the second run all samples stood `turned` places on. */
+/* Elements that differ between two runs, but for those of sample `changed`. In the second run all samples stood
+ * `turned` places on. */
 static int64_t differing(const struct follow *f, int v, const struct npl_tensor *a, const struct npl_tensor *b,
 			 int changed, int turned)
 {

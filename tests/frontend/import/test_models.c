@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the papers' networks that ship: their parameters and multiply-accumulates are the published ones; files are
- * small, made by their script to the byte; a machine runs each of them, timing only, with no weight made; values are finite
- * and neither vanish nor grow; `npulab models` tells what the graphs say. (The TPU paper's: test_tpu_applications.c.) */
+ * Promises of the papers' networks that ship: their parameters and multiply-accumulates are the published ones; files
+ * are small, made by their script to the byte; a machine runs each of them, timing only, with no weight made; values
+ * are finite and neither vanish nor grow; `npulab models` tells what the graphs say. (The TPU paper's:
+ * test_tpu_applications.c.) */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 #include "tests/kit/cli_json.h"
 #include "tests/kit/shipped_models.h"
 
-/* Multiply-accumulates of attention layers 768 wide, their dense layers four times as wide, for `rows` words that look at
- * `keys` words. */
+/* Multiply-accumulates of attention layers 768 wide, their dense layers four times as wide, for `rows` words that look
+ * at `keys` words. */
 #define ATTENTION_MACS(rows, keys) (12 * ((rows) * (4 + 8) * 768LL * 768 + 2LL * (rows) * (keys)*768))
 
 static const struct network {
@@ -24,15 +25,16 @@ static const struct network {
 	 * BertModel and GPT2LMHeadModel); for LeNet-5 and the LSTM the sum over their layers. */
 	int64_t parameters;
 	int64_t unread; /* of them, which no input reads */
-	/* Per sample: torchvision's documentation to its digits, which counts a multiply-accumulate as an operation, or the
-	 * sum written out. */
+	/* Per sample: torchvision's documentation to its digits, which counts a multiply-accumulate as an operation, or
+	 * the sum written out. */
 	double macs, digit;
 	int64_t batch;
 	int inputs, outputs;
 } networks[] = {
 	{"lenet5", 156 + 2416 + 120 * 401 + 84 * 121 + 10 * 85, 0,
 	 28 * 28 * 150 + 10 * 10 * 2400 + 400 * 120 + 120 * 84 + 840, 0, 64, 1, 1},
-	/* Grouped as in the paper: torchvision's has neither groups nor these widths. Krizhevsky, 2012: 60 million parameters. */
+	/* Grouped as in the paper: torchvision's has neither groups nor these widths. Krizhevsky, 2012: 60 million
+	 * parameters. */
 	{"alexnet", 34944 + 307456 + 885120 + 663936 + 442624 + 4096 * 9217LL + 4096 * 4097LL + 1000 * 4097LL, 0,
 	 3025. * 96 * 363 + 729. * 256 * 1200 + 169. * (384 * 2304 + 384 * 1728 + 256 * 1728) +
 		 4096. * (9216 + 4096 + 1000),
@@ -57,7 +59,8 @@ static int64_t normalised_channels(const struct npl_graph *graph)
 	return n;
 }
 
-/* As exported a normalised channel has a factor, an offset and two statistics that are not trained; folded it has a bias. */
+/* As exported a normalised channel has a factor, an offset and two statistics that are not trained; folded it has a
+ * bias. */
 Test(models, published_parameters_and_macs)
 {
 	for (size_t i = 0; i < NETWORKS; i++) {
@@ -163,8 +166,8 @@ static double size_of(const float *x, const float *y, int64_t n)
 	return sqrt(sum / (double)n);
 }
 
-/* Two random samples; every value on the way is of a sane size, and what comes out is neither one number all over nor the
- * same for both. With and without folding it is the same to rounding. */
+/* Two random samples; every value on the way is of a sane size, and what comes out is neither one number all over nor
+ * the same for both. With and without folding it is the same to rounding. */
 static void check_values(const char *name)
 {
 	struct npl_tensor y[2] = {{0}};

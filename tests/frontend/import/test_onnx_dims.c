@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dimensions that a model leaves open: where their values come from, which comes first, and what is refused; warnings of
- * weights that are no numbers; and the random values of inputs that pick rows. */
+ * Dimensions that a model leaves open: where their values come from, which comes first, and what is refused; warnings
+ * of weights that are no numbers; and the random values of inputs that pick rows. */
 #include <math.h>
 
 #include "frontend/graph/build.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights in other files: they give what they would give inside the model, are used where they are, and a file that could
- * not be meant (outside the folder, too short, overlapping) is refused with the tensor's name. */
+ * Weights in other files: they give what they would give inside the model, are used where they are, and a file that
+ * could not be meant (outside the folder, too short, overlapping) is refused with the tensor's name. */
 #include "core/files/file.h"
 #include "npulab/session.h"
 #include "npulab/sha256.h"
@@ -73,7 +73,8 @@ static void evaluate(struct npl_graph *graph, float y[6])
 
 Test(onnx_external, values)
 {
-	/* aligned, not aligned (copied), both from one file, without offset and length, tied, through a link in the folder */
+	/* aligned, not aligned (copied), both from one file, without offset and length, tied, through a link in the
+	 * folder */
 	static const struct {
 		const char *a, *a_offset, *a_length, *b, *b_offset, *b_length;
 		bool in_place;
@@ -310,7 +311,8 @@ static struct onnx_writer model_with_function(int64_t ir_version, const char *le
 	return model;
 }
 
-/* The body of a function may have its weights elsewhere too; what version of the file's format the model says changes nothing. */
+/* The body of a function may have its weights elsewhere too; what version of the file's format the model says changes
+ * nothing. */
 Test(onnx_external, in_a_function)
 {
 	static const int64_t versions[] = {8, 9, 10, 11};

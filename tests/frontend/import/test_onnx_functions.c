@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that a model defines itself: what becomes of a call, in names, versions, attributes and absent inputs, and what is
- * refused. What they compute: tests/onnx/ops_functions.py. */
+ * Functions that a model defines itself: what becomes of a call, in names, versions, attributes and absent inputs, and
+ * what is refused. What they compute: tests/onnx/ops_functions.py. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -147,8 +147,8 @@ Test(onnx_functions, names)
 	npl_graph_free(graph);
 }
 
-/* Overloads are functions of their own; a function may be called before and after the file defines it, and one that nobody
- * calls may hold what npulab does not know. */
+/* Overloads are functions of their own; a function may be called before and after the file defines it, and one that
+ * nobody calls may hold what npulab does not know. */
 Test(onnx_functions, overloads)
 {
 	static const char *const names[] = {"a/n", "b/n"};
@@ -176,8 +176,8 @@ Test(onnx_functions, hides_an_operator_of_its_name)
 	npl_graph_free(expect_nodes(model_of(&g, 17, 1, &f), 1, (const char *const[]){"n/neg"}));
 }
 
-/* Each node means the operators of its own function's version: Softmax is along the last axis from opset 13 on, before over
- * all dimensions from 1 on. A function that imports none has the model's. */
+/* Each node means the operators of its own function's version: Softmax is along the last axis from opset 13 on, before
+ * over all dimensions from 1 on. A function that imports none has the model's. */
 Test(onnx_functions, versions)
 {
 	static const char *const names[] = {"main", "a/n", "b/n"};
@@ -229,8 +229,8 @@ Test(onnx_functions, attributes)
 	}
 }
 
-/* Inputs that the call leaves out, at the end or by an empty name, are absent in the body; outputs that it leaves out are not
- * made where the operator need not; an output that is an input is a copy. */
+/* Inputs that the call leaves out, at the end or by an empty name, are absent in the body; outputs that it leaves out
+ * are not made where the operator need not; an output that is an input is a copy. */
 Test(onnx_functions, absent)
 {
 	struct onnx_writer g = {0}, f[2] = {function_of("Limit", "", "a low high", "b"),
@@ -259,7 +259,8 @@ Test(onnx_functions, absent)
 	npl_graph_free(graph);
 }
 
-/* A Split makes as many parts as it has outputs, though nobody reads the last: left out by the body, or by the caller. */
+/* A Split makes as many parts as it has outputs, though nobody reads the last: left out by the body, or by the
+ * caller. */
 Test(onnx_functions, parts_that_nobody_reads)
 {
 	for (int k = 0; k < 4; k++) {

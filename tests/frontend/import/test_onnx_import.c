@@ -171,8 +171,8 @@ Test(onnx_import, initialisers)
 		}
 }
 
-/* An output is what the nodes make of it; a file that says something else of its type or shape gets a warning, unless what it says
- * is open or speaks of another batch. */
+/* An output is what the nodes make of it; a file that says something else of its type or shape gets a warning, unless
+ * what it says is open or speaks of another batch. */
 Test(onnx_import, declared_outputs)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * docs/onnx.md is true: what its table calls refused is refused with a message that says so, its list of element types is the
- * importer's, and operators that it does not list are refused as it says. */
+ * docs/onnx.md is true: what its table calls refused is refused with a message that says so, its list of element types
+ * is the importer's, and operators that it does not list are refused as it says. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 

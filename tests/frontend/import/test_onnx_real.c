@@ -104,7 +104,8 @@ Test(onnx_real, mnist_batch)
 /* Multiply-accumulates per image, in thousand millions, and parameters, in millions. ResNet-50: He et al., CVPR 2016,
  * in the form that strides in the 3x3 convolution (4.09; Goyal et al., 2017), its batch normalisations folded: 25.557 -
  * 0.053 scales and shifts + 0.027 biases. VGG-19: Simonyan and Zisserman, ICLR 2015 (19.6; 144 million). AlexNet:
- * Krizhevsky et al., NIPS 2012, of input 224 (0.65; 61 million). SqueezeNet 1.1: Iandola et al., 2016 (0.35; 1.24 million). */
+ * Krizhevsky et al., NIPS 2012, of input 224 (0.65; 61 million). SqueezeNet 1.1: Iandola et al., 2016 (0.35; 1.24
+ * million). */
 static const struct {
 	const char *name;
 	double gmacs, parameters, within;

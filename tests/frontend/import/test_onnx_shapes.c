@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: what a network computes from shapes alone is constant at import: exported layer groups of Shape, Gather, Unsqueeze,
- * Concat and Reshape leave one Reshape, which follows --batch; Size, EyeLike and the random tensors made like another
- * likewise; a shape that only looks like the batch is left alone. Einsum in a network counts its work. */
+ * Promises: what a network computes from shapes alone is constant at import: exported layer groups of Shape, Gather,
+ * Unsqueeze, Concat and Reshape leave one Reshape, which follows --batch; Size, EyeLike and the random tensors made
+ * like another likewise; a shape that only looks like the batch is left alone. Einsum in a network counts its work. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -95,8 +95,8 @@ Test(onnx_shapes, not_the_batch)
 	onnx_writer_free(&model);
 }
 
-/* Constant shapes that begin with 1. A model that leaves its batch open means what they say, where that makes a network: all elements in
- * one row; where it does not, and where the model says a batch of 1, the 1 is the batch. */
+/* Constant shapes that begin with 1. A model that leaves its batch open means what they say, where that makes a
+ * network: all elements in one row; where it does not, and where the model says a batch of 1, the 1 is the batch. */
 Test(onnx_shapes, constant_shapes_and_the_batch)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators as opset 18 to 23 define them: tests/onnx/ writes cases, with numpy as the judge, since those of Debian's ONNX end at
- * opset 17. All pass on the reference kernels, and on `cpu` all of which that takes a node. Skipped where python3-onnx is not there. */
+ * Operators as opset 18 to 23 define them: tests/onnx/ writes cases, with numpy as the judge, since those of Debian's
+ * ONNX end at opset 17. All pass on the reference kernels, and on `cpu` all of which that takes a node. Skipped where
+ * python3-onnx is not there. */
 #include "npulab/conformance.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/shipped_models.h"
@@ -43,7 +44,8 @@ static void free_cases(struct families *f)
 	cli_remove_folder(f->folder);
 }
 
-/* Closer than ONNX's own runner asks: both sides fold in double and round once, or differ in the last bits of a few operations. */
+/* Closer than ONNX's own runner asks: both sides fold in double and round once, or differ in the last bits of a few
+ * operations. */
 static struct npl_conformance run_cases(const struct families *f, struct npl_device *device)
 {
 	const struct npl_conformance_options how = {.device = device, .rtol = 2e-5, .atol = 2e-6};

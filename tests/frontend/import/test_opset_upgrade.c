@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks rewritten for opset 18, 20 and 22 by tests/onnx/upgrade.py are the same networks: the shipped ones, and the light ones of
- * ../shared/models where that is there, node by node, shape by shape; some of them are run, and give the same bits on every device. */
+ * Networks rewritten for opset 18, 20 and 22 by tests/onnx/upgrade.py are the same networks: the shipped ones, and the
+ * light ones of ../shared/models where that is there, node by node, shape by shape; some of them are run, and give the
+ * same bits on every device. */
 #include "npulab/graph.h"
 #include "tests/kit/cli_json.h"
 #include "tests/kit/shipped_models.h"

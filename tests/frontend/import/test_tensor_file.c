@@ -259,7 +259,8 @@ Test(tensor_file, bad_paths)
 	rmdir(dir);
 }
 
-/* The disk is full half-way (a limit on file sizes stands for it): the old file stays as it was, no temporary is left. */
+/* The disk is full half-way (a limit on file sizes stands for it): the old file stays as it was, no temporary is
+ * left. */
 Test(tensor_file, failed_write)
 {
 	char dir[64], path[96];
@@ -311,8 +312,8 @@ Test(tensor_file, sha256)
 	}
 }
 
-/* Long texts in pieces of any size give what libmd gives for the whole, whichever instructions did it; a million times "a" is
- * FIPS 180-4's third example. */
+/* Long texts in pieces of any size give what libmd gives for the whole, whichever instructions did it; a million times
+ * "a" is FIPS 180-4's third example. */
 Test(tensor_file, sha256_in_pieces)
 {
 	enum { N = 1000000 };

@@ -119,8 +119,8 @@ Test(topology, random_rows)
 	cli_remove_folder(folder);
 }
 
-/* Products with their values: outputs of layers on the same input differ by their own weights only, which are the same in every
- * run and of the deviation promised. */
+/* Products with their values: outputs of layers on the same input differ by their own weights only, which are the same
+ * in every run and of the deviation promised. */
 Test(topology, products)
 {
 	char folder[CLI_PATH];
@@ -149,7 +149,8 @@ Test(topology, products)
 		cr_assert_neq(a[i], b[i], "each layer has weights of its own");
 		squares += (double)a[i] * a[i];
 	}
-	/* A sum of 128 weights of variance 2 / 128 has variance 2; of 96 such sums the mean square lies within 5 sigma. */
+	/* A sum of 128 weights of variance 2 / 128 has variance 2; of 96 such sums the mean square lies within 5
+	 * sigma. */
 	cr_assert_float_eq(squares / 96, 2, 5 * 2 * sqrt(2.0 / 96));
 	for (int i = 0; i < 4; i++)
 		npl_tensor_free(&out[i]);
@@ -348,8 +349,8 @@ Test(topology, compared_on_devices)
 	cli_remove_folder(folder);
 }
 
-/* A list of many layers is planned in proportion to them: this took more than a minute when places in the buffer were looked for along all
- * others, and it is a second. */
+/* A list of many layers is planned in proportion to them: this took more than a minute when places in the buffer were
+ * looked for along all others, and it is a second. */
 Test(topology, twenty_thousand_layers)
 {
 	enum { LAYERS = 20000 };

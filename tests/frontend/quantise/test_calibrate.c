@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of calibration: minmax is what was seen; a percentile leaves out no more than it says, is nested, and cuts what
- * lies far out; mse gives values about the least squared error that 8 bits can have; formats of 16 bits are left all of it; how the inputs are cut into batches does not matter. */
+ * Promises of calibration: minmax is what was seen; a percentile leaves out no more than it says, is nested, and cuts
+ * what lies far out; mse gives values about the least squared error that 8 bits can have; formats of 16 bits are left
+ * all of it; how the inputs are cut into batches does not matter. */
 #include "frontend/quantise/quantise.h"
 #include "npulab/calibrate.h"
 #include "tests/kit/session_net.h"

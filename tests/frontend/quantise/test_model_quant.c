@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises about what is found of a model's own quantisation: which float values are integers on a device of 8-bit integers, which
- * integers those are, which QuantizeLinear and DequantizeLinear only say so, and which constants the model has as integers. */
+ * Promises about what is found of a model's own quantisation: which float values are integers on a device of 8-bit
+ * integers, which integers those are, which QuantizeLinear and DequantizeLinear only say so, and which constants the
+ * model has as integers. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +19,9 @@ static void put_tensor(struct onnx_writer *g, const char *name, int type, int ra
 	onnx_put_message(g, 5, &t);
 }
 
-/* Inputs x, of floats, and b, of bytes, and constants: scales s (1/2) and t (1/4), zero points z (uint8 7), j (int8 7) and i (int8 -3), and each of four
- * channels ss, zz; weights w (int8) with the scale of each filter, k (uint8 with one) and a bias c (int32). */
+/* Inputs x, of floats, and b, of bytes, and constants: scales s (1/2) and t (1/4), zero points z (uint8 7), j (int8 7)
+ * and i (int8 -3), and each of four channels ss, zz; weights w (int8) with the scale of each filter, k (uint8 with one)
+ * and a bias c (int32). */
 static struct onnx_writer beginning(void)
 {
 	static const float scales[4] = {0.5f, 0.25f, 0.125f, 1};
@@ -59,8 +61,9 @@ static void add_text(struct found *f, const char *format, const char *name, cons
 		 (int)quant->zero_point);
 }
 
-/* "NAME=INTEGERS(SCALE,ZERO)" of each float value that is integers, with a "!" where nobody reads it as floats; "NAME:(SCALE,ZERO)" of
- * constants; then the nodes, which are named after their results, that only say so: "+NAME" for QuantizeLinear, "-NAME". */
+/* "NAME=INTEGERS(SCALE,ZERO)" of each float value that is integers, with a "!" where nobody reads it as floats;
+ * "NAME:(SCALE,ZERO)" of constants; then the nodes, which are named after their results, that only say so: "+NAME" for
+ * QuantizeLinear, "-NAME". */
 static void describe(struct found *f)
 {
 	f->text[0] = 0;
@@ -81,8 +84,8 @@ static void describe(struct found *f)
 				 &(struct npl_quant){0});
 }
 
-/* Nodes "OP RESULT INPUTS...", a line each, behind the beginning; outputs by name. place: as in npl_session_options, where device 0 has
- * 8-bit integers and device 1 has none. */
+/* Nodes "OP RESULT INPUTS...", a line each, behind the beginning; outputs by name. place: as in npl_session_options,
+ * where device 0 has 8-bit integers and device 1 has none. */
 static struct found find_placed(const char *nodes, const char *outputs, const int *place)
 {
 	struct found f = {0};

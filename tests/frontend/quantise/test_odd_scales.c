@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scales of a model's own integers that are no finite number above 0: every device gives what ONNX's arithmetic in floats gives, and says
- * why it leaves the layer to the host. */
+ * Scales of a model's own integers that are no finite number above 0: every device gives what ONNX's arithmetic in
+ * floats gives, and says why it leaves the layer to the host. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What quantise.h promises: ranges include zero and zero maps exactly to the zero point, rounding is half to even and then
- * saturates, a value inside the range comes back within half a step, int8 weights use their whole range channel by channel,
- * and a Q6.10 scale is the power of two that keeps the greatest magnitude below 16 (activations) or 2 (weights). */
+ * What quantise.h promises: ranges include zero and zero maps exactly to the zero point, rounding is half to even and
+ * then saturates, a value inside the range comes back within half a step, int8 weights use their whole range channel by
+ * channel, and a Q6.10 scale is the power of two that keeps the greatest magnitude below 16 (activations) or 2
+ * (weights). */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
@@ -130,7 +131,8 @@ Test(quantise, half_to_even_and_saturation)
 	}
 }
 
-/* The scale of the greatest magnitude: activations stay below 16 * 2^e, weights below 2 * 2^e, and no lower e would do. */
+/* The scale of the greatest magnitude: activations stay below 16 * 2^e, weights below 2 * 2^e, and no lower e would
+ * do. */
 Test(quantise, q16_powers_of_two)
 {
 	static const struct {

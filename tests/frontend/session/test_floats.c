@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the cpu in 8 bits about what 8 bits cannot hold: recurrent layers, several results, inputs that are no floats
- * and constants of unknown range run there in float32, as the graph has them, with the reason in their row, and nothing is left to
- * the modelled host. What no conversion comes between is as close to the reference as in float32; products of two computed tensors stay
- * integers. */
+ * Promises of the cpu in 8 bits about what 8 bits cannot hold: recurrent layers, several results, inputs that are no
+ * floats and constants of unknown range run there in float32, as the graph has them, with the reason in their row, and
+ * nothing is left to the modelled host. What no conversion comes between is as close to the reference as in float32;
+ * products of two computed tensors stay integers. */
 #include "tests/kit/session_net.h"
 
 static struct npl_device *cpu_int8(void)
@@ -62,7 +62,8 @@ Test(session_floats, recurrent_layers)
 	npl_device_close(device);
 }
 
-/* x -> Conv + Relu (integers) -> TopK of both results, Sub with a constant, Conv again; beside them ArgMax and Gather of it. */
+/* x -> Conv + Relu (integers) -> TopK of both results, Sub with a constant, Conv again; beside them ArgMax and Gather
+ * of it. */
 Test(session_floats, integers_and_floats_follow_each_other)
 {
 	struct npl_device *device = cpu_int8();
@@ -111,7 +112,8 @@ static void put_scalars(struct onnx_writer *g, const char *scale, float s, const
 	onnx_put_message(g, 5, &tensor);
 }
 
-/* The model's own QuantizeLinear and DequantizeLinear around layers in float32: the operators' own rule decides every bit. */
+/* The model's own QuantizeLinear and DequantizeLinear around layers in float32: the operators' own rule decides every
+ * bit. */
 Test(session_floats, a_models_own_integers_around_floats)
 {
 	struct npl_device *device = cpu_int8();
@@ -171,7 +173,8 @@ Test(session_floats, products_of_computed_tensors_are_integers)
 	npl_device_close(device);
 }
 
-/* x -> Relu -> Sqrt of x - 0.5, which no number is for half of them -> Relu: what held a NaN is left to floats, as it is. */
+/* x -> Relu -> Sqrt of x - 0.5, which no number is for half of them -> Relu: what held a NaN is left to floats, as it
+ * is. */
 Test(session_floats, nans_that_are_computed)
 {
 	struct npl_device *device = cpu_int8();
@@ -197,7 +200,8 @@ Test(session_floats, nans_that_are_computed)
 	npl_device_close(device);
 }
 
-/* A dynamically quantised product: its zero points are computed; the sums are the reference's to the bit, in either precision. */
+/* A dynamically quantised product: its zero points are computed; the sums are the reference's to the bit, in either
+ * precision. */
 Test(session_floats, products_of_integers_with_computed_zero_points)
 {
 	uint64_t rng = 0x5eed0327;
@@ -240,7 +244,8 @@ Test(session_floats, a_simulated_machine_has_no_floats)
 	npl_device_close(device);
 }
 
-/* x -> float16 -> Conv and Gemm with weights of that type -> float32. Every layer of float16 runs on the device, in 8 bits with the reason. */
+/* x -> float16 -> Conv and Gemm with weights of that type -> float32. Every layer of float16 runs on the device, in 8
+ * bits with the reason. */
 Test(session_floats, float16_and_bfloat16)
 {
 	static const int types[] = {ONNX_FLOAT16, ONNX_BFLOAT16};
@@ -308,7 +313,8 @@ Test(session_floats, settings_are_no_data)
 	npl_device_close(device);
 }
 
-/* Scales, a normalisation's vectors, ratios and exponents are float32 beside data of 16 bits, as ONNX has them; other floats do not mix. */
+/* Scales, a normalisation's vectors, ratios and exponents are float32 beside data of 16 bits, as ONNX has them; other
+ * floats do not mix. */
 Test(session_floats, float32_beside_halves)
 {
 	static const float one[] = {1, 1, 1, 1, 1, 1, 1, 1}, none[8] = {0}, scales[] = {1, 1, 2, 2}, ratio = 0.5f,

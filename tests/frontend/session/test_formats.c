@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session promises of number formats: a one-dimensional convolution runs on every machine, as the two-dimensional
- * one it is; an infinity saturates, what is no number is refused by name; each row tells what its output's integers stand
- * for; and a layer whose Relu is the network's last pays for taking the result out. */
+ * What a session promises of number formats: a one-dimensional convolution runs on every machine, as the
+ * two-dimensional one it is; an infinity saturates, what is no number is refused by name; each row tells what its
+ * output's integers stand for; and a layer whose Relu is the network's last pays for taking the result out. */
 #include "frontend/quantise/quantise.h"
 #include "npulab/compare.h"
 #include "tests/kit/session_net.h"
@@ -198,7 +198,8 @@ static void check_quant(const struct npl_layer_run *row, struct npl_range range,
 		  scale);
 }
 
-/* Rows on a machine tell type, scale and zero point of what they made; rows on the host made floats, and those that it ended. */
+/* Rows on a machine tell type, scale and zero point of what they made; rows on the host made floats, and those that it
+ * ended. */
 Test(session_formats, rows_tell_what_their_integers_stand_for)
 {
 	static const char *const names[] = {"tpu_v1", "diannao"};
@@ -282,8 +283,8 @@ static struct net make_bad(const char *op, const char *where, float bad)
 	return make_net(&g, &rng);
 }
 
-/* Weights and biases that are no finite numbers: the machine leaves the layer to its host and says which; the result is the
- * float reference's. */
+/* Weights and biases that are no finite numbers: the machine leaves the layer to its host and says which; the result is
+ * the float reference's. */
 Test(session_formats, weights_that_are_no_numbers)
 {
 	static const char *const ops[] = {"Gemm", "Conv", "MatMul"}, *const where[] = {"the_weight", "the_bias"};
@@ -387,8 +388,8 @@ static uint64_t count_outside(const float *values, int64_t n, double scale, doub
 	return outside;
 }
 
-/* Q6.10 with and without a power of two of each tensor: with it what was seen fits; without every scale is 2^-10 and inputs,
- * weights and biases that lie outside are counted, in each batch, as are the results. */
+/* Q6.10 with and without a power of two of each tensor: with it what was seen fits; without every scale is 2^-10 and
+ * inputs, weights and biases that lie outside are counted, in each batch, as are the results. */
 Test(session, q16_plain_or_scaled)
 {
 	enum { K = 20, N = 12, ROWS = 8 };

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session promises of Sigmoid, Tanh and Relu6 on diannao: behind a convolution or a Gemm they are done in its pass, by
- * themselves as a layer of their own, none goes to the host; their results have a scale of Q6.10 or finer that holds them without
- * saturation; they are as near the float reference as the segments allow; and they take the time of a Relu. */
+ * What a session promises of Sigmoid, Tanh and Relu6 on diannao: behind a convolution or a Gemm they are done in its
+ * pass, by themselves as a layer of their own, none goes to the host; their results have a scale of Q6.10 or finer that
+ * holds them without saturation; they are as near the float reference as the segments allow; and they take the time of
+ * a Relu. */
 #include "tests/kit/session_net.h"
 
-/* With the greatest error there may be, over the greatest value of f and of y: of y's sums nothing but rounding, or 128 times
- * a part of what the segments put into f. */
+/* With the greatest error there may be, over the greatest value of f and of y: of y's sums nothing but rounding, or 128
+ * times a part of what the segments put into f. */
 static const struct {
 	const char *name;
 	double most_error;
 } ops[] = {{"Relu", 0.004}, {"Clip", 0.004}, {"Sigmoid", 0.02}, {"Tanh", 0.08}};
 
-/* x -> Conv c -> f -> Flatten -> Gemm g -> f -> y, the same f; `alone`: c is also an output, so that f is a layer of its own. */
+/* x -> Conv c -> f -> Flatten -> Gemm g -> f -> y, the same f; `alone`: c is also an output, so that f is a layer of
+ * its own. */
 static struct net make_functions(uint64_t *rng, const char *op, float size, bool alone)
 {
 	struct onnx_writer g = {0};

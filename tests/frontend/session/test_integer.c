@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a session promises of devices that compute everything in integers: activations, element-wise operators, joins
- * and slices stay on the device, whatever is fused; results of Sigmoid and Tanh have their own scale; joined values share one;
- * constants are brought to the format by their own range; and the result is near the float reference. The device is
- * `reference` with a precision of integers. */
+ * and slices stay on the device, whatever is fused; results of Sigmoid and Tanh have their own scale; joined values
+ * share one; constants are brought to the format by their own range; and the result is near the float reference. The
+ * device is `reference` with a precision of integers. */
 #include "frontend/quantise/quantise.h"
 #include "npulab/compare.h"
 #include "tests/kit/session_net.h"
@@ -91,7 +91,8 @@ static void put_pool(struct onnx_writer *g, const char *op, const char *name, co
 	onnx_put_node(g, op, name, in, out, &a);
 }
 
-/* x -> conv a, relu -> (pool p of a; conv b, relu6 by Clip; a itself) joined -> Add a constant far away -> Slice -> y */
+/* x -> conv a, relu -> (pool p of a; conv b, relu6 by Clip; a itself) joined -> Add a constant far away -> Slice ->
+ * y */
 static struct net make_branches(uint64_t *rng)
 {
 	struct onnx_writer g = {0}, axis = {0};
@@ -214,8 +215,8 @@ static struct net split_net(const char *results, int axis)
 	return make_net(&g, &rng);
 }
 
-/* Split is so many slices of integers: no value changes, nothing goes to the host. A machine without Slice, and one that
- * slices channels alone, leave it to the host, with the reason. */
+/* Split is so many slices of integers: no value changes, nothing goes to the host. A machine without Slice, and one
+ * that slices channels alone, leave it to the host, with the reason. */
 Test(session_integer, split_is_slices)
 {
 	static const char *const names[] = {"reference", "reference", "cpu", "tpu_v1", "tpu_v1", "diannao"},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sessions promise of layers that run together (npulab/layer_group.h) on a machine with programs: every layer makes the bits
- * that it makes by itself, on another engine and by the rule on integers, whatever its neighbours are and wherever they run;
- * each has a row, whose figures sum to the totals; a layer done in another's pass has none; what crosses the link is charged
- * once, in cycles or as a transfer, and costs the same energy either way; a run can be repeated. */
+ * What sessions promise of layers that run together (npulab/layer_group.h) on a machine with programs: every layer
+ * makes the bits that it makes by itself, on another engine and by the rule on integers, whatever its neighbours are
+ * and wherever they run; each has a row, whose figures sum to the totals; a layer done in another's pass has none; what
+ * crosses the link is charged once, in cycles or as a transfer, and costs the same energy either way; a run can be
+ * repeated. */
 #include "frontend/session/layer_group.h"
 #include "tests/kit/random_net.h"
 
@@ -152,8 +153,8 @@ static int most_layers(const struct npl_session *s)
 	return most;
 }
 
-/* Places for devices 0 and 1, from a plan for device 0: an activation stays with what it is done behind, the host's layers are
- * the host's. In turn, so that no two layers follow each other on one device, or by chance. */
+/* Places for devices 0 and 1, from a plan for device 0: an activation stays with what it is done behind, the host's
+ * layers are the host's. In turn, so that no two layers follow each other on one device, or by chance. */
 static void spread_out(const struct net *net, const struct npl_session *plan, const int *place, uint64_t *rng,
 		       int *spread)
 {
@@ -378,8 +379,8 @@ static struct net make_views(uint64_t *rng)
 	return make_net(&g, rng);
 }
 
-/* Views before, in and behind a layer group cost nothing, and what is seen twice is moved and converted once. The pool is done
- * in the convolution's pass; together the layers take less time than each alone. */
+/* Views before, in and behind a layer group cost nothing, and what is seen twice is moved and converted once. The pool
+ * is done in the convolution's pass; together the layers take less time than each alone. */
 Test(session_layer_group, views)
 {
 	enum { X = 2 * 3 * 6 * 4, P = 2 * 12 * 6, Y = 2 * 10 };
@@ -446,7 +447,8 @@ static struct net make_join(uint64_t *rng)
 	return make_net(&g, rng);
 }
 
-/* Every byte crosses the link once, in cycles or as a transfer, by hand: also of an output that lies in both memories. */
+/* Every byte crosses the link once, in cycles or as a transfer, by hand: also of an output that lies in both
+ * memories. */
 Test(session_layer_group, bytes_cross_once)
 {
 	enum { X = 2 * 6 * 25, S = 2 * 4 * 25, C = 2 * 3 * 25 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What npulab promises of a list of unconnected layers (npl_graph.layer_list): each layer's input is there in its device's format and memory
- * and its result stays there, so that only the machines themselves spend time and energy. Cycles, counters and values are those of the same
- * layers with every input brought and every result taken. */
+ * What npulab promises of a list of unconnected layers (npl_graph.layer_list): each layer's input is there in its
+ * device's format and memory and its result stays there, so that only the machines themselves spend time and energy.
+ * Cycles, counters and values are those of the same layers with every input brought and every result taken. */
 #include <string.h>
 
 #include "npulab/session.h"
@@ -51,7 +51,8 @@ static double joules_of(const struct npl_run *run, enum npl_energy_part part)
 	return joules;
 }
 
-/* The same graph said to be a network of its own, whose inputs and outputs are the caller's, is charged for all of them. */
+/* The same graph said to be a network of its own, whose inputs and outputs are the caller's, is charged for all of
+ * them. */
 Test(layer_list, only_the_machine_spends)
 {
 	static const char *const machines[] = {"tpu_v1", "diannao", "systolic_128x128", "gpu_k80"};
@@ -91,7 +92,8 @@ Test(layer_list, only_the_machine_spends)
 	cli_remove_folder(folder);
 }
 
-/* The power of the whole report is then the machine's own: on the TPU from what it draws at rest to the busy power of its paper. */
+/* The power of the whole report is then the machine's own: on the TPU from what it draws at rest to the busy power of
+ * its paper. */
 Test(layer_list, power_is_the_machines)
 {
 	char folder[CLI_PATH];
@@ -117,8 +119,8 @@ Test(layer_list, power_is_the_machines)
 	cli_remove_folder(folder);
 }
 
-/* Layers stand for those of one network: on two machines and the host they run one after the other, and the machine that waits draws what it
- * draws at rest. The host is charged for the layer that it runs and for nothing else. */
+/* Layers stand for those of one network: on two machines and the host they run one after the other, and the machine
+ * that waits draws what it draws at rest. The host is charged for the layer that it runs and for nothing else. */
 Test(layer_list, on_two_machines_one_after_the_other)
 {
 	char folder[CLI_PATH];

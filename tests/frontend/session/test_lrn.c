@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session promises of LRN on diannao: the host squares, the machine makes the factor, the host multiplies, all in the node's row and
- * charged as such; the result is near the float reference; what the machine refuses is the host's as a whole, and so is LRN
- * of every other device; and the light AlexNet runs so. */
+ * What a session promises of LRN on diannao: the host squares, the machine makes the factor, the host multiplies, all
+ * in the node's row and charged as such; the result is near the float reference; what the machine refuses is the host's
+ * as a whole, and so is LRN of every other device; and the light AlexNet runs so. */
 #include <unistd.h>
 
 #include "tests/kit/host.h"
@@ -35,8 +35,8 @@ static void put_scaled(struct onnx_writer *g, uint64_t *rng, const char *name, c
 	free(w);
 }
 
-/* x (2,3,8,8) -> Conv c1 -> Relu r1 -> LRN n1 -> Conv c2 -> LRN n2 -> y, LRN's result at the end and in between; `size`: of c1's
- * weights, its results are about three times so much. */
+/* x (2,3,8,8) -> Conv c1 -> Relu r1 -> LRN n1 -> Conv c2 -> LRN n2 -> y, LRN's result at the end and in between;
+ * `size`: of c1's weights, its results are about three times so much. */
 static struct net make_lrn_net(uint64_t *rng, const struct lrn *lrn, float size)
 {
 	struct onnx_writer g = {0};
@@ -72,8 +72,8 @@ static uint64_t useful_macs(const struct npl_layer_run *row)
 	return UINT64_MAX;
 }
 
-/* Where t stays near the bias, where it goes over many segments as squares are great, and as alpha is: then the error is what 16
- * segments leave. */
+/* Where t stays near the bias, where it goes over many segments as squares are great, and as alpha is: then the error
+ * is what 16 segments leave. */
 Test(session_lrn, is_near_the_float_reference)
 {
 	static const struct {
@@ -107,8 +107,8 @@ Test(session_lrn, is_near_the_float_reference)
 	npl_device_close(device);
 }
 
-/* One row: x comes and is converted, squared, squares are converted and go, the factor comes and is converted, and the product. By
- * hand, and the same without values. */
+/* One row: x comes and is converted, squared, squares are converted and go, the factor comes and is converted, and the
+ * product. By hand, and the same without values. */
 Test(session_lrn, three_steps_are_charged)
 {
 	uint64_t rng = 4;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session promises of masked attention and of what lies around it: a mask's great negative numbers do not decide the scale
- * of what Softmax reads, on any device of integers; and the reference, which has a host with floats, is no worse than the
- * machine. Values that were made in float32 stay so until a product reads them. */
+ * What a session promises of masked attention and of what lies around it: a mask's great negative numbers do not decide
+ * the scale of what Softmax reads, on any device of integers; and the reference, which has a host with floats, is no
+ * worse than the machine. Values that were made in float32 stay so until a product reads them. */
 #include "npulab/compare.h"
 #include "tests/kit/session_net.h"
 

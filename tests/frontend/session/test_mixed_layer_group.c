@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks of which a real device in int8 runs some layers in integers and some in float32 (attention). What the program promises:
- * they are one piece of work, values go from one to the other by layers of the device, and so do the network's inputs and outputs,
- * so that all of a run's time is measured and nothing is the modelled host's; every bit and every saturation is the same as when
- * each layer is alone and the session converts between them; a NaN is told. */
+ * Networks of which a real device in int8 runs some layers in integers and some in float32 (attention). What the
+ * program promises: they are one piece of work, values go from one to the other by layers of the device, and so do the
+ * network's inputs and outputs, so that all of a run's time is measured and nothing is the modelled host's; every bit
+ * and every saturation is the same as when each layer is alone and the session converts between them; a NaN is told. */
 #include <stdlib.h>
 
 #include "frontend/quantise/quantise.h"
@@ -13,8 +13,8 @@
 
 TestSuite(mixed_layer_group, .init = cuda_fake_open);
 
-/* Two heads of attention with a residual, of images that a convolution cut into words: values that float and integer layers both read,
- * views between them, outputs that come from either. */
+/* Two heads of attention with a residual, of images that a convolution cut into words: values that float and integer
+ * layers both read, views between them, outputs that come from either. */
 static struct net attention(uint64_t *rng)
 {
 	struct onnx_writer g = {0}, by_words = {0}, heads = {0}, last = {0}, back = {0};
@@ -199,7 +199,8 @@ Test(mixed_layer_group, a_quantised_model_is_as_it_was)
 	free_net(&net);
 }
 
-/* There and back as layers of a layer group, by pieces on two threads: the bytes and the floats of the session's own conversions. */
+/* There and back as layers of a layer group, by pieces on two threads: the bytes and the floats of the session's own
+ * conversions. */
 static void check_conversion(struct npl_device *device, enum npl_dtype dtype, struct npl_shape shape, uint64_t seed)
 {
 	struct npl_err err;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models that quantise some of their values themselves (QuantizeLinear, DequantizeLinear) on a real device in int8 that brings values
- * from one form to the other itself. What the program promises: whatever such a model does with its integers - reads them twice, as
- * bytes or as other numbers than they were made of, hands them in or out, rounds floats that only floats read - every bit and every
- * saturation is the same as when each layer is alone and the session converts between them; what the model leaves in float32 is done in
- * float32 and nothing is calibrated, so that results are those of the model's own rule but for ties; and in the usual form, where floats
- * lie between DequantizeLinear and QuantizeLinear, nothing of a run is the modelled host's. */
+ * Models that quantise some of their values themselves (QuantizeLinear, DequantizeLinear) on a real device in int8 that
+ * brings values from one form to the other itself. What the program promises: whatever such a model does with its
+ * integers - reads them twice, as bytes or as other numbers than they were made of, hands them in or out, rounds floats
+ * that only floats read - every bit and every saturation is the same as when each layer is alone and the session
+ * converts between them; what the model leaves in float32 is done in float32 and nothing is calibrated, so that results
+ * are those of the model's own rule but for ties; and in the usual form, where floats lie between DequantizeLinear and
+ * QuantizeLinear, nothing of a run is the modelled host's. */
 #include <stdlib.h>
 
 #include "tests/kit/cuda/fake_device.h"
@@ -394,8 +395,9 @@ static void put_pair(struct drawing *d, const char *from, const char *to, const 
 	onnx_put_node(&d->g, "DequantizeLinear", name, in, to, NULL);
 }
 
-/* As quantisers write a classifier: everything between the two is quantised again, a Flatten too, but Softmax is left in float32. All
- * weights and values are whole multiples of powers of two, so that every device has every bit of the float reference. */
+/* As quantisers write a classifier: everything between the two is quantised again, a Flatten too, but Softmax is left
+ * in float32. All weights and values are whole multiples of powers of two, so that every device has every bit of the
+ * float reference. */
 static struct net classifier(uint64_t *rng)
 {
 	struct drawing d = {.rng = *rng};

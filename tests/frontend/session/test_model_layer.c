@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises about models that carry integers themselves. A network of QLinearConv, MaxPool, QLinearMatMul, ConvInteger and
- * MatMulInteger gives on every device of 8-bit integers the bits that the operators' own rule gives, and each product runs
- * there. The same network with QuantizeLinear and DequantizeLinear around Conv and MatMul gives the same bits on these
- * devices: the model's scales, zero points, types and integer weights are taken as they are, and nothing is calibrated. */
+ * Promises about models that carry integers themselves. A network of QLinearConv, MaxPool, QLinearMatMul, ConvInteger
+ * and MatMulInteger gives on every device of 8-bit integers the bits that the operators' own rule gives, and each
+ * product runs there. The same network with QuantizeLinear and DequantizeLinear around Conv and MatMul gives the same
+ * bits on these devices: the model's scales, zero points, types and integer weights are taken as they are, and nothing
+ * is calibrated. */
 #include "frontend/quantise/layer_noise.h"
 #include "tests/kit/session_net.h"
 
@@ -202,7 +203,8 @@ static void put_matmul(struct writer *w, const char *x, const char *xq, int64_t 
 	quantise(w, "fc_y", y, y);
 }
 
-/* Two convolutions with pooling and a change of channels between them and a dense layer, on float input; outputs in integers. */
+/* Two convolutions with pooling and a change of channels between them and a dense layer, on float input; outputs in
+ * integers. */
 static struct net make_network(uint64_t seed, bool qdq)
 {
 	struct writer w = {.rng = seed, .qdq = qdq};
@@ -303,8 +305,8 @@ Test(session_model_layer, in_float32_they_run_as_written)
 	}
 }
 
-/* A product whose result the model itself rounds to steps of 1/2: what tpu_v1 gives is that to the bit, so its layer loses
- * nothing, though it is far from the float product. */
+/* A product whose result the model itself rounds to steps of 1/2: what tpu_v1 gives is that to the bit, so its layer
+ * loses nothing, though it is far from the float product. */
 Test(session_model_layer, what_the_model_rounds_is_no_loss)
 {
 	struct writer w = {.rng = 5, .qdq = true};
@@ -370,7 +372,8 @@ static struct writer rounded_input(void)
 	return w;
 }
 
-/* Floats that a device of floats makes and reads, with their integers between two devices: no layer group takes the ones for the others. */
+/* Floats that a device of floats makes and reads, with their integers between two devices: no layer group takes the
+ * ones for the others. */
 Test(session_model_layer, quantised_on_another_device_than_computed)
 {
 	static const int place[] = {1, 0, 1, 0, 1};

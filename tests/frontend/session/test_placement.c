@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What surrounds a run: placement rules (placement.h), samples cut into batches (model.h) and how far outputs are from the
- * reference's (compare.h). */
+ * What surrounds a run: placement rules (placement.h), samples cut into batches (model.h) and how far outputs are from
+ * the reference's (compare.h). */
 #include <unistd.h>
 
 #include "npulab/compare.h"
@@ -88,8 +88,8 @@ Test(placement, placement_rules)
 	free_net(&net);
 }
 
-/* Expressions that would end the program, fill its memory or never come back are refused before they are compiled; a list of names
- * and a counted repetition are not. */
+/* Expressions that would end the program, fill its memory or never come back are refused before they are compiled; a
+ * list of names and a counted repetition are not. */
 Test(placement, expressions_that_cost_too_much)
 {
 	static const struct {
@@ -130,8 +130,8 @@ Test(placement, expressions_that_cost_too_much)
 	free_net(&net);
 }
 
-/* An exception behind the rule that it is one of is without effect: a warning says so. Where an earlier rule has just the same
- * nodes, or the same device, or a later one takes what is left, there is nothing to say. */
+/* An exception behind the rule that it is one of is without effect: a warning says so. Where an earlier rule has just
+ * the same nodes, or the same device, or a later one takes what is left, there is nothing to say. */
 Test(placement, rules_without_effect)
 {
 	static const struct {
@@ -166,7 +166,8 @@ Test(placement, rules_without_effect)
 	free_net(&net);
 }
 
-/* Names of layers have slashes in them where PyTorch has exported them: an expression ends at "/=", and "\\/" is a slash as well. */
+/* Names of layers have slashes in them where PyTorch has exported them: an expression ends at "/=", and "\\/" is a
+ * slash as well. */
 Test(placement, names_with_slashes)
 {
 	static const char *const names[] = {"/enc/fc1/MatMul", "/enc/fc1/=", "/enc/fc2\\/="};
@@ -376,8 +377,8 @@ Test(placement, accuracy)
 	cr_assert(accuracy.max_abs_error == INFINITY && accuracy.not_finite == 1 && accuracy.reference_not_finite == 1);
 }
 
-/* Outputs of every type are compared, as integers where they are: a report that says "exact" has looked. Of several outputs the
- * ratio is that of the floats. */
+/* Outputs of every type are compared, as integers where they are: a report that says "exact" has looked. Of several
+ * outputs the ratio is that of the floats. */
 Test(placement, accuracy_of_every_type)
 {
 	uint8_t a8[] = {7, 250, 3}, b8[] = {7, 251, 3};

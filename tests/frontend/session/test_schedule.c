@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * When the work of a run takes place (npulab/timeline.h): a resource does one thing at a time, work waits for what it reads and
- * for nothing else, branches overlap, and the time of the run is the makespan: never below the longest path or the busiest
- * resource, never above the sum, and that to the bit where nothing can overlap. */
+ * When the work of a run takes place (npulab/timeline.h): a resource does one thing at a time, work waits for what it
+ * reads and for nothing else, branches overlap, and the time of the run is the makespan: never below the longest path
+ * or the busiest resource, never above the sum, and that to the bit where nothing can overlap. */
 #include "frontend/session/layer_group.h"
 #include "tests/kit/host.h"
 #include "tests/kit/random_net.h"
@@ -179,8 +179,8 @@ static void check_rows(const struct net *net, const struct npl_run *run, const c
 	}
 }
 
-/* A machine with static power draws it from the beginning to the end, once: while it works in its own figures, else here. A
- * link's joules are those of its bytes. */
+/* A machine with static power draws it from the beginning to the end, once: while it works in its own figures, else
+ * here. A link's joules are those of its bytes. */
 static void check_energy(const struct npl_run *run, struct npl_device *const *device, int n_devices, const char *what)
 {
 	double waiting = 0;
@@ -225,7 +225,8 @@ static void check_same_times(const struct npl_run *a, const struct npl_run *b, c
 			  "%s, piece %d", what, i);
 }
 
-/* Random networks, each layer on a random device or the host: the laws; the same again without values, under other names. */
+/* Random networks, each layer on a random device or the host: the laws; the same again without values, under other
+ * names. */
 Test(schedule, random_networks)
 {
 	static const char *const buffers[] = {"1000000", "2000", "900"};
@@ -313,8 +314,8 @@ static double transfer(const struct npl_device *device, double bytes)
 	return link->latency_seconds + bytes / link->bytes_per_second;
 }
 
-/* Two machines at once, worked out by hand: the host converts for both in turn, then links and machines work side by side, and the
- * host takes up what comes back in the order of the sum's inputs. */
+/* Two machines at once, worked out by hand: the host converts for both in turn, then links and machines work side by
+ * side, and the host takes up what comes back in the order of the sum's inputs. */
 Test(schedule, two_branches_by_hand)
 {
 	enum { N = 32, X = 4 * N * N, Y = 8 * N * N };
@@ -359,8 +360,8 @@ static const struct npl_resource *link_of(const struct npl_run *run, int device)
 	return &run->resource[r];
 }
 
-/* A value from one machine to another crosses the first's link to the host and then the second's, once each, whoever else reads it
- * there. */
+/* A value from one machine to another crosses the first's link to the host and then the second's, once each, whoever
+ * else reads it there. */
 Test(schedule, from_device_to_device)
 {
 	uint64_t rng = 6;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running a network on devices (session.h). A layer gives the same result wherever its neighbours run; what crosses a link
- * is counted to the byte; what a machine cannot do is done by the host, priced and given a reason; a fused Relu changes
- * nothing but the cost; a view costs nothing; totals are sums. */
+ * Running a network on devices (session.h). A layer gives the same result wherever its neighbours run; what crosses a
+ * link is counted to the byte; what a machine cannot do is done by the host, priced and given a reason; a fused Relu
+ * changes nothing but the cost; a view costs nothing; totals are sums. */
 #include "tests/kit/host.h"
 #include "tests/kit/session_net.h"
 
@@ -81,7 +81,8 @@ Test(session, transfers_and_host)
 	const int place[SEQUENCE] = {0, 0, 0, 1, 1, 1, NPL_ON_HOST};
 	struct npl_device *host = kit_open_host();
 	enum { X = 2 * 3 * 8 * 8, B = 2 * 4 * 6 * 6, Y = 2 * 10 };
-	/* operations per value: square, sum of 3, scale and shift, product within the power, product; its roots and division */
+	/* operations per value: square, sum of 3, scale and shift, product within the power, product; its roots and
+	 * division */
 	const struct npl_processor_counts lrn = {
 		.operations = {[NPL_SIMPLE] = B * (1 + 3 + 2 + 1 + 1), [NPL_DIVIDE] = B * 3}, .bytes = 2 * B * 4};
 	/* maximum, difference, sum, product, and the 12 steps of an exponential */
@@ -280,8 +281,8 @@ Test(session, runs_add)
 	free_net(&net);
 }
 
-/* Operators that machines do not take as they are: the mask of Dropout (a device of float32 gives it), more inputs than a layer has, a product of two
- * activations, constants beside activations. The host does them, exactly. */
+/* Operators that machines do not take as they are: the mask of Dropout (a device of float32 gives it), more inputs than
+ * a layer has, a product of two activations, constants beside activations. The host does them, exactly. */
 Test(session, what_only_the_host_does)
 {
 	static const char *const names[] = {"reference", "tpu_v1", "diannao"};
@@ -323,8 +324,8 @@ Test(session, what_only_the_host_does)
 	}
 }
 
-/* Layers with several results run whole on devices of float32: of an LSTM the sequence, which nobody reads, and its last
- * states; both lists of TopK; the places of MaxPool; slices of unlike sizes. To the bit, and on no host. */
+/* Layers with several results run whole on devices of float32: of an LSTM the sequence, which nobody reads, and its
+ * last states; both lists of TopK; the places of MaxPool; slices of unlike sizes. To the bit, and on no host. */
 Test(session, several_results)
 {
 	static const char *const names[] = {"reference", "cpu"};
@@ -440,8 +441,8 @@ static void put_random_layer(struct onnx_writer *g, uint64_t *rng, int from)
 	onnx_put_node(g, op[kind], name, in, out, &attrs);
 }
 
-/* Random networks with every layer on a random device or the host: near the float result, with totals that are sums, and
- * the same cost without values. */
+/* Random networks with every layer on a random device or the host: near the float result, with totals that are sums,
+ * and the same cost without values. */
 Test(session, random_networks_and_placements)
 {
 	struct npl_device *device[] = {open_device("tpu_v1"), open_device("diannao"), open_device("reference")};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of traffic (npulab/traffic.h): patterns are their written rules, within the memory; a trace is the same plain, compressed and
- * in several members, in whatever pieces it is read; a compressed file that ends early is refused at every byte; a run has the
- * cycles and latencies of asking in every cycle, for every model of memory, with and without a trace's own cycles. */
+ * Promises of traffic (npulab/traffic.h): patterns are their written rules, within the memory; a trace is the same
+ * plain, compressed and in several members, in whatever pieces it is read; a compressed file that ends early is refused
+ * at every byte; a run has the cycles and latencies of asking in every cycle, for every model of memory, with and
+ * without a trace's own cycles. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -273,7 +274,8 @@ Test(traffic, damaged_compression)
 	cli_remove_folder(folder);
 }
 
-/* A bomb: 256 MiB of a comment without an end, and of blank lines, in 1 MiB each; to a program that may have half of that. */
+/* A bomb: 256 MiB of a comment without an end, and of blank lines, in 1 MiB each; to a program that may have half of
+ * that. */
 Test(traffic, a_bomb)
 {
 	enum { PIECE = 1 << 20, PIECES = 256 };

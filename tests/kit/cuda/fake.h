@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * CUDA without a GPU: a driver, cuBLASLt, cuDNN and NVRTC behind struct cu_loader that compute on the processor, in memory of their
- * own that nobody else can touch: it is mapped without access but while the "GPU" works, each allocation ends at a page that is
- * never there, and freed ones are gone. What the real libraries would refuse or silently do wrong is a violation: a wrong
- * handle, a range beyond an allocation, a misaligned address, work in a stream that is gone, no context. Copies to and from
- * pinned memory happen as late as they may. Time is counted, not taken: the same work always takes as long.
+ * CUDA without a GPU: a driver, cuBLASLt, cuDNN and NVRTC behind struct cu_loader that compute on the processor, in
+ * memory of their own that nobody else can touch: it is mapped without access but while the "GPU" works, each
+ * allocation ends at a page that is never there, and freed ones are gone. What the real libraries would refuse or
+ * silently do wrong is a violation: a wrong handle, a range beyond an allocation, a misaligned address, work in a
+ * stream that is gone, no context. Copies to and from pinned memory happen as late as they may. Time is counted, not
+ * taken: the same work always takes as long.
  *
- * Any call can be made to fail. As a shared library (build/FLAVOUR/fake_cuda) it stands in for the real ones under LD_LIBRARY_PATH;
- * FAKE_CUDA_MIB then says how much memory its GPU has.
+ * Any call can be made to fail. As a shared library (build/FLAVOUR/fake_cuda) it stands in for the real ones under
+ * LD_LIBRARY_PATH; FAKE_CUDA_MIB then says how much memory its GPU has.
  */
 #ifndef TESTS_CUDA_FAKE_H
 #define TESTS_CUDA_FAKE_H
@@ -18,7 +19,8 @@
 
 #include "backends/cuda/load/library.h"
 
-/* NVRTC 13.0 knows compute capability 7.5, 8.0 and 9.0; 12.8, which is missing unless a test asks for it, 7.0 and 8.0. */
+/* NVRTC 13.0 knows compute capability 7.5, 8.0 and 9.0; 12.8, which is missing unless a test asks for it, 7.0 and
+ * 8.0. */
 enum cu_fake_library { CU_FAKE_DRIVER, CU_FAKE_BLAS, CU_FAKE_DNN, CU_FAKE_NVRTC, CU_FAKE_NVRTC_12, CU_FAKE_LIBRARIES };
 
 /* What there is and how it behaves; set by tests, after cu_fake_reset. */

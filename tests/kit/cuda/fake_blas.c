@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake cuBLASLt (fake.h): products by loops, sums in double (or in 32 bits, which wrap), after checking what the real one
- * asks for. */
+ * The fake cuBLASLt (fake.h): products by loops, sums in double (or in 32 bits, which wrap), after checking what the
+ * real one asks for. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

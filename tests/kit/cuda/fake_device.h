@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests of the cuda device on the fake libraries (fake.h): they begin with all of them fresh, and what is done leaves nothing behind.
+ * Tests of the cuda device on the fake libraries (fake.h): they begin with all of them fresh, and what is done leaves
+ * nothing behind.
  */
 #ifndef TESTS_CUDA_FAKE_DEVICE_H
 #define TESTS_CUDA_FAKE_DEVICE_H

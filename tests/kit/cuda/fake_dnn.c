@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake cuDNN (fake.h): convolutions by loops, sums in double. It offers four algorithms of which the third and the fourth are of
- * use: the first is not supported, the second wants more memory than there is. Tensors lie as they are described, dense with or without
- * channels last, where images, filters and result must agree. */
+ * The fake cuDNN (fake.h): convolutions by loops, sums in double. It offers four algorithms of which the third and the
+ * fourth are of use: the first is not supported, the second wants more memory than there is. Tensors lie as they are
+ * described, dense with or without channels last, where images, filters and result must agree. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * No part of the program: what backends/cuda declares of CUDA, held against the toolkit's own headers by the compiler, where
- * tests/backends/cuda/test_headers.c finds them. With -DDRIVER, -DBLAS or -DDNN; with -DWRONG what is compared does differ. */
+ * No part of the program: what backends/cuda declares of CUDA, held against the toolkit's own headers by the compiler,
+ * where tests/backends/cuda/test_headers.c finds them. With -DDRIVER, -DBLAS or -DDNN; with -DWRONG what is compared
+ * does differ. */
 #include <stddef.h>
 #include <stdint.h>
 

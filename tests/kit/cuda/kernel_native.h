@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Put before a kernel's source (backends/cuda/kernels/) it makes plain C of it, for a processor: threads run one after the other, those
- * of a cooperative kernel as coroutines that meet in __syncthreads(). A barrier that some threads of a block never reach aborts. For x86-64.
+ * Put before a kernel's source (backends/cuda/kernels/) it makes plain C of it, for a processor: threads run one after
+ * the other, those of a cooperative kernel as coroutines that meet in __syncthreads(). A barrier that some threads of a
+ * block never reach aborts. For x86-64.
  */
 #ifndef TESTS_CUDA_KERNEL_NATIVE_H
 #define TESTS_CUDA_KERNEL_NATIVE_H
@@ -20,8 +21,8 @@ struct native_index {
 };
 static struct native_index threadIdx, blockIdx, blockDim, gridDim;
 
-/* Threads of a block as coroutines, each with a stack. Switching by hand rather than by swapcontext, which makes a system call and
- * which the address sanitizer warns of. */
+/* Threads of a block as coroutines, each with a stack. Switching by hand rather than by swapcontext, which makes a
+ * system call and which the address sanitizer warns of. */
 static struct {
 	void *scheduler, *thread[NATIVE_MOST_THREADS]; /* stack pointers while they wait */
 	bool done[NATIVE_MOST_THREADS];

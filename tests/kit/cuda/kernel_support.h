@@ -112,8 +112,8 @@ static inline uint64_t address_of(const void *data)
 	return (uint64_t)(uintptr_t)data;
 }
 
-/* A tensor's values as the GPU has them: floats rounded to the storage type. `tensor` is rounded too, so that the reference sees the
- * same. */
+/* A tensor's values as the GPU has them: floats rounded to the storage type. `tensor` is rounded too, so that the
+ * reference sees the same. */
 static inline struct device_memory to_device(struct npl_tensor *tensor, enum npl_dtype stored, size_t skew)
 {
 	const int64_t count = npl_tensor_count(tensor);
@@ -284,8 +284,8 @@ static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 			device_free(&memory[k], name);
 }
 
-/* Runs the layer by the reference and by the kernels; compares. Once with its tensors as ONNX has them, and once with channels last
- * where it takes them so. */
+/* Runs the layer by the reference and by the kernels; compares. Once with its tensors as ONNX has them, and once with
+ * channels last where it takes them so. */
 static inline void check_kernel(struct gpu *gpu, struct kernel_case *c)
 {
 	check_kernel_as_it_is(gpu, c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * NVRTC, and the driver's modules and launches, on a processor: the program's kernels, as their sources stand and with the macros
- * that they are asked for with, compiled by the C compiler into shared objects (kernel_native.h) and run over the host's
- * memory. So what the GPU would run is compared with the reference kernels where there is no GPU.
+ * NVRTC, and the driver's modules and launches, on a processor: the program's kernels, as their sources stand and with
+ * the macros that they are asked for with, compiled by the C compiler into shared objects (kernel_native.h) and run
+ * over the host's memory. So what the GPU would run is compared with the reference kernels where there is no GPU.
  *
  * Objects are kept in the build folder under the hash of all that they are made of.
  */
@@ -11,7 +11,8 @@
 
 #include <stddef.h>
 
-/* A function of NVRTC, or one of cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuLaunchKernel; NULL: none of these. */
+/* A function of NVRTC, or one of cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuLaunchKernel; NULL: none of
+ * these. */
 void *cuda_native_symbol(const char *name);
 
 /* What was asked for since the start of the process. */

@@ -122,8 +122,8 @@ int main(int argc, char **argv)
 		 first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	static tpu_engine *const engines[] = {tpu_run_rtl, tpu_run_fast};
 	for (uint64_t seed = first; seed < first + programs; seed++) {
-		/* Some that cannot end, some with more columns than a fast kernel takes at a time, some with so many rows
-		 * that 16-bit products of one pass do not fit an accumulator. */
+		/* Some that cannot end, some with more columns than a fast kernel takes at a time, some with so many
+		 * rows that 16-bit products of one pass do not fit an accumulator. */
 		struct program_wish wish = {.stuck_percent = seed % 8 ? 0 : 100,
 					    .columns = seed % 16 == 5 ? 100 : 0,
 					    .rows = seed % 16 == 9 ? 200 : 0};

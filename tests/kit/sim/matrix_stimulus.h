@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random inputs for the matrix unit, cycle by cycle: passes back to back, with bubbles and stalls, tiles refilled in the
- * cycle of the switch, later, with gaps, and now and then when they must not be; all operand formats and shifts. For
- * the tests and, from C++, for the co-simulation with Verilog; so it is written in what both languages have. */
+ * Random inputs for the matrix unit, cycle by cycle: passes back to back, with bubbles and stalls, tiles refilled in
+ * the cycle of the switch, later, with gaps, and now and then when they must not be; all operand formats and shifts.
+ * For the tests and, from C++, for the co-simulation with Verilog; so it is written in what both languages have. */
 #ifndef TESTS_MATRIX_STIMULUS_H
 #define TESTS_MATRIX_STIMULUS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sets of intervals (sim/common/intervals.h). What they promise: after any additions a set meets just the intervals that have a number
- * of the set, as an array with a flag for each number says. */
+ * Sets of intervals (sim/common/intervals.h). What they promise: after any additions a set meets just the intervals
+ * that have a number of the set, as an array with a flag for each number says. */
 #include "sim/common/intervals.h"
 
 #include <criterion/criterion.h>

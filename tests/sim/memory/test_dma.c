@@ -2,8 +2,8 @@
  *
  * Promise: an engine asks for exactly the accesses that its descriptors touch, no more than allowed at once;
  * descriptors complete in order and as soon as their last access has; engines share the port in turn, by accesses or by
- * whole requests; skipping gives the completion cycles of stepping, over every kind of memory; and two engines in the same
- * relative state go on alike. */
+ * whole requests; skipping gives the completion cycles of stepping, over every kind of memory; and two engines in the
+ * same relative state go on alike. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +51,8 @@ static uint64_t finish(struct npl_dma *dma, int engine, uint64_t tag)
 	return c.cycle;
 }
 
-/* The accesses of a descriptor, by the definition: of each row those of the memory that it touches, or its bursts; gapless rows
- * joined. */
+/* The accesses of a descriptor, by the definition: of each row those of the memory that it touches, or its bursts;
+ * gapless rows joined. */
 static uint64_t accesses(const struct npl_dma_descriptor *d, uint64_t unit, uint64_t burst)
 {
 	uint64_t n = 0, row = 0, plane = 0, rows = d->count[0] ? d->count[0] : 1,
@@ -114,8 +114,8 @@ Test(dma, cutting_worked_by_hand)
 	npl_memory_close(memory);
 }
 
-/* Rows of 8 bytes that are one request, over accesses of 64: those side by side share accesses, but for one that is pushed too late and
- * one that is elsewhere. */
+/* Rows of 8 bytes that are one request, over accesses of 64: those side by side share accesses, but for one that is
+ * pushed too late and one that is elsewhere. */
 Test(dma, rows_of_a_request_share_accesses)
 {
 	static const uint64_t address[] = {40, 48, 56, 64, 72, 80, 88, 200, 208, 216, 320};
@@ -227,8 +227,8 @@ Test(dma, requests_worked_by_hand)
 	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 4096, .row_bytes = 24, .tag = 2});
 	cr_expect_eq(finish(dma, 1, 2), 14);
 	cr_expect_eq(finish(dma, 0, 1), 27);
-	/* A long one is not interrupted: its last of 32 bursts begins in cycle 62 (31 x 2.007 = 62.22), the short one where that ends, in
-	 * 64.23, and moves 0.13 of a cycle. */
+	/* A long one is not interrupted: its last of 32 bursts begins in cycle 62 (31 x 2.007 = 62.22), the short one
+	 * where that ends, in 64.23, and moves 0.13 of a cycle. */
 	npl_dma_reset(dma);
 	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 16384, .tag = 1});
 	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
@@ -244,8 +244,8 @@ Test(dma, requests_worked_by_hand)
 	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
 	cr_expect_eq(finish(dma, 0, 1), 65, "64.23 cycles");
 	cr_expect_eq(finish(dma, 1, 2), 65, "64.35 cycles");
-	/* One request of three descriptors, the last of which is pushed late: nobody comes between, and each completes for itself:
-	 * bursts of 2.007 cycles. The one that waited begins in cycle 100.
+	/* One request of three descriptors, the last of which is pushed late: nobody comes between, and each completes
+	 * for itself: bursts of 2.007 cycles. The one that waited begins in cycle 100.
 	 */
 	npl_dma_reset(dma);
 	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1, .more = true});
@@ -276,8 +276,8 @@ Test(dma, requests_worked_by_hand)
 	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
 	cr_expect_eq(finish(dma, 0, 1), 3 * 64);
 	cr_expect_eq(finish(dma, 1, 2), 3 * 64 + 1);
-	/* A request begins when its first access is taken: the port is busy up to 3, when engine 2 has come; the turn is 1's. Requests
-	 * that wait for the port do not wait for their 13 cycles twice. */
+	/* A request begins when its first access is taken: the port is busy up to 3, when engine 2 has come; the turn
+	 * is 1's. Requests that wait for the port do not wait for their 13 cycles twice. */
 	npl_dma_reset(dma);
 	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1});
 	npl_dma_advance(dma, 12, false);

@@ -91,8 +91,8 @@ Test(dram, energy)
 	npl_memory_close(memory);
 }
 
-/* A gap of 2^40 cycles between two requests: every rank is refreshed as often as its interval fits in it, and that is counted and not
- * gone through. */
+/* A gap of 2^40 cycles between two requests: every rank is refreshed as often as its interval fits in it, and that is
+ * counted and not gone through. */
 Test(dram, long_rest)
 {
 	static const char *const presets[] = {"hbm2", "ddr3-2133", "ddr4-2400", "gddr6"};

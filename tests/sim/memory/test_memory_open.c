@@ -100,7 +100,8 @@ static const char good_file[] =
 	"currents: { VDD: 1, IDD0: 12, IDD2N: 8, IDD3N: 10, IDD4R: 30, IDD4W: 30, IDD5B: 30, origin: \"modelled:me\" }\n"
 	"mapping: row:rank:bank:bankgroup:column:channel\n";
 
-/* Puts "key: value" in the place of the key's own; without a value the key goes. A key that is not there goes to the timings. */
+/* Puts "key: value" in the place of the key's own; without a value the key goes. A key that is not there goes to the
+ * timings. */
 static void change_one(char *text, size_t n, const char *key, const char *value)
 {
 	char find[40], rest[2048];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: analytical devices run any network with the reference's values in their precision, say in every report that they are no
- * measurement, and cost what their figures say; the modelled host is one of them that can be set, replaced and seen, and can be nothing else. */
+ * Promise: analytical devices run any network with the reference's values in their precision, say in every report that
+ * they are no measurement, and cost what their figures say; the modelled host is one of them that can be set, replaced
+ * and seen, and can be nothing else. */
 #include "tests/kit/cli_json.h"
 
 #include <math.h>

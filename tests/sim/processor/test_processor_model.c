@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: a processor by its figures takes the time and draws the power that the head of processor_model.h says: by hand for small cases,
- * and by laws that hold for all of them. Figures that contradict each other are refused. */
+ * Promise: a processor by its figures takes the time and draws the power that the head of processor_model.h says: by
+ * hand for small cases, and by laws that hold for all of them. Figures that contradict each other are refused. */
 #include <math.h>
 
 #include "tests/kit/host.h"
@@ -52,7 +52,8 @@ Test(processor_model, times_by_hand)
 	cr_assert(near(estimate(&m, (struct npl_processor_counts){.bytes = 6000}).seconds, 6000 / 60e9));
 	cr_assert(near(estimate(&m, (struct npl_processor_counts){.bytes = 200000}).seconds, 200000 / 10e9));
 	cr_assert(near(estimate(&m, (struct npl_processor_counts){.weight_bytes = 1000}).seconds, 1000 / 10e9));
-	/* the greater of 100 and 400 ns, their sum without overlap, and twice that at half the efficiency, after the start */
+	/* the greater of 100 and 400 ns, their sum without overlap, and twice that at half the efficiency, after the
+	 * start */
 	const struct npl_processor_counts both = {.macs = 3200, .weight_bytes = 4000};
 	cr_assert(near(estimate(&m, both).seconds, 400e-9));
 	m.overlap = 0;
@@ -121,7 +122,8 @@ static struct npl_processor_counts random_work(uint64_t *rng)
 	return work;
 }
 
-/* Faster figures are never slower, nor is less work, and time never falls below what arithmetic or traffic alone take of all cores. */
+/* Faster figures are never slower, nor is less work, and time never falls below what arithmetic or traffic alone take
+ * of all cores. */
 Test(processor_model, laws)
 {
 	uint64_t rng = 7;
@@ -213,7 +215,8 @@ static double simple(const char *name, const struct npl_attrs *attrs, int n_in, 
 	return work_of(name, attrs, n_in, taken, made).operations[NPL_SIMPLE];
 }
 
-/* A value of a Relu is one operation, one of a function of exponentials many, and pools read every input of their windows. */
+/* A value of a Relu is one operation, one of a function of exponentials many, and pools read every input of their
+ * windows. */
 Test(processor_model, work_of_operators)
 {
 	const struct npl_attrs plain = {0}, pool = {.pool.window.kernel = {3, 2}},

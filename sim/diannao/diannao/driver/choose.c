@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which tiles a layer takes: of the candidates of tiles.c those that move the fewest bytes among all that take at most a twentieth more
- * than the least time (where they move the same, a hundredth decides), because most of a layer's energy is memory's (Chen et al., ASPLOS 2014, section 7.3: more than 95 %). The time of a
- * candidate is its estimate, corrected by what a slice of the layer, some blocks of some rows of outputs, really takes on the fast engine
- * beside its own estimate. */
+ * Which tiles a layer takes: of the candidates of tiles.c those that move the fewest bytes among all that take at most
+ * a twentieth more than the least time (where they move the same, a hundredth decides), because most of a layer's
+ * energy is memory's (Chen et al., ASPLOS 2014, section 7.3: more than 95 %). The time of a candidate is its estimate,
+ * corrected by what a slice of the layer, some blocks of some rows of outputs, really takes on the fast engine beside
+ * its own estimate. */
 #include <string.h>
 
 #include "core/base/arith.h"
@@ -13,7 +14,8 @@
 #define SLOWER_FOR_FEWER_BYTES   1.05
 #define FASTER_FOR_MORE_REQUESTS 1.01
 
-/* Enough of each loop for what repeats to be seen twice. Without padding where it fits the input, so that it is of the interior. */
+/* Enough of each loop for what repeats to be seen twice. Without padding where it fits the input, so that it is of the
+ * interior. */
 static struct dn_layer slice_of(const struct dn_config *config, const struct dn_layer *layer,
 				const struct dn_tiles *tiles)
 {

@@ -27,7 +27,8 @@ struct dn_machine {
 
 extern const struct npl_isa dn_isa;
 
-/* Bytes of the kernels and biases that the driver makes for the factor of LRN, which are no tensors of the layer; 0 of every other layer. */
+/* Bytes of the kernels and biases that the driver makes for the factor of LRN, which are no tensors of the layer; 0 of
+ * every other layer. */
 uint64_t dn_made_bytes(const struct dn_layer *layer);
 double dn_bytes_per_cycle(const struct dn_machine *machine); /* of memory, at most */
 /* NPL_EINPUT: none as the machine's file asks for fit the buffers. */

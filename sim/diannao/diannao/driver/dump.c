@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program of a layer as text, with its memory (npulab/program_dump.h). A layer's instructions are made as they are needed; here they
- * are held. */
+ * The program of a layer as text, with its memory (npulab/program_dump.h). A layer's instructions are made as they are
+ * needed; here they are held. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Programs of DianNao behind npulab/program.h: runs on either engine. Host memory and weights are one memory, the
- * machine's; the program says where in it the two files lie. For a run with values it is as large as they and the program need. */
+ * machine's; the program says where in it the two files lie. For a run with values it is as large as they and the
+ * program need. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,9 @@
  *
  * The attribution of a program's cycles to its instructions (docs/exec.md), from what either engine tells an observer.
  *
- * An instruction's cycles are those from the end of the one before it, if it was decoded later than that, else from its decoding, to the
- * last thing that it brings about: its end, the arrival of its loads, the end of the store that it completes. */
+ * An instruction's cycles are those from the end of the one before it, if it was decoded later than that, else from its
+ * decoding, to the last thing that it brings about: its end, the arrival of its loads, the end of the store that it
+ * completes. */
 #ifndef DIANNAO_TIMES_H
 #define DIANNAO_TIMES_H
 

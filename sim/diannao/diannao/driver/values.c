@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values of a layer. Sums do not depend on the order of additions (nfu.c), so they are computed as a matrix
- * product over gathered windows rather than row by row of NBin. Threads share outputs and positions; what they count is added up. */
+ * The values of a layer. Sums do not depend on the order of additions (nfu.c), so they are computed as a matrix product
+ * over gathered windows rather than row by row of NBin. Threads share outputs and positions; what they count is added
+ * up. */
 #include <stdlib.h>
 
 #include "core/base/parallel.h"
@@ -150,7 +151,8 @@ static int sum_part(struct sums *s, const struct npl_layer *given, const struct 
 	return 0;
 }
 
-/* A layer as parts: for each kernel of a position, or the one of all, blocks of a group's outputs times ranges of positions. */
+/* A layer as parts: for each kernel of a position, or the one of all, blocks of a group's outputs times ranges of
+ * positions. */
 struct parts {
 	const struct npl_layer *given;
 	const struct dn_layer *layer;
@@ -176,8 +178,8 @@ static void run_part(void *context, int64_t i, int worker)
 		sum_part(s, p->given, &part);
 }
 
-/* Blocks small enough that all threads' packed weights take no more memory than one thread's, and ranges of positions where there are
- * fewer blocks than would keep the threads busy. */
+/* Blocks small enough that all threads' packed weights take no more memory than one thread's, and ranges of positions
+ * where there are fewer blocks than would keep the threads busy. */
 static void choose_parts(struct parts *p, int workers)
 {
 	enum { LEAST_POSITIONS = 128 }; /* fewer would not be worth packing the weights once more */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the two engines of DianNao are given, what they give back, and what they tell on the way (docs/diannao-isa.md, whose section Time has
- * the order of things at a boundary). `rtl` (rtl/run.h) goes through every cycle and every value of the pipeline: it is the specification.
- * `fast` (fast/run.h) goes from event to event. Both give the same memory, cycles, counters and events. They share this header, the
- * instruction set, the configuration, the segments' limits and coefficients, the memory behind the port and the words for a program that
- * does not end (stuck.h), and nothing else: no timing, no arithmetic and no counting. */
+ * What the two engines of DianNao are given, what they give back, and what they tell on the way (docs/diannao-isa.md,
+ * whose section Time has the order of things at a boundary). `rtl` (rtl/run.h) goes through every cycle and every value
+ * of the pipeline: it is the specification. `fast` (fast/run.h) goes from event to event. Both give the same memory,
+ * cycles, counters and events. They share this header, the instruction set, the configuration, the segments' limits and
+ * coefficients, the memory behind the port and the words for a program that does not end (stuck.h), and nothing else:
+ * no timing, no arithmetic and no counting. */
 #ifndef DIANNAO_ENGINE_H
 #define DIANNAO_ENGINE_H
 
@@ -20,9 +21,10 @@
 struct dn_stream {
 	void *state;
 	void (*next)(void *state, struct dn_instruction *instruction);
-	/* Optional, both or none; asked before an instruction is. What comes next begins a unit of so many, this one included, that are
-	 * alike but for addresses in memory: so many at each level, the outermost first; 0: none begins. A unit lies within one of any
-	 * level before its own, and begins and ends with no store open. Sums may be kept: times do not depend on them. */
+	/* Optional, both or none; asked before an instruction is. What comes next begins a unit of so many, this one
+	 * included, that are alike but for addresses in memory: so many at each level, the outermost first; 0: none
+	 * begins. A unit lies within one of any level before its own, and begins and ends with no store open. Sums may
+	 * be kept: times do not depend on them. */
 	void (*alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
 	void (*skip)(void *state, int level, int64_t units); /* of those */
 };
@@ -41,10 +43,11 @@ enum dn_cycle_class {
 	DN_CYCLE_CLASSES
 };
 
-/* An observer (sim/common/observer.h) of these engines is told of every event, not in the order of their times. An event's index
- * is that of the instruction: the one that decoded, that asked for the load (all its rows have arrived), whose first step is in the
- * cycle, that ended, whose results completed the store. Intervals are all cycles, in the order of time; their instruction is the one at
- * the head of the NFU's queue or, while there is none, the next to be decoded, or, behind the last, that one. */
+/* An observer (sim/common/observer.h) of these engines is told of every event, not in the order of their times. An
+ * event's index is that of the instruction: the one that decoded, that asked for the load (all its rows have arrived),
+ * whose first step is in the cycle, that ended, whose results completed the store. Intervals are all cycles, in the
+ * order of time; their instruction is the one at the head of the NFU's queue or, while there is none, the next to be
+ * decoded, or, behind the last, that one. */
 
 /* One execution of a program that has passed the check (isa/check.h). */
 struct dn_execution {

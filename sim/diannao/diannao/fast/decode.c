@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ends and decodes instructions (fast.h): which rows by number they read and free, what they load and store. What does not depend on
- * time is counted here. */
+ * Ends and decodes instructions (fast.h): which rows by number they read and free, what they load and store. What does
+ * not depend on time is counted here. */
 #include "fast.h"
 
 static uint64_t rows_of(uint64_t bytes, uint64_t row_bytes)

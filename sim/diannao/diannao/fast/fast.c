@@ -38,8 +38,8 @@ static uint64_t next_event(const struct dn_fast *f)
 	return kept > f->now && kept < next ? kept : next;
 }
 
-/* Memory goes on to its first boundary at or after this one of the machine, `now`, and what has completed by then arrives; what
- * completes between the two boundaries will at the next of the machine's. */
+/* Memory goes on to its first boundary at or after this one of the machine, `now`, and what has completed by then
+ * arrives; what completes between the two boundaries will at the next of the machine's. */
 static void catch_up(struct dn_fast *f)
 {
 	const uint64_t until = to_memory(f, f->now),

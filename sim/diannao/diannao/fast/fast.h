@@ -9,8 +9,9 @@
  *
  *      fast.c: which boundary comes next; repeat.c: units of instructions that repeat what others did
  *
- * An event is a completion of the DMAs, the end of an instruction, results that reach NBout. Between two of them nothing changes but
- * how many steps have been taken, or how many cycles waited. Rows are numbered in the order of loading, from 0 on. */
+ * An event is a completion of the DMAs, the end of an instruction, results that reach NBout. Between two of them
+ * nothing changes but how many steps have been taken, or how many cycles waited. Rows are numbered in the order of
+ * loading, from 0 on. */
 #ifndef DIANNAO_FAST_H
 #define DIANNAO_FAST_H
 
@@ -157,7 +158,8 @@ void dn_fast_take_arrivals(struct dn_fast *f);
 void dn_fast_add_load(struct dn_fast_buffer *buffer, const struct dn_fast_load *load);
 void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store);
 
-/* nfu.c: the cycles before boundary `until`, which is no later than dn_fast_nfu_end; that, or DN_NEVER before something arrives. */
+/* nfu.c: the cycles before boundary `until`, which is no later than dn_fast_nfu_end; that, or DN_NEVER before something
+ * arrives. */
 void dn_fast_nfu_run(struct dn_fast *f, uint64_t until);
 uint64_t dn_fast_nfu_end(const struct dn_fast *f);
 

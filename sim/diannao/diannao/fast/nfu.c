@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of the NFU, many at once (fast.h). Nothing arrives between two boundaries that are looked at, so the instruction at the head
- * takes the steps whose rows are there, one a cycle, and then waits for the row, or the room, that is missing. */
+ * Steps of the NFU, many at once (fast.h). Nothing arrives between two boundaries that are looked at, so the
+ * instruction at the head takes the steps whose rows are there, one a cycle, and then waits for the row, or the room,
+ * that is missing. */
 #include "fast.h"
 
 /* Steps of the head whose rows have arrived. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of instructions that are alike but for addresses (engine.h), over a memory to whose times addresses do not matter: when a
- * unit begins with the machine in the state in which an earlier one of its level began, all that follows repeats what followed then, as
- * long as there are units that are alike. So many periods are not gone through but counted. A unit may hold units of other levels, of
- * which some were counted: what a mark says of time and events includes those.
+ * Units of instructions that are alike but for addresses (engine.h), over a memory to whose times addresses do not
+ * matter: when a unit begins with the machine in the state in which an earlier one of its level began, all that follows
+ * repeats what followed then, as long as there are units that are alike. So many periods are not gone through but
+ * counted. A unit may hold units of other levels, of which some were counted: what a mark says of time and events
+ * includes those.
  *
- * A mark is all that decides the times to come, in words relative to now: times from now, rows from those that have arrived or
- * are free. Two marks are the same state if they are the same words. The last marks find short periods at once. The anchor is compared
- * with as many marks as have been made before it, then moves on (Brent, BIT 20, 1980): it finds long ones, as those of the fraction of
- * a cycle at which the port of a `fixed` memory becomes free. */
+ * A mark is all that decides the times to come, in words relative to now: times from now, rows from those that have
+ * arrived or are free. Two marks are the same state if they are the same words. The last marks find short periods at
+ * once. The anchor is compared with as many marks as have been made before it, then moves on (Brent, BIT 20, 1980): it
+ * finds long ones, as those of the fraction of a cycle at which the port of a `fixed` memory becomes free. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loads and stores on their way through the DMAs (fast.h). A load goes to its DMA when the buffer has room for it, a store when its
- * results are in NBout; the order of the three is the DMAs' affair. A row of SB is a descriptor, as rows arrive one by one. */
+ * Loads and stores on their way through the DMAs (fast.h). A load goes to its DMA when the buffer has room for it, a
+ * store when its results are in NBout; the order of the three is the DMAs' affair. A row of SB is a descriptor, as rows
+ * arrive one by one. */
 #include <inttypes.h>
 
 #include "fast.h"

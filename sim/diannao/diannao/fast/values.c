@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values of a program in the fast engine: an instruction after the other, each as a whole, without time. What a load reads and
- * when a store writes does not depend on time in a program that has been checked. The arithmetic is that of nfu.c.
+ * The values of a program in the fast engine: an instruction after the other, each as a whole, without time. What a
+ * load reads and when a store writes does not depend on time in a program that has been checked. The arithmetic is that
+ * of nfu.c.
  *
  * Sums are held without wrapping: what the register holds is theirs modulo 2^sum_bits at any time. */
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Columns and lines of the input that a tile or block needs, and their ranks among these (impl.h). Windows with gaps between
- * their taps may leave out some and not others: a table says which, of the beginning, the end and one stride between them, as there
- * the taps fall as in every other stride. */
+ * Columns and lines of the input that a tile or block needs, and their ranks among these (impl.h). Windows with gaps
+ * between their taps may leave out some and not others: a table says which, of the beginning, the end and one stride
+ * between them, as there the taps fall as in every other stride. */
 #include <stdlib.h>
 
 #include "impl.h"

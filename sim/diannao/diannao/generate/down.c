@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DN_DOWN (tiles.h): lines of a tile of columns slide down through NBin under the rows of outputs. A line lies in NBin as one stretch; of
- * the oldest, columns are freed window by window when the row is the last that reads it, so that the next line loads behind them. */
+ * DN_DOWN (tiles.h): lines of a tile of columns slide down through NBin under the rows of outputs. A line lies in NBin
+ * as one stretch; of the oldest, columns are freed window by window when the row is the last that reads it, so that the
+ * next line loads behind them. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -114,7 +115,8 @@ static void down_visit(struct dn_generator *g)
 		dn_free_sb(g, g->sb.next);
 }
 
-/* Of a row of outputs the windows that read nothing: they only store. The first one of a tile may load lines, the last one frees them. */
+/* Of a row of outputs the windows that read nothing: they only store. The first one of a tile may load lines, the last
+ * one frees them. */
 static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
 {
 	const struct dn_axis *y = &g->axis[0], *x = &g->axis[1];
@@ -129,8 +131,8 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
 		       : 0;
 }
 
-/* The first tile of the first image loads the kernel, the last of the last one frees it. The first row of outputs of a tile loads all
- * lines under it, the last frees them. */
+/* The first tile of the first image loads the kernel, the last of the last one frees it. The first row of outputs of a
+ * tile loads all lines under it, the last frees them. */
 static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
 	const struct dn_layer *layer = g->layer;

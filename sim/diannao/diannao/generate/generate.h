@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The code generators: a layer as a stream of instructions (isa.h), made as they are needed and never held: CONV5* of the paper has 176
- * million. One file per nest of tiles.h, over loops that are common to all (loops.c).
+ * The code generators: a layer as a stream of instructions (isa.h), made as they are needed and never held: CONV5* of
+ * the paper has 176 million. One file per nest of tiles.h, over loops that are common to all (loops.c).
  *
- * Each visit, some rows of one window for one group of Tn outputs, is a few instructions: what it loads, a step after the other
- * over runs of rows that lie in both buffers at equal distances, what it frees. Taps in the padding are steps with zeros when summing
- * and no steps when pooling.
+ * Each visit, some rows of one window for one group of Tn outputs, is a few instructions: what it loads, a step after
+ * the other over runs of rows that lie in both buffers at equal distances, what it frees. Taps in the padding are steps
+ * with zeros when summing and no steps when pooling.
  *
  *     struct dn_generator *generator;
  *     if (dn_generator_open(config, layer, tiles, &generator, &err)) ...

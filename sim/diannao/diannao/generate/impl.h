@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the generators of the nests share: the loops they are made of (loops.c), the queue of instructions they fill, a visit at a
- * time, and what is held in NBin and SB after the last instruction in it. Private to this folder. */
+ * What the generators of the nests share: the loops they are made of (loops.c), the queue of instructions they fill, a
+ * visit at a time, and what is held in NBin and SB after the last instruction in it. Private to this folder. */
 #ifndef DIANNAO_GENERATE_IMPL_H
 #define DIANNAO_GENERATE_IMPL_H
 
@@ -71,8 +71,9 @@ struct dn_nest_code {
 	int levels;
 	enum dn_loop loop[DN_UNIT_LEVELS];
 	void (*visit)(struct dn_generator *g);
-	/* Turns of a loop from this one on whose instructions are the same but for addresses, those of the loops around it being as they
-	 * are; below 1: none. It may look at what follows from the loops around it, and at nothing else. */
+	/* Turns of a loop from this one on whose instructions are the same but for addresses, those of the loops around
+	 * it being as they are; below 1: none. It may look at what follows from the loops around it, and at nothing
+	 * else. */
 	int64_t (*alike)(const struct dn_generator *g, enum dn_loop loop, int64_t turn);
 	/* The rows held where the next visit is, after turns that have been left out. NULL: as many as before those. */
 	void (*hold)(struct dn_generator *g);
@@ -86,8 +87,8 @@ bool dn_next_visit(struct dn_generator *g);
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS]);
 void dn_skip_turns(struct dn_generator *g, int level, int64_t turns);
 int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop);
-/* Windows along d from o on, of first..end-1, of which each loads and frees as many columns or lines as the one before, or none: o has one
- * before it, and the last one is not among them. */
+/* Windows along d from o on, of first..end-1, of which each loads and frees as many columns or lines as the one before,
+ * or none: o has one before it, and the last one is not among them. */
 int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o,
 			   struct dn_range taps);
 int64_t dn_full_groups(const struct dn_generator *g); /* of Tn outputs */
@@ -112,7 +113,8 @@ void dn_emit_multiply(struct dn_generator *g, struct dn_visit *visit, int64_t nb
 void dn_emit_bias(struct dn_generator *g, struct dn_visit *visit, int64_t sb);
 /* Steps of ADD or MAX over rows nbin, nbin + stride, ... */
 void dn_emit_pool(struct dn_generator *g, struct dn_visit *visit, int64_t nbin, int64_t stride, int64_t steps);
-/* Gives the instructions of the visit what joins them, and joins the loads before them where one instruction can do both. */
+/* Gives the instructions of the visit what joins them, and joins the loads before them where one instruction can do
+ * both. */
 void dn_end_visit(struct dn_generator *g, struct dn_visit *visit);
 /* Rows below this number are not read again. */
 void dn_free_nbin(struct dn_generator *g, int64_t end);
@@ -126,14 +128,16 @@ int64_t dn_next_needed(const struct dn_columns *columns,
 		       int64_t position); /* from this one on; none: behind the input */
 /* The rank of the first that windows o..end-1 read; all there are if they read none. */
 int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
-/* At window o, with one before it: the columns, of so many NBin rows, that those before it have loaded and not freed. */
+/* At window o, with one before it: the columns, of so many NBin rows, that those before it have loaded and not
+ * freed. */
 void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int64_t column_rows);
 
 /* Bytes of input rows row..row_end-1 of a tap; the result's of a group. */
 int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end);
 int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t group_end);
 
-/* Of pooling: what the NFU divides the sum of a window by, with so many taps inside the input (0: it does not); where it leaves. */
+/* Of pooling: what the NFU divides the sum of a window by, with so many taps inside the input (0: it does not); where
+ * it leaves. */
 uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside);
 enum dn_to dn_pooled_to(const struct dn_generator *g);
 

@@ -202,8 +202,8 @@ static bool take_clip(double low, double high, int y, struct dn_layer *layer, ch
 	return true;
 }
 
-/* What NFU-3 does, and at which scale: it changes none for functions that are exact at any; sigmoid and tanh are of plain Q6.10.
- * y: log2 of the output's scale. */
+/* What NFU-3 does, and at which scale: it changes none for functions that are exact at any; sigmoid and tanh are of
+ * plain Q6.10. y: log2 of the output's scale. */
 static bool take_function(const struct npl_layer *given, int y, struct dn_layer *layer, char *why, size_t n)
 {
 	enum npl_op op = given->op;

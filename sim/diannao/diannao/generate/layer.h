@@ -10,8 +10,8 @@
 /* What NFU-2 makes of the values of a window. */
 enum dn_kind { DN_SUM, DN_MAX, DN_AVERAGE };
 
-/* The factor of LRN (lrn.c) is a 1x1 convolution whose kernels and biases the driver makes: this synapse for each of `below` maps
- * below the output's, its own and `above` above it, 0 for the others, and the same bias for all. */
+/* The factor of LRN (lrn.c) is a 1x1 convolution whose kernels and biases the driver makes: this synapse for each of
+ * `below` maps below the output's, its own and `above` above it, 0 for the others, and the same bias for all. */
 struct dn_lrn {
 	bool made;
 	int64_t below, above;
@@ -51,8 +51,8 @@ int64_t dn_positions(const struct dn_layer *layer); /* output positions of one m
 int64_t dn_in_rows(const struct dn_config *config, const struct dn_layer *layer);
 int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer);
 
-/* lrn.c: the layer of LRN's factor but what depends on the output's scale; x and w: log2 of the scales of its input and of the
- * synapses that are made. */
+/* lrn.c: the layer of LRN's factor but what depends on the output's scale; x and w: log2 of the scales of its input and
+ * of the synapses that are made. */
 bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, int x, struct dn_layer *layer, int *w,
 	       char *why, size_t n);
 uint64_t dn_lrn_pairs(const struct dn_layer *layer); /* maps in the windows of all maps */

@@ -3,7 +3,8 @@
  * Where a layer lies in memory. From address 0, each part from a page of 4096 bytes on:
  *
  *   inputs   [image][y][x][map], 16 bits each: maps innermost, as in Chen et al., ASPLOS 2014, section 5.3.2
- *   synapses whole SB rows of Tn x Tn 16-bit values [n][i], zeros where a layer has not Tn inputs or outputs. The kernel of a group of Tn
+ *   synapses whole SB rows of Tn x Tn 16-bit values [n][i], zeros where a layer has not Tn inputs or outputs. The
+ *   kernel of a group of Tn
  *            outputs is its bias rows (Tn words of 32 bits), then [ky][kx][ii] rows; kernels are in the order in which the nest reads
  *            them: [position of private kernels][group of the convolution][pass][part of the window][nn][rows]. With DN_ACROSS an LRN
  *            group's kernel has the rows of its band only
@@ -37,7 +38,8 @@ int64_t dn_bias_rows(const struct dn_config *config, const struct dn_layer *laye
 /* Addresses. channel, out_channel: of all groups of the convolution. */
 uint64_t dn_input_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t channel);
 uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t out_channel);
-/* The first SB row of a part; position: y * out width + x of private kernels, else 0. With biases in front if the part is the first. */
+/* The first SB row of a part; position: y * out width + x of private kernels, else 0. With biases in front if the part
+ * is the first. */
 uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64_t conv_group, int64_t group,
 			const struct dn_part *part);
 /* Rows of a tap that groups of a pass read; SB rows of the kernels of all groups before this one. */

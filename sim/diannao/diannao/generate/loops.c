@@ -2,10 +2,10 @@
  *
  * The loops of a nest (impl.h): where the next visit is, and which turns are alike and may be left out.
  *
- * Each loop is a level of units (engine.h): a turn of it with all that is inside. Where all turns of a loop are alike, and the next
- * turn of the loop around it is alike too, both loops' turns are one run of units of the inner loop, and the outer loop has no units of
- * its own.
- * A long run finds what repeats after many turns only, and few levels find it sooner. */
+ * Each loop is a level of units (engine.h): a turn of it with all that is inside. Where all turns of a loop are alike,
+ * and the next turn of the loop around it is alike too, both loops' turns are one run of units of the inner loop, and
+ * the outer loop has no units of its own. A long run finds what repeats after many turns only, and few levels find it
+ * sooner. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -173,7 +173,8 @@ int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, i
 			   struct dn_range taps)
 {
 	const struct dn_axis *axis = &g->axis[d];
-	/* Where gaps between taps leave columns out, windows that reach over the ends of these windows leave out others. */
+	/* Where gaps between taps leave columns out, windows that reach over the ends of these windows leave out
+	 * others. */
 	const int64_t margin = axis->dilation > 1 ? (axis->kernel - 1) * axis->dilation / axis->stride + 1 : 0;
 	if (o <= first || o + 1 >= end)
 		return 0;

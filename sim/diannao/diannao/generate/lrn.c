@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Local response normalisation as far as the machine can (Krizhevsky et al., NIPS 2012, section 3.3; Chen et al., ASPLOS 2014,
- * name the layer and leave it out). y = x t^-beta with t = bias + alpha/size * the sum of the squares of neighbouring maps. NFU-1
- * multiplies an input by a synapse, never two inputs, so squares and the last product are others' (layer.h). Here: a 1x1
- * convolution of the squares, whose kernels hold one synapse in a band, makes u, which is linear in t; t^-beta as a function of u is
- * fitted (fit.h) to NFU-3's segments. Their limits are hard-wired and close to each other around 0 only, so u begins where the curve
- * is held best and ends where 16 bits do: synapse and bias say where t is in between.
+ * Local response normalisation as far as the machine can (Krizhevsky et al., NIPS 2012, section 3.3; Chen et al.,
+ * ASPLOS 2014, name the layer and leave it out). y = x t^-beta with t = bias + alpha/size * the sum of the squares of
+ * neighbouring maps. NFU-1 multiplies an input by a synapse, never two inputs, so squares and the last product are
+ * others' (layer.h). Here: a 1x1 convolution of the squares, whose kernels hold one synapse in a band, makes u, which
+ * is linear in t; t^-beta as a function of u is fitted (fit.h) to NFU-3's segments. Their limits are hard-wired and
+ * close to each other around 0 only, so u begins where the curve is held best and ends where 16 bits do: synapse and
+ * bias say where t is in between.
  *
- * Rows of kernels that the band does not touch are left out where the nest can (tiles.h); in those that it touches zeros beside it are
- * loaded and multiplied as any synapse. */
+ * Rows of kernels that the band does not touch are left out where the nest can (tiles.h); in those that it touches
+ * zeros beside it are loaded and multiplied as any synapse. */
 #include <math.h>
 
 #include "core/base/arith.h"
@@ -64,7 +65,8 @@ static bool check_attributes(const struct npl_lrn_attrs *lrn, char *why, size_t 
 	return true;
 }
 
-/* Inputs, in units of their scale, that a map's sum may reach: all that there can be, or those that calibration saw and more. */
+/* Inputs, in units of their scale, that a map's sum may reach: all that there can be, or those that calibration saw and
+ * more. */
 static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct dn_layer *layer)
 {
 	const double all = (double)widest(layer) * INT16_MAX;
@@ -74,8 +76,8 @@ static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct d
 	return fmin(fmax(HEADROOM * seen / ldexp(weight_of(lrn), x), LARGEST_INPUT), all);
 }
 
-/* Synapse and bias at the finest scale 2^*w that the sums hold, where `inputs` reach from c->begin to c->end. x: log2 of the
- * input's scale. False: no scale is fine enough. */
+/* Synapse and bias at the finest scale 2^*w that the sums hold, where `inputs` reach from c->begin to c->end. x: log2
+ * of the input's scale. False: no scale is fine enough. */
 static bool choose_scale(const struct dn_config *config, const struct curve *c, double inputs, int x,
 			 struct dn_layer *layer, int *w)
 {
@@ -98,8 +100,8 @@ static bool choose_scale(const struct dn_config *config, const struct curve *c, 
 	return synapse >= 1 && ldexp(rounded ? ONE : 1, x + *w) <= 1.0 / ONE;
 }
 
-/* Half of what the curve, which is convex, is below its chord between two u: what the best line leaves. INFINITY: the line has no 16-bit
- * coefficients. */
+/* Half of what the curve, which is convex, is below its chord between two u: what the best line leaves. INFINITY: the
+ * line has no 16-bit coefficients. */
 static double line_error(const struct curve *c, double from, double to)
 {
 	const double least = factor_at(c, to), slope = (least - factor_at(c, from)) / (to - from);
@@ -140,7 +142,8 @@ static double raise(struct curve *c)
 	return error;
 }
 
-/* The curve with the least error of all where u may begin and end; layer->lrn has its synapse and bias. False: there is none. */
+/* The curve with the least error of all where u may begin and end; layer->lrn has its synapse and bias. False: there is
+ * none. */
 static bool choose_curve(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_layer *layer,
 			 struct curve *best, int *w)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * DN_POOLED (tiles.h): one window after the other, for some groups of Tn maps at once. Each tap is one request for all these maps, so the
- * rows of one group are as far apart in NBin as there are groups: the NFU reads them by a stride. */
+ * DN_POOLED (tiles.h): one window after the other, for some groups of Tn maps at once. Each tap is one request for all
+ * these maps, so the rows of one group are as far apart in NBin as there are groups: the NFU reads them by a stride. */
 #include "impl.h"
 
 #include "core/base/arith.h"
 
-/* Positions of the window along d that lie within the input and its padding: what an average that counts the padding divides by. With
- * ceil_mode the last window may reach further. */
+/* Positions of the window along d that lie within the input and its padding: what an average that counts the padding
+ * divides by. With ceil_mode the last window may reach further. */
 static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
 {
 	const struct dn_axis *axis = &g->axis[d];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * DN_POOLED_ACROSS (tiles.h): windows that overlap share columns, which slide through NBin along a row of outputs; of each the lines under
- * the window are loaded one after the other, a request each for some groups of Tn maps. There are no gaps between taps: the rows
- * of one group in a window are as far apart as there are groups, so a stride reads them. */
+ * DN_POOLED_ACROSS (tiles.h): windows that overlap share columns, which slide through NBin along a row of outputs; of
+ * each the lines under the window are loaded one after the other, a request each for some groups of Tn maps. There are
+ * no gaps between taps: the rows of one group in a window are as far apart as there are groups, so a stride reads
+ * them. */
 #include "impl.h"
 
 #include "core/base/arith.h"

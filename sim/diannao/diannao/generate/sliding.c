@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * DN_STREAMED and DN_ACROSS (tiles.h): columns of the input slide through NBin under the windows of one row of outputs. Of each column
- * the lines of the part that lie inside the input are loaded one after the other, a request each; a column is freed when the last
- * window of the block and, of a pass, the last group has read it.
+ * DN_STREAMED and DN_ACROSS (tiles.h): columns of the input slide through NBin under the windows of one row of outputs.
+ * Of each column the lines of the part that lie inside the input are loaded one after the other, a request each; a
+ * column is freed when the last window of the block and, of a pass, the last group has read it.
  *
- * Streamed, a visit is one position, group and part of the window. Across, the part is the whole window and the kernels of a pass are
- * loaded once: the pass is then outside of images and rows, its groups inside of positions. */
+ * Streamed, a visit is one position, group and part of the window. Across, the part is the whole window and the kernels
+ * of a pass are loaded once: the pass is then outside of images and rows, its groups inside of positions. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -162,8 +162,8 @@ static void sliding_visit(struct dn_generator *g)
 		dn_free_sb(g, g->sb.next);
 }
 
-/* Windows of a block, but for the first and the last of it, that load and free as many columns as the one before; where nothing is read,
- * whatever the group does of loading and freeing. */
+/* Windows of a block, but for the first and the last of it, that load and free as many columns as the one before; where
+ * nothing is read, whatever the group does of loading and freeing. */
 static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
 {
 	const struct dn_range lines = lines_of(g), taps = {g->part.kx, g->part.kx_end};
@@ -202,8 +202,8 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	}
 }
 
-/* Lines (or parts of several) that lie inside the input or outside as this one does. The first part of a window has its biases, the last
- * one stores. */
+/* Lines (or parts of several) that lie inside the input or outside as this one does. The first part of a window has its
+ * biases, the last one stores. */
 static int64_t lines_alike(const struct dn_generator *g, int64_t turn)
 {
 	const struct dn_axis *axis = &g->axis[0];
@@ -217,7 +217,8 @@ static int64_t lines_alike(const struct dn_generator *g, int64_t turn)
 	return turn ? npl_min_i64((end - line) / lines, dn_turns(g, DN_KERNEL_LINES) - 1 - turn) : 0;
 }
 
-/* Taps of a line from this one on that all windows of the block have inside the input, or all outside; 0: some have it inside. */
+/* Taps of a line from this one on that all windows of the block have inside the input, or all outside; 0: some have it
+ * inside. */
 static int64_t taps_from(const struct dn_generator *g, int64_t tap)
 {
 	const struct dn_axis *axis = &g->axis[1];

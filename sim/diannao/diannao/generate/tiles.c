@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which nests and tiles may be the best for a layer, by an estimate of time and bytes (tiles.h). Time is the greater of what the NFU and
- * what the port needs, of interior windows as if all were. The NFU's is its steps and the loads that a full buffer lets nothing run
- * beside; the port's is each request's bytes, or dma.request_cycles if those are more. */
+ * Which nests and tiles may be the best for a layer, by an estimate of time and bytes (tiles.h). Time is the greater of
+ * what the NFU and what the port needs, of interior windows as if all were. The NFU's is its steps and the loads that a
+ * full buffer lets nothing run beside; the port's is each request's bytes, or dma.request_cycles if those are more. */
 #include "tiles.h"
 
 #include "core/base/arith.h"
@@ -13,7 +13,8 @@
 
 #define MOST_TRIED 64 /* sizes of each kind */
 
-/* Of a layer or a part of it: cycles of the NFU and of the port, bytes through it; time is that of parts one after the other. */
+/* Of a layer or a part of it: cycles of the NFU and of the port, bytes through it; time is that of parts one after the
+ * other. */
 struct cost {
 	double nfu, port, bytes, time;
 };

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loop nests of Chen et al., ASPLOS 2014, figures 5, 7 and 8, with the sizes of their tiles. The paper gives no sizes.
+ * The loop nests of Chen et al., ASPLOS 2014, figures 5, 7 and 8, with the sizes of their tiles. The paper gives no
+ * sizes.
  *
  *   DN_DOWN      group of Tn outputs, its kernel kept in SB > image > xx (columns) > y > x > ky, kx, ii
  *                input lines slide down through NBin: each row of outputs loads the lines that the one before had not
  *   DN_ACROSS    nnn (groups, whose kernels are all kept in SB) > image > y > x > nn > ky, kx, ii
- *                input columns slide along x through NBin, every row of outputs loads its lines anew, once for all groups of a pass. Of
- *                LRN's kernels (lrn.c) only the rows that the band touches are in memory, loaded and multiplied
+ *                input columns slide along x through NBin, every row of outputs loads its lines anew, once for all
+ *                groups of a pass. Of LRN's kernels (lrn.c) only the rows that the band touches are in memory, loaded
+ *                and multiplied
  *   DN_STREAMED  image > y > xx (positions of one row) > nnn (groups) > parts of the window > nn > x > ky, kx, ii
- *                a part's synapses are loaded for each block and group, its inputs for each block and pass over groups, columns slide; sums
- *                wait in NBout from part to part, or in the NFU where a pass is one position and group. With one position this is
- *                the classifier's nest of figure 5, with one position and group that of private kernels: nothing is used twice
+ *                a part's synapses are loaded for each block and group, its inputs for each block and pass over groups,
+ *                columns slide; sums wait in NBout from part to part, or in the NFU where a pass is one position and
+ *                group. With one position this is the classifier's nest of figure 5, with one position and group that
+ *                of private kernels: nothing is used twice
  *   DN_POOLED_ACROSS
- *                image > y > iii (groups of Tn maps) > x > ii > ky, kx: columns slide along x, where windows overlap without gaps
- *   DN_POOLED    image > y > x > iii (groups of Tn maps) > parts of the window > ii > ky, kx: the taps of a window by a stride through NBin
+ *                image > y > iii (groups of Tn maps) > x > ii > ky, kx: columns slide along x, where windows overlap
+ *                without gaps
+ *   DN_POOLED    image > y > x > iii (groups of Tn maps) > parts of the window > ii > ky, kx: the taps of a window by a
+ *                stride through NBin
  *
  * A convolution's group is one more loop around all of these. */
 #ifndef DIANNAO_TILES_H
@@ -32,14 +37,15 @@ struct dn_tiles {
 	enum dn_nest nest;
 	int64_t columns;   /* DN_DOWN: of outputs in a tile (Tx) */
 	int64_t positions; /* DN_STREAMED: of a block (Tx) */
-	int64_t groups; /* DN_ACROSS, DN_STREAMED: of Tn outputs in a pass (Tnn / Tn); pooled: of Tn maps at once (Tii / Tn) */
-	/* The most of a window in a part: `lines` whole lines, else `taps` of one line, else `rows` of one tap, the first that is not 0.
-	 * DN_DOWN and DN_ACROSS: all lines. */
+	/* DN_ACROSS, DN_STREAMED: of Tn outputs in a pass (Tnn / Tn); pooled: of Tn maps at once (Tii / Tn) */
+	int64_t groups;
+	/* The most of a window in a part: `lines` whole lines, else `taps` of one line, else `rows` of one tap, the
+	 * first that is not 0. DN_DOWN and DN_ACROSS: all lines. */
 	int64_t lines, taps, rows;
 };
 
-/* What may be best, of all that fits the buffers and is as config->tiles has it: half of them by the estimated time, half by the bytes
- * through the port among those that are not much slower. */
+/* What may be best, of all that fits the buffers and is as config->tiles has it: half of them by the estimated time,
+ * half by the bytes through the port among those that are not much slower. */
 #define DN_CANDIDATES  12
 #define DN_MUCH_SLOWER 1.1
 struct dn_candidates {

@@ -57,8 +57,8 @@ static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t pos
 	return npl_div_up_i64(position + axis->pad - tap * axis->dilation, axis->stride);
 }
 
-/* Windows from o on, of those before `end`, that read nothing through these taps. A tap below the input comes into it before those of lower
- * numbers do, unless its windows step over the input. */
+/* Windows from o on, of those before `end`, that read nothing through these taps. A tap below the input comes into it
+ * before those of lower numbers do, unless its windows step over the input. */
 static int64_t empty_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
 {
 	const int64_t below = npl_div_up_i64(axis->pad - o * axis->stride, axis->dilation);
@@ -145,8 +145,8 @@ int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 	return most;
 }
 
-/* Taps that are as many windows' apart as `windows` is (windows.h) fall on the same positions, window by window, and others never do: of each
- * such class of taps, positions in windows, counted in strides. */
+/* Taps that are as many windows' apart as `windows` is (windows.h) fall on the same positions, window by window, and
+ * others never do: of each such class of taps, positions in windows, counted in strides. */
 int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps, int64_t positions)
 {
 	const int64_t stride = axis->stride;

@@ -25,11 +25,12 @@ bool dn_reads_none(const struct dn_axis *axis, int64_t o, struct dn_range taps);
 bool dn_all_read(const struct dn_axis *axis);
 /* Windows from o on that have all taps inside; 0: o has not. */
 int64_t dn_inner_windows(const struct dn_axis *axis, int64_t o);
-/* Windows from o on, of those before `end`, of which the same ones of taps first_tap..end_tap-1 lie inside the input: some, or none. */
+/* Windows from o on, of those before `end`, of which the same ones of taps first_tap..end_tap-1 lie inside the input:
+ * some, or none. */
 int64_t dn_alike_windows(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
 
-/* The least input position that windows first..end-1 read through taps first_tap..end_tap-1; INT64_MAX: none. With gaps between taps a
- * window at the border may read less far down than the next. */
+/* The least input position that windows first..end-1 read through taps first_tap..end_tap-1; INT64_MAX: none. With gaps
+ * between taps a window at the border may read less far down than the next. */
 int64_t dn_least_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap);
 
 /* The least one from a position on. */
@@ -38,8 +39,8 @@ int64_t dn_next_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 /* The greatest one of all; -1: none. */
 int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap);
 
-/* Different positions that so many windows read through so many taps, in the input or not: those among the first `positions` from the first
- * tap of the first window on. */
+/* Different positions that so many windows read through so many taps, in the input or not: those among the first
+ * `positions` from the first tap of the first window on. */
 int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps, int64_t positions);
 /* Different input positions under windows first..end-1. */
 int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end);

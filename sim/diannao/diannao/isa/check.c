@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The walk through a program of DianNao (check.h): after what one instruction says by itself (check_fields.c) what it meets in
- * the buffers, in the registers of NFU-2 and in NBout, and whether what it waits for can come. Memory is in check_memory.c. */
+ * The walk through a program of DianNao (check.h): after what one instruction says by itself (check_fields.c) what it
+ * meets in the buffers, in the registers of NFU-2 and in NBout, and whether what it waits for can come. Memory is in
+ * check_memory.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a program of DianNao can be run on a machine (docs/diannao-isa.md, Rules), before it runs. A program has no jumps, so
- * one walk in its order sees everything that will happen; the walk keeps what buffers, sums and memory hold then, and
- * costs the same for every instruction, so that streams of millions that layers are made into can be checked as well:
+ * Whether a program of DianNao can be run on a machine (docs/diannao-isa.md, Rules), before it runs. A program has no
+ * jumps, so one walk in its order sees everything that will happen; the walk keeps what buffers, sums and memory hold
+ * then, and costs the same for every instruction, so that streams of millions that layers are made into can be checked
+ * as well:
  *
  *     struct dn_check check = {.config = &config, .memory_bytes = UINT64_MAX, .source = "conv1"};
  *     rc = dn_check_begin(&check, err);
@@ -60,8 +61,8 @@ struct dn_check {
 	struct dn_memory_order order;
 };
 
-/* Each: 0 or NPL_EINPUT "SOURCE:LINE: what is wrong and what was expected", without a line "SOURCE: instruction I: ..."; or
- * NPL_ENOMEM. After dn_check_begin comes dn_check_close, whatever it returned. */
+/* Each: 0 or NPL_EINPUT "SOURCE:LINE: what is wrong and what was expected", without a line "SOURCE: instruction I:
+ * ..."; or NPL_ENOMEM. After dn_check_begin comes dn_check_close, whatever it returned. */
 int dn_check_begin(struct dn_check *check, struct npl_err *err);
 int dn_check_one(struct dn_check *check, const struct dn_instruction *at, int line, struct npl_err *err);
 int dn_check_end(struct dn_check *check, struct npl_err *err);

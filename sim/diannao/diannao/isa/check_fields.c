@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the fields of one instruction of DianNao may be beside each other, whatever the machine and whatever came before it
- * (docs/diannao-isa.md, Slots). Their ranges are those of the table in syntax.c. A field that means nothing is 0, so that each
- * thing can be said in one way only. */
+ * What the fields of one instruction of DianNao may be beside each other, whatever the machine and whatever came before
+ * it (docs/diannao-isa.md, Slots). Their ranges are those of the table in syntax.c. A field that means nothing is 0, so
+ * that each thing can be said in one way only. */
 #include "core/base/refuse.h"
 #include "isa.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the check of programs: single instructions are in check_fields.c, what they meet in check.c, the order of memory in
- * check_memory.c. */
+ * The inside of the check of programs: single instructions are in check_fields.c, what they meet in check.c, the order
+ * of memory in check_memory.c. */
 #ifndef DIANNAO_CHECK_IMPL_H
 #define DIANNAO_CHECK_IMPL_H
 

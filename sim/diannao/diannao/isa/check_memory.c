@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Order in memory (docs/diannao-isa.md, Memory): loads run ahead of the instructions before them, stores behind, and nothing but CP
- * SYNC orders them. Since the last one this keeps the bytes stored, and the loads whose rows no step has needed yet: all others have come
- * before a store of now can begin. */
+ * Order in memory (docs/diannao-isa.md, Memory): loads run ahead of the instructions before them, stores behind, and
+ * nothing but CP SYNC orders them. Since the last one this keeps the bytes stored, and the loads whose rows no step has
+ * needed yet: all others have come before a store of now can begin. */
 #include <stdlib.h>
 
 #include "check_impl.h"

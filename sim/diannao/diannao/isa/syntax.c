@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao's slots as a table (docs/diannao-isa.md, Slots): Chen et al., ASPLOS 2014, section 5.3.3 and tables 3 and 4, and npulab's
- * own fields. */
+ * DianNao's slots as a table (docs/diannao-isa.md, Slots): Chen et al., ASPLOS 2014, section 5.3.3 and tables 3 and 4,
+ * and npulab's own fields. */
 #include "isa.h"
 
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * NBin, SB and NBout with their rows (Chen et al., ASPLOS 2014, section 5.2). The paper's NBin is circular: an index moves, rows do not.
- * So are SB and the results in NBout here. Who writes a row has asked for its place before: nobody overwrites what is still read. */
+ * NBin, SB and NBout with their rows (Chen et al., ASPLOS 2014, section 5.2). The paper's NBin is circular: an index
+ * moves, rows do not. So are SB and the results in NBout here. Who writes a row has asked for its place before: nobody
+ * overwrites what is still read. */
 #include "rtl.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The control processor (Chen et al., ASPLOS 2014, section 5.3): decodes as far ahead as its window goes, makes of an instruction requests
- * to the DMAs and an entry in the NFU's queue, lets the entry at the head take its steps, and ends it.
+ * The control processor (Chen et al., ASPLOS 2014, section 5.3): decodes as far ahead as its window goes, makes of an
+ * instruction requests to the DMAs and an entry in the NFU's queue, lets the entry at the head take its steps, and ends
+ * it.
  *
- * Decoding is ahead of time: it knows which rows will be held where the instruction comes in the program, by their numbers, and takes
- * them as if all before it had been done. */
+ * Decoding is ahead of time: it knows which rows will be held where the instruction comes in the program, by their
+ * numbers, and takes them as if all before it had been done. */
 #include "rtl.h"
 
 #include <inttypes.h>

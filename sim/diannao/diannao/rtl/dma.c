@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The three DMAs and the port they share (rtl.h; docs/diannao-isa.md, Time). Control puts a request into the queue of its DMA; the port serves one request
- * after the other, an access at a time, round robin; answers come in any order and count in the order of asking.
+ * The three DMAs and the port they share (rtl.h; docs/diannao-isa.md, Time). Control puts a request into the queue of
+ * its DMA; the port serves one request after the other, an access at a time, round robin; answers come in any order and
+ * count in the order of asking.
  *
- * Memory has boundaries of its own. At one that comes before the machine's next, the DMAs see the machine as it was after its last; at
- * one that coincides with it, what the machine has made of it (rtl.c calls dn_rtl_requests_begin then). */
+ * Memory has boundaries of its own. At one that comes before the machine's next, the DMAs see the machine as it was
+ * after its last; at one that coincides with it, what the machine has made of it (rtl.c calls dn_rtl_requests_begin
+ * then). */
 #include "rtl.h"
 
 #include "core/base/arith.h"

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The registers of the NFU and how they move (Chen et al., ASPLOS 2014, sections 5.1 and 7.1: pipelines of 3, 2 and 3 stages):
+ * The registers of the NFU and how they move (Chen et al., ASPLOS 2014, sections 5.1 and 7.1: pipelines of 3, 2 and 3
+ * stages):
  *
  *     operands | products ... | products | terms ... | sums | sums | results ... | NBout
  *     1st         other           1st       other             1st     other
  *     -------- NFU-1 --------   -------- NFU-2 --------     -------- NFU-3 --------
  *
- * A stage has its registers in front: what it makes of them is in those of the next one at the next boundary, and the last stage's
- * in NBout. Multiplication is NFU-1's first stage, the trees are NFU-2's first, the function NFU-3's first; the others hand
- * on. (Where within a unit the work is done makes no difference to anything outside it.) NFU-2's last stage adds to its sums, which is
- * where partial sums come from NBout and go to it. What has no NFU-1 OP begins in NFU-2's first registers. */
+ * A stage has its registers in front: what it makes of them is in those of the next one at the next boundary, and the
+ * last stage's in NBout. Multiplication is NFU-1's first stage, the trees are NFU-2's first, the function NFU-3's
+ * first; the others hand on. (Where within a unit the work is done makes no difference to anything outside it.) NFU-2's
+ * last stage adds to its sums, which is where partial sums come from NBout and go to it. What has no NFU-1 OP begins in
+ * NFU-2's first registers. */
 #include "rtl.h"
 
 #include <stdlib.h>

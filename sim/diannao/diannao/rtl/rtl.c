@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The register-level engine, put together: what happens at a boundary and in the cycle that it begins, in the order of docs/diannao-isa.md, until
- * the program has ended. See rtl.h for the parts. */
+ * The register-level engine, put together: what happens at a boundary and in the cycle that it begins, in the order of
+ * docs/diannao-isa.md, until the program has ended. See rtl.h for the parts. */
 #include "rtl.h"
 
 /* Memory comes to the boundary, the registers move, and then all that docs/diannao-isa.md has before a cycle's step. */
@@ -33,7 +33,8 @@ static int go(struct dn_rtl *rtl)
 		if (rtl->cycle >= longest)
 			return dn_too_long(rtl->execution, rtl->err);
 		dn_rtl_take_step(rtl);
-		/* Nothing has changed and nothing can any more: no answer is due, no request's turn has come, and the NFU waits. */
+		/* Nothing has changed and nothing can any more: no answer is due, no request's turn has come, and the
+		 * NFU waits. */
 		if (!rtl->moved && !dn_rtl_dma_busy(rtl))
 			return dn_stuck(rtl->cycle, rtl->control.index, rtl->err);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The register-level engine of DianNao (Chen et al., ASPLOS 2014, sections 5.2 and 5.3): buffers of rows, DMAs and pipeline registers
- * that a clock advances, a cycle after the other. It is the specification of docs/diannao-isa.md; the fast engine has to agree.
+ * The register-level engine of DianNao (Chen et al., ASPLOS 2014, sections 5.2 and 5.3): buffers of rows, DMAs and
+ * pipeline registers that a clock advances, a cycle after the other. It is the specification of docs/diannao-isa.md;
+ * the fast engine has to agree.
  *
  *      program --> control (control.c): decodes ahead, makes requests, keeps a queue for the NFU
  *                     |                         |
@@ -13,13 +14,15 @@
  *
  *      what each cycle was, and who observes (counters.c); all of it together, in the order of a boundary (rtl.c)
  *
- * A cycle begins with its boundary: the registers of the NFU move, then come the six steps of docs/diannao-isa.md, Time. What the last of them decides, a
- * row of each buffer or none, is on the wires (`step`) until the next boundary, where it is read into the first register.
+ * A cycle begins with its boundary: the registers of the NFU move, then come the six steps of docs/diannao-isa.md,
+ * Time. What the last of them decides, a row of each buffer or none, is on the wires (`step`) until the next boundary,
+ * where it is read into the first register.
  *
- * Registers hold values; an execution without values has only what goes with them (struct dn_rtl_bundle), and the times are the same. Memory has
- * no values: a load's bytes are copied when its rows arrive, a store's when it completes.
+ * Registers hold values; an execution without values has only what goes with them (struct dn_rtl_bundle), and the times
+ * are the same. Memory has no values: a load's bytes are copied when its rows arrive, a store's when it completes.
  *
- * Not modelled: banks and ports of the buffers, the time of decoding, what is inside NFU-1's multipliers and NFU-2's trees. */
+ * Not modelled: banks and ports of the buffers, the time of decoding, what is inside NFU-1's multipliers and NFU-2's
+ * trees. */
 #ifndef DIANNAO_RTL_H
 #define DIANNAO_RTL_H
 
@@ -59,7 +62,8 @@ struct dn_rtl_buffer {
 void dn_rtl_row_arrives(struct dn_rtl_buffer *buffer, const uint8_t *bytes, size_t size);
 const int16_t *dn_rtl_row(const struct dn_rtl_buffer *buffer, int64_t row);
 
-/* Rows of Tn 16-bit places: the first for sums, 16 bits of each of Tn sums in a row; the others a circular array of results. */
+/* Rows of Tn 16-bit places: the first for sums, 16 bits of each of Tn sums in a row; the others a circular array of
+ * results. */
 struct dn_rtl_nbout {
 	int64_t tn, sum_rows;              /* sum_rows: of Tn sums */
 	int64_t slots;                     /* for Tn sums */
@@ -202,7 +206,8 @@ void dn_rtl_buffers_close(struct dn_rtl *rtl);
 /* dma.c */
 int dn_rtl_dma_open(struct dn_rtl *rtl);
 void dn_rtl_dma_close(struct dn_rtl *rtl);
-/* Memory goes on to the machine's next boundary; requests begin at those of its own that are before it. Whether it has one there. */
+/* Memory goes on to the machine's next boundary; requests begin at those of its own that are before it. Whether it has
+ * one there. */
 bool dn_rtl_memory_follows(struct dn_rtl *rtl);
 void dn_rtl_requests_begin(struct dn_rtl *rtl);
 void dn_rtl_arrivals(struct dn_rtl *rtl);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the stages of the NFU make of values (Chen et al., ASPLOS 2014, sections 5.1 and 5.2; what the paper leaves open is in nfu.c's and
- * segments.h's comments). Written from the rules, for this engine alone: the other has its own.
+ * What the stages of the NFU make of values (Chen et al., ASPLOS 2014, sections 5.1 and 5.2; what the paper leaves open
+ * is in nfu.c's and segments.h's comments). Written from the rules, for this engine alone: the other has its own.
  *
  *   NFU-1  16 x 16 bits: rounded to 10 fraction bits, ties up, and saturated to 16; or all 32 bits
  *   NFU-2  sums of sum_bits that wrap; maxima
@@ -41,8 +41,9 @@ uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const i
 	return saturations;
 }
 
-/* 32-bit words with the fraction bits of full products, the lower half first. A row of Tn = 1 (no machine's: nfu.tn is 2 at least) has a half
- * only: the upper one is a whole number of units after rounding, so that both halves may be rounded for themselves. */
+/* 32-bit words with the fraction bits of full products, the lower half first. A row of Tn = 1 (no machine's: nfu.tn is
+ * 2 at least) has a half only: the upper one is a whole number of units after rounding, so that both halves may be
+ * rounded for themselves. */
 void dn_rtl_biases(bool rounded, bool first, int64_t tn, const int16_t *row, int32_t *bias)
 {
 	for (int64_t n = 0; n < tn; n++) {

@@ -221,7 +221,8 @@ static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_
 	}
 }
 
-/* What weight memory did cannot be told apart by layers: bursts of one layer's tiles find rows that the layer before has opened. */
+/* What weight memory did cannot be told apart by layers: bursts of one layer's tiles find rows that the layer before
+ * has opened. */
 static void share_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *whole)
 {
 	share_out(attribution, whole->dram_activates, offsetof(struct tpu_counters, dram_activates), true);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attribution of a run's cycles and counters to the layers of its program. Instructions count for their layer. A cycle in which
- * a vector enters the array, or in which the array waits for weights, goes to the layer of that matrix instruction. Any other
- * goes to the layer whose activate ends next, after the last one of that layer. So the shares of all layers sum to the whole.
+ * Attribution of a run's cycles and counters to the layers of its program. Instructions count for their layer. A cycle
+ * in which a vector enters the array, or in which the array waits for weights, goes to the layer of that matrix
+ * instruction. Any other goes to the layer whose activate ends next, after the last one of that layer. So the shares of
+ * all layers sum to the whole.
  *
- * Instructions are counted here once more, from the program alone; tpu_attribution_finish compares sums with the engine's. */
+ * Instructions are counted here once more, from the program alone; tpu_attribution_finish compares sums with the
+ * engine's. */
 #ifndef NPULAB_SYSTOLIC_ATTRIBUTION_H
 #define NPULAB_SYSTOLIC_ATTRIBUTION_H
 

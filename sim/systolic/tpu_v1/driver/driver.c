@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer, or a layer group of them
- * (layer_group.c), becomes a program (generate.h) and the program runs on one of the two engines (engine.h). */
+ * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer, or a layer group
+ * of them (layer_group.c), becomes a program (generate.h) and the program runs on one of the two engines (engine.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +112,8 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 	return true;
 }
 
-/* A layer by itself: its operands are in the unified buffer when it starts, as far as they fit, and its result ends there. */
+/* A layer by itself: its operands are in the unified buffer when it starts, as far as they fit, and its result ends
+ * there. */
 struct alone {
 	const struct npl_layer *layer;
 	const struct npl_tensor *out;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the driver `systolic`: the open machine, layer groups on it (layer_group.c), its instruction set (execute.c). */
+ * The inside of the driver `systolic`: the open machine, layer groups on it (layer_group.c), its instruction set
+ * (execute.c). */
 #ifndef NPULAB_SYSTOLIC_DRIVER_IMPL_H
 #define NPULAB_SYSTOLIC_DRIVER_IMPL_H
 

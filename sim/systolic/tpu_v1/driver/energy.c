@@ -3,12 +3,12 @@
  * Energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of an
  * active array, used or padding: weights of zero still move operands. Rows of the memories are charged whole, by the
  * byte or the word, so that those of a narrower array cost less. Each row of partial sums is one read and one write of
- * the accumulators: the first tile's writes read nothing, but the Activate reads each row once. Bytes over the host link
- * within the cycles cost what bytes over it cost elsewhere (frontend/session/execute.c); where none cross, the link has no part, so
- * that a link whose energy is not known leaves that of the layer known.
+ * the accumulators: the first tile's writes read nothing, but the Activate reads each row once. Bytes over the host
+ * link within the cycles cost what bytes over it cost elsewhere (frontend/session/execute.c); where none cross, the
+ * link has no part, so that a link whose energy is not known leaves that of the layer known.
  *
- * Weight memory at command level costs what its commands do (npulab/memory.h); else each byte fetched does. Standby and refresh are
- * apart, or, where the static power was measured with the memory in it, inside that.
+ * Weight memory at command level costs what its commands do (npulab/memory.h); else each byte fetched does. Standby and
+ * refresh are apart, or, where the static power was measured with the memory in it, inside that.
  *
  * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
  * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs of the systolic machines behind npulab/program.h: runs on either engine with memories of their own. Host memory is what was given and, beyond it, room for what the program writes. */
+ * Programs of the systolic machines behind npulab/program.h: runs on either engine with memories of their own. Host
+ * memory is what was given and, beyond it, room for what the program writes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layer groups on a systolic machine (npulab/layer_group.h): one program, made when the layer group is opened, run on the machine's
- * engine; each layer's share of the run as its result. */
+ * Layer groups on a systolic machine (npulab/layer_group.h): one program, made when the layer group is opened, run on
+ * the machine's engine; each layer's share of the run as its result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,9 @@ struct made {
 	int layer;
 };
 
-/* Layer groups of a device that keep what their next run on the fast engine can use again: accumulators and packed weights, about 0.35 MB
- * and more each. A network that goes to the host after every layer has thousands of layer groups, which cannot all keep it. */
+/* Layer groups of a device that keep what their next run on the fast engine can use again: accumulators and packed
+ * weights, about 0.35 MB and more each. A network that goes to the host after every layer has thousands of layer
+ * groups, which cannot all keep it. */
 enum { CACHES = 64 };
 
 struct tpu_layer_group {
@@ -259,8 +260,8 @@ static uint64_t passes_per_mac(const struct npl_layer *layer)
 	return is_matrix(layer) ? npl_dtype_size(layer->in[0]->dtype) * npl_dtype_size(layer->in[1]->dtype) : 1;
 }
 
-/* What crossed the ports. A layer that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read and write them where
- * they are. */
+/* What crossed the ports. A layer that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read
+ * and write them where they are. */
 static void count_bytes(const struct tpu_layer_group *c, const struct tpu_counters *counters, struct npl_result *result)
 {
 	result->bytes[NPL_MEM_DRAM] = counters->weight_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cycles by instruction (times.h): events and intervals are kept while the program runs, and put together afterwards, in
- * program order. */
+ * Cycles by instruction (times.h): events and intervals are kept while the program runs, and put together afterwards,
+ * in program order. */
 #include "times.h"
 
 #include <stdlib.h>
@@ -221,7 +221,8 @@ static int64_t times_instruction(const void *opened, const struct sim_event *eve
 
 /* ---- After the run ---- */
 
-/* Issue waits in the cycles before the first instruction that issues no earlier; a sync takes its time after it has issued. */
+/* Issue waits in the cycles before the first instruction that issues no earlier; a sync takes its time after it has
+ * issued. */
 static void share_stalls(struct times *times)
 {
 	static const int as[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_RAW_STALL] = TPU_TIME_RAW_STALL,

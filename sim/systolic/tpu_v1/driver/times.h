@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The attribution of a program's cycles to its instructions (docs/exec.md), from what either engine tells an observer. An
- * instruction's cycles are those from the one in which issue comes to it to the last before its results are there. */
+ * The attribution of a program's cycles to its instructions (docs/exec.md), from what either engine tells an observer.
+ * An instruction's cycles are those from the one in which issue comes to it to the last before its results are
+ * there. */
 #ifndef NPULAB_SYSTOLIC_TIMES_H
 #define NPULAB_SYSTOLIC_TIMES_H
 

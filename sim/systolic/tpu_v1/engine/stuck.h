@@ -23,8 +23,8 @@ struct tpu_waiting {
 	int64_t other;  /* instruction: the first of those that could help */
 	unsigned units; /* one bit each: whose queue; which are to be done */
 };
-/* NPL_EINPUT: the program can never end, with each of the n that waits, in the order of the program: the first is where to
- * look. */
+/* NPL_EINPUT: the program can never end, with each of the n that waits, in the order of the program: the first is where
+ * to look. */
 int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
 
 #endif

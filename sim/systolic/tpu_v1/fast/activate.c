@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * activate in the fast engine: a vector at a time from sums, or from the buffer, to its result. Sums of matrix instructions
- * that have waited are computed here, a block of rows at a time; where nobody needs them again they are gone afterwards. Threads share the
- * vectors: each becomes a result without the others, since no result overlaps a source but the one in whose place it is
- * (isa/check_activate.c). */
+ * activate in the fast engine: a vector at a time from sums, or from the buffer, to its result. Sums of matrix
+ * instructions that have waited are computed here, a block of rows at a time; where nobody needs them again they are
+ * gone afterwards. Threads share the vectors: each becomes a result without the others, since no result overlaps a
+ * source but the one in whose place it is (isa/check_activate.c). */
 #include "activate.h"
 
 #include <stdlib.h>
@@ -182,7 +182,8 @@ static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_wor
 	finish_vector(a, w, s, element);
 }
 
-/* Vectors s to s + count - 1, of one image if they are pooled: from sums, of passes that wait or in memory, or from the buffer. */
+/* Vectors s to s + count - 1, of one image if they are pooled: from sums, of passes that wait or in memory, or from the
+ * buffer. */
 struct vectors {
 	const struct tpu_fast_activation *activation;
 	const struct tpu_fast_pending *pending; /* NULL: none */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fast engine's durations and counters. What an instruction counts by itself is added as it issues; the stalls
- * follow from the intervals in which vectors enter the array, tiles are waited for, and issue is held. All are in order of
- * time, so one walk over them is enough, and an observer is told of the classes of cycles on the way. */
+ * follow from the intervals in which vectors enter the array, tiles are waited for, and issue is held. All are in order
+ * of time, so one walk over them is enough, and an observer is told of the classes of cycles on the way. */
 #include "fast.h"
 
 #include "core/base/arith.h"
@@ -165,8 +165,8 @@ static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_cla
 	return to - from;
 }
 
-/* The non-matrix cycles [from, to), and what the waits of the issue stage and the time of syncs have of them; *next is the
- * first wait that can still matter, as these come in order. */
+/* The non-matrix cycles [from, to), and what the waits of the issue stage and the time of syncs have of them; *next is
+ * the first wait that can still matter, as these come in order. */
 static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next,
 			struct intervals *intervals)
 {

@@ -8,8 +8,8 @@
 
 #include "values.h"
 
-/* Events of one kind as the schedule has them, in the order of time: a boundary every `step` bytes, and the index beside it, or
- * counted. */
+/* Events of one kind as the schedule has them, in the order of time: a boundary every `step` bytes, and the index
+ * beside it, or counted. */
 struct stream {
 	enum tpu_event what;
 	const void *cycle, *index;

@@ -2,8 +2,9 @@
  *
  * The fast engine of the systolic machines (engine.h), private to this folder: two halves that share nothing.
  *
- * Time. Units are queues that only wait for each other, in an order the program gives: no unit ever chooses. So the time of
- * every event follows from those before it by a maximum and a sum (docs/tpu-isa.md, Time), and no cycle is stepped:
+ * Time. Units are queues that only wait for each other, in an order the program gives: no unit ever chooses. So the
+ * time of every event follows from those before it by a maximum and a sum (docs/tpu-isa.md, Time), and no cycle is
+ * stepped:
  *
  *     schedule.c    issue, and which unit can go on
  *     units.c       when a unit's next instruction starts and ends
@@ -53,8 +54,8 @@ struct tpu_fast_transfer {
 	uint64_t answered; /* boundary of weight memory's clock, so far */
 };
 
-/* The way to weight memory. Preset fixed: the time up to which it is taken, cycle + part / (bytes per second). Another: the
- * memory, and what has been asked of it (port_memory.c). */
+/* The way to weight memory. Preset fixed: the time up to which it is taken, cycle + part / (bytes per second). Another:
+ * the memory, and what has been asked of it (port_memory.c). */
 struct tpu_fast_port {
 	uint64_t cycle, part;
 	uint64_t begun; /* cycle in which the last transfer began */
@@ -65,8 +66,9 @@ struct tpu_fast_port {
 	uint64_t capacity, arrived, asked;  /* transfers, in all */
 };
 
-/* What holds the issue stage at a sync or halt: [from, input) it waits for host_in, [from, raw) for matrix or activate, [from,
- * output) for host_out; it issues in the cycle before `pause`, and [pause, end) is the time that a sync takes. */
+/* What holds the issue stage at a sync or halt: [from, input) it waits for host_in, [from, raw) for matrix or activate,
+ * [from, output) for host_out; it issues in the cycle before `pause`, and [pause, end) is the time that a sync
+ * takes. */
 struct tpu_fast_wait {
 	uint64_t from, input, raw, output, pause, end;
 };
@@ -108,8 +110,8 @@ struct tpu_fast_schedule {
 	const struct sim_observer *observer;     /* NULL: nobody */
 };
 
-/* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the observer, if there is one, the class of
- * each cycle. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
+/* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the observer, if there is one,
+ * the class of each cycle. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
 int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_execution *execution,
 		      struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
@@ -137,7 +139,8 @@ int tpu_fast_port_open(struct tpu_fast_schedule *schedule, struct npl_memory *we
 /* The program has halted. */
 void tpu_fast_count_weight_memory(struct tpu_fast_schedule *schedule);
 bool tpu_fast_ask_weights(struct tpu_fast_schedule *schedule);
-/* Nothing else can be resolved, so no transfer begins before the next one under way arrives: lets it. False: none is. */
+/* Nothing else can be resolved, so no transfer begins before the next one under way arrives: lets it. False: none
+ * is. */
 bool tpu_fast_await_weights(struct tpu_fast_schedule *schedule);
 /* After a push or a switch: tiles that are now known to be shifted. */
 void tpu_fast_shift_tiles(struct tpu_fast_schedule *schedule);

@@ -111,7 +111,8 @@ static inline void copy_taps(const struct tpu_fast_machine *m, const struct tpu_
 	}
 }
 
-/* A line whose first tap is at column x0 of the image, some of whose taps may lie outside; first: vector at column 0. */
+/* A line whose first tap is at column x0 of the image, some of whose taps may lie outside; first: vector at column
+ * 0. */
 static void stage_edge(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t first, int64_t x0,
 		       int64_t taps, uint8_t *to)
 {
@@ -145,9 +146,9 @@ static void stage_line(const struct tpu_fast_machine *m, struct tpu_fast_worker 
 			stage_edge(m, pass, first, x0, line->taps, to);
 }
 
-/* Vectors of several taps, put together in `staged`: by output lines, then by lines of the kernel, as what is copied for
- * neighbours is the same but for where it lies. Lines come in the order of their bytes, so that one that wrote too much is
- * mended by the next. */
+/* Vectors of several taps, put together in `staged`: by output lines, then by lines of the kernel, as what is copied
+ * for neighbours is the same but for where it lies. Lines come in the order of their bytes, so that one that wrote too
+ * much is mended by the next. */
 static void several_taps(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 			 const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
 {

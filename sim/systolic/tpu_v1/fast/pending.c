@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix instructions that wait for somebody to need their sums. A run of them into the same accumulator rows is one entry;
- * an entry is evaluated when an activate reads its rows (activate.c, a block at a time, never to be stored if
+ * Matrix instructions that wait for somebody to need their sums. A run of them into the same accumulator rows is one
+ * entry; an entry is evaluated when an activate reads its rows (activate.c, a block at a time, never to be stored if
  * nobody reads them again), or brought to memory when its inputs are about to be overwritten, when other rows than its
  * own are written over a part of it, or when there are too many. */
 #include "values.h"
@@ -227,8 +227,8 @@ static int64_t pass_magnitude(struct tpu_fast_machine *m, const struct tpu_fast_
 	return (sum * inputs) << pass->shift;
 }
 
-/* Keeps what the entry's sums can be at most, now that it has one pass more: by the types as long as that is enough, from
- * then on by the weights. */
+/* Keeps what the entry's sums can be at most, now that it has one pass more: by the types as long as that is enough,
+ * from then on by the weights. */
 static void bound(struct tpu_fast_machine *m, struct tpu_fast_pending *p)
 {
 	if (p->may_wrap)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling in the fast engine: once all vectors of an image are there, each window. Threads share the lines of the result. */
+ * Pooling in the fast engine: once all vectors of an image are there, each window. Threads share the lines of the
+ * result. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's weights unit: which transfer is next and from when on, how long it takes with the preset fixed, and the
- * tiles' way from the FIFO into the shadow plane. A transfer's end is a whole number of cycles and a part of one in units of
- * 1 / (bytes per second), so that a thousand transfers of 1343.99 cycles end where they should. Any other memory:
- * port_memory.c. */
+ * The fast engine's weights unit: which transfer is next and from when on, how long it takes with the preset fixed, and
+ * the tiles' way from the FIFO into the shadow plane. A transfer's end is a whole number of cycles and a part of one in
+ * units of 1 / (bytes per second), so that a thousand transfers of 1343.99 cycles end where they should. Any other
+ * memory: port_memory.c. */
 #include "fast.h"
 
-/* Takes the port for `bytes` from cycle `ready` on, or from the end of the transfer before if that is in a later one. */
+/* Takes the port for `bytes` from cycle `ready` on, or from the end of the transfer before if that is in a later
+ * one. */
 static void transfer(struct tpu_fast_schedule *s, uint64_t ready, uint64_t bytes)
 {
 	const uint64_t rate = (uint64_t)s->config->weight_bytes_per_second;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's weight memory behind the memory port (npulab/memory.h). The memory goes ahead of the schedule as far as is
- * known what is asked of it: from the cycle in which a transfer may begin until the memory has taken the last of its accesses. Beyond
- * that it goes only when nothing else can be resolved: whatever may begin then waits, at last, for a transfer under way. */
+ * The fast engine's weight memory behind the memory port (npulab/memory.h). The memory goes ahead of the schedule as
+ * far as is known what is asked of it: from the cycle in which a transfer may begin until the memory has taken the last
+ * of its accesses. Beyond that it goes only when nothing else can be resolved: whatever may begin then waits, at last,
+ * for a transfer under way. */
 #include "fast.h"
 
 #include <stdlib.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of pending passes. The kernels multiply bytes as they lie, one side unsigned; where that is not how a pass reads
- * them, and for zero points, sums start from
+ * The sums of pending passes. The kernels multiply bytes as they lie, one side unsigned; where that is not how a pass
+ * reads them, and for zero points, sums start from
  *
  *     sum (a - za)(w - zw) = sum a w  - zw sum a  - za sum w  + k za zw
  *
- * with w as it was packed. Sums that count 2^16- or 2^8-fold come first and are shifted once, all modulo 2^32. Only where a bound
- * by the weights does not show that 32 bits hold the sums, passes are added one by one and what is beyond 32 bits is kept. */
+ * with w as it was packed. Sums that count 2^16- or 2^8-fold come first and are shifted once, all modulo 2^32. Only
+ * where a bound by the weights does not show that 32 bits hold the sums, passes are added one by one and what is beyond
+ * 32 bits is kept. */
 #include "values.h"
 
 #include "core/base/arith.h"
@@ -221,7 +222,8 @@ int64_t tpu_fast_row_macs(const struct tpu_fast_pending *pending, int64_t column
 
 enum { TILE = 6 }; /* rows that the kernels take together */
 
-/* As many blocks for each thread, two where they are not too short. Where blocks begin is rounded, which makes some longer. */
+/* As many blocks for each thread, two where they are not too short. Where blocks begin is rounded, which makes some
+ * longer. */
 int64_t tpu_fast_blocks(const struct tpu_fast_machine *m, int64_t rows, int64_t macs)
 {
 	enum { LEAST_ROWS = 16, ALONE_MACS = 1 << 20 }; /* so few are done before another thread has woken up */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Who touched which accumulator rows last (fast.h). Later instructions have greater numbers, so an assignment never
- * lowers a row's value and nothing has to be pushed down the tree: a row's value is the greatest `whole` on the way from
- * the root to it. Both operations take O(log rows). */
+ * lowers a row's value and nothing has to be pushed down the tree: a row's value is the greatest `whole` on the way
+ * from the root to it. Both operations take O(log rows). */
 #include <stdlib.h>
 
 #include "fast.h"

@@ -2,8 +2,8 @@
  *
  * The fast engine's schedule: issue as far as it can be known, then each unit as far as it can be known, until the halt
  * has issued. Program order is no order of dependency (a matrix instruction may wait in its queue for a tile that a
- * later read_weights brings), so what cannot be resolved yet is left for the next round. Each round resolves something, or
- * the program can never end. */
+ * later read_weights brings), so what cannot be resolved yet is left for the next round. Each round resolves something,
+ * or the program can never end. */
 #include "fast.h"
 
 #include <stdlib.h>
@@ -109,7 +109,8 @@ static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit whi
 	return true;
 }
 
-/* Whether it is known when these units have nothing left to do, and from which cycle on; what is waited for meanwhile. */
+/* Whether it is known when these units have nothing left to do, and from which cycle on; what is waited for
+ * meanwhile. */
 static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
 {
 	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fast engine's activation arithmetic (steps.h): plain loops, which the compiler turns into vectors for each
- * instruction set below. That changes no result: elements do not depend on each other, and each step is rounded once. */
+ * instruction set below. That changes no result: elements do not depend on each other, and each step is rounded
+ * once. */
 #include "steps.h"
 #include "npulab/cpu_features.h"
 
@@ -18,8 +19,8 @@ struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point
 					.counted_low = rectified ? INT32_MIN : low[type] - zero_point};
 }
 
-/* Rounds to the nearest integer, ties to even, after clamping to one beyond low..high, which still shows that the value was
- * outside: adding 1.5 * 2^23 leaves a float of less than 2^22 no fraction bits. */
+/* Rounds to the nearest integer, ties to even, after clamping to one beyond low..high, which still shows that the value
+ * was outside: adding 1.5 * 2^23 leaves a float of less than 2^22 no fraction bits. */
 EACH int32_t rounded(float value, int32_t low, int32_t high)
 {
 	const float least = (float)(low - 1), most = (float)(high + 1), big = 12582912.0f;

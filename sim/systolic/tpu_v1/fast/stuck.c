@@ -20,8 +20,8 @@ static bool uses_accumulators(const struct tpu_instruction *in)
 	return tpu_unit_of(in->opcode) == TPU_MATRIX || !(in->flags & TPU_ACTIVATE_FROM_BUFFER);
 }
 
-/* The first of the other unit's instructions that has accumulators of this one and is not resolved; job->after is the last
- * of all. */
+/* The first of the other unit's instructions that has accumulators of this one and is not resolved; job->after is the
+ * last of all. */
 static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, const struct tpu_fast_job *job,
 					   const struct tpu_fast_unit *other)
 {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which activates are the last to read their accumulator rows as they are, walking backwards with the rows that somebody
- * reads later, as they are or after adding to them. Accumulators end with the program. */
+/* Which activates are the last to read their accumulator rows as they are, walking backwards with the rows that
+ * somebody reads later, as they are or after adding to them. Accumulators end with the program. */
 static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
 {
 	for (int64_t i = m->program->count - 1; i >= 0; i--) {
@@ -24,8 +24,8 @@ static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
 	}
 }
 
-/* What the program's read_weights bring, before any of it is taken: an instruction may wait in its queue for what a later one
- * brings. */
+/* What the program's read_weights bring, before any of it is taken: an instruction may wait in its queue for what a
+ * later one brings. */
 static void find_streams(struct tpu_fast_machine *m)
 {
 	int64_t next[2] = {0, 0};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the fast engine computes (fast.h), private to sim/systolic. Instructions are taken in program order, each whole. A
- * matrix instruction only leaves a note: a run of tiles into the same accumulator rows becomes one product over a longer K
- * when the activate that reads them comes, a block of rows at a time that stays in the caches, and most accumulators are
- * never written to memory. Blocks of rows, and vectors on their way through the activation unit, do not depend on each other: all
- * threads that may be used (core/base/parallel.h) take them, each with a worker's room. Everything else is done by one thread.
+ * What the fast engine computes (fast.h), private to sim/systolic. Instructions are taken in program order, each whole.
+ * A matrix instruction only leaves a note: a run of tiles into the same accumulator rows becomes one product over a
+ * longer K when the activate that reads them comes, a block of rows at a time that stays in the caches, and most
+ * accumulators are never written to memory. Blocks of rows, and vectors on their way through the activation unit, do
+ * not depend on each other: all threads that may be used (core/base/parallel.h) take them, each with a worker's room.
+ * Everything else is done by one thread.
  *
  *     values.c      the instructions in order, transfers from and to the host, who still needs which accumulators
  *     pending.c     matrix instructions that wait for somebody to need their sums
@@ -132,7 +133,8 @@ struct tpu_fast_machine {
 	int64_t rows, columns, accumulator_rows; /* for which it was made */
 	struct tpu_fast_weights weights;
 	int32_t *accumulator; /* rows of `stride` */
-	/* The exact sums are 2^32 * beyond more than the accumulators hold. NULL until some sum might wrap: all are 0. */
+	/* The exact sums are 2^32 * beyond more than the accumulators hold. NULL until some sum might wrap: all are
+	 * 0. */
 	int32_t *beyond;
 	int64_t stride;     /* columns rounded up to a panel */
 	int64_t *magnitude; /* of each accumulator row in memory, at most */
@@ -148,8 +150,8 @@ struct tpu_fast_machine {
 	int16_t *function[TPU_FUNCTIONS]; /* 65536 values of sigmoid and tanh, once they were needed */
 };
 
-/* Values of a checked program; adds to the outcome's overflows and saturations. *kept is what the execution before has left, or
- * NULL. */
+/* Values of a checked program; adds to the outcome's overflows and saturations. *kept is what the execution before has
+ * left, or NULL. */
 int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_execution *execution, struct tpu_outcome *outcome,
 		    struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
@@ -162,8 +164,8 @@ int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_
 int tpu_fast_before_write(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 /* Brings accumulator rows [first, past) to memory. */
 int tpu_fast_settle(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
-/* The pending passes that make up row `row`, NULL: it is in memory; in either case up to (not including) *until, which is at
- * most what it was. */
+/* The pending passes that make up row `row`, NULL: it is in memory; in either case up to (not including) *until, which
+ * is at most what it was. */
 struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, int64_t row, int64_t *until);
 /* Rows [first, past) are not needed any more. */
 int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
@@ -172,9 +174,10 @@ int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t pas
 /* Before the entry is evaluated: its tiles are packed, for the first `columns` of its sums. */
 int tpu_fast_prepare(struct tpu_fast_machine *machine, struct tpu_fast_pending *pending, int64_t columns,
 		     struct npl_err *err);
-/* Sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the accumulators themselves or
- * the worker's `sums`; at least the first `columns` of each (rounded up to 16 are written). How far they are beyond 32 bits goes to
- * `beyond` or `sums_beyond`, where it can be anything but 0: for entries that may wrap. */
+/* Sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the
+ * accumulators themselves or the worker's `sums`; at least the first `columns` of each (rounded up to 16 are written).
+ * How far they are beyond 32 bits goes to `beyond` or `sums_beyond`, where it can be anything but 0: for entries that
+ * may wrap. */
 void tpu_fast_evaluate(struct tpu_fast_machine *machine, struct tpu_fast_worker *worker,
 		       const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int64_t columns, int32_t *c);
 /* Blocks of rows into which the threads share `rows` rows, whose sums take `macs` each, and where one begins. */
@@ -201,8 +204,8 @@ int tpu_fast_find_tiles(struct tpu_fast_weights *weights, struct tpu_fast_pass *
 			struct npl_err *err);
 /* Memory for a panel of it, before any thread packs it; false: there is none. */
 bool tpu_fast_panel_space(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel);
-/* Packs the panel unless it is, and keeps the sums of its columns over the first k rows, as packed, unless k < 0. Several threads may
- * do so with different panels. */
+/* Packs the panel unless it is, and keeps the sums of its columns over the first k rows, as packed, unless k < 0.
+ * Several threads may do so with different panels. */
 void tpu_fast_pack(const struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel, int64_t k);
 int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed);
 /* Copies bytes of weight memory, zeros where there are none. */

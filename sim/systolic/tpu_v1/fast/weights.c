@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tiles of weights packed for the fast engine's products. A panel is packed when its columns are first needed, and only
- * down to the last row that holds a weight: few tiles of real layers are full. Panels get their memory one after the other and are filled
- * by several threads. Packed tiles are kept for the next
- * block of rows and for passes that bring the same tile again, until they and what is known of them take too much memory. */
+ * down to the last row that holds a weight: few tiles of real layers are full. Panels get their memory one after the
+ * other and are filled by several threads. Packed tiles are kept for the next block of rows and for passes that bring
+ * the same tile again, until they and what is known of them take too much memory. */
 #include "values.h"
 
 #include <stdlib.h>

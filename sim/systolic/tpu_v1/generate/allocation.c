@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Locations in the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When not all fit, the batch is run
- * in as few parts as make it fit, and then as many of the last groups as can in fewer: in networks the activations are
- * large at the beginning and the weights, which every part fetches again, at the end. When single images are still too
- * much, what is given and wanted comes from and goes to host memory part by part, the largest first. */
+ * Locations in the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When not all
+ * fit, the batch is run in as few parts as make it fit, and then as many of the last groups as can in fewer: in
+ * networks the activations are large at the beginning and the weights, which every part fetches again, at the end. When
+ * single images are still too much, what is given and wanted comes from and goes to host memory part by part, the
+ * largest first. */
 #include <stdlib.h>
 
 #include "impl.h"
@@ -22,8 +23,8 @@ static bool fits(struct tpu_gen *gen)
 	       (gen->n_allocations <= MOST_BY_SIZE && tpu_gen_place_all(gen, true) < 0);
 }
 
-/* Places again, this time with room that was given up not taken again for as many groups as the buffer allows: who writes
- * where another unit has just read has to wait for it. */
+/* Places again, this time with room that was given up not taken again for as many groups as the buffer allows: who
+ * writes where another unit has just read has to wait for it. */
 static void spread(struct tpu_gen *gen)
 {
 	for (gen->rest = MOST_REST; gen->rest > 0; gen->rest /= 2)
@@ -174,8 +175,8 @@ static int try_at_home(struct tpu_gen *gen, const struct candidate *candidate, i
 	return rc;
 }
 
-/* Sends the largest given and wanted stores to host memory, as few as make the others fit: one by one at first, beyond that by doubling
- * and halving, so that a network of very many layers is laid out a few times and not once for each. */
+/* Sends the largest given and wanted stores to host memory, as few as make the others fit: one by one at first, beyond
+ * that by doubling and halving, so that a network of very many layers is laid out a few times and not once for each. */
 static int send_home(struct tpu_gen *gen, bool *fit)
 {
 	struct candidate *candidate;

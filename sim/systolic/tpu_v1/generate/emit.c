@@ -4,8 +4,8 @@
  * unit has touched the same rows or bytes since the last sync on it, and read_weights ahead of their use. The last is
  * why a program is put together twice: first all else, each instruction with the weights that it needs, then the whole.
  *
- * How far ahead: a read_weights may be issued while the one that the next instruction needs is being served and others wait
- * in the unit's queue, so it can run ahead by as many as the queue holds without issue ever waiting for what it
+ * How far ahead: a read_weights may be issued while the one that the next instruction needs is being served and others
+ * wait in the unit's queue, so it can run ahead by as many as the queue holds without issue ever waiting for what it
  * has not issued. More than the FIFO takes, with a table between any two tiles, is of no use. */
 #include <math.h>
 #include <stdlib.h>
@@ -110,8 +110,8 @@ void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
 	set_bits(gen, r, (uint32_t)value);
 }
 
-/* Once per group whatever it held, so that a program's instructions do not depend on the values of scales and zero points,
- * which a run without values has not. */
+/* Once per group whatever it held, so that a program's instructions do not depend on the values of scales and zero
+ * points, which a run without values has not. */
 static void set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
 {
 	struct tpu_gen_emit *emit = gen->emit;
@@ -194,8 +194,8 @@ static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
 			    (touch->writes && meets(&emit->touched[u][touch->in_host][0], touch)))
 				units |= 1u << u;
 		}
-	/* The passes that those activates read have ended before them: that the array is done too costs nothing, and later
-	 * activates may then write where it read. */
+	/* The passes that those activates read have ended before them: that the array is done too costs nothing, and
+	 * later activates may then write where it read. */
 	if (units >> TPU_ACTIVATION & 1)
 		units |= 1u << TPU_MATRIX;
 	return units;

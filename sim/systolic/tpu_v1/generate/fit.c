@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * First fit over allocations with known lifetimes (impl.h): each takes the lowest rows that no allocation of its time has. The allocations that
- * have a place are kept in the order of their rows, so that an allocation costs one look along those of its time. */
+ * First fit over allocations with known lifetimes (impl.h): each takes the lowest rows that no allocation of its time
+ * has. The allocations that have a place are kept in the order of their rows, so that an allocation costs one look
+ * along those of its time. */
 #include <stdlib.h>
 
 #include "impl.h"

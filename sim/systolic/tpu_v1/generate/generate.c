@@ -8,8 +8,8 @@
 
 #include "impl.h"
 
-/* Space for all nodes, values and so on that the layers can become: a node per input, a fused Relu, a step before a table
- * function, and copies of what nodes read. */
+/* Space for all nodes, values and so on that the layers can become: a node per input, a fused Relu, a step before a
+ * table function, and copies of what nodes read. */
 static int make_space(struct tpu_gen *gen)
 {
 	int64_t nodes = 0;
@@ -59,7 +59,8 @@ static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
 		tpu_gen_transfer(gen, s, &allocation, 0, gen->store[s].image.channels / gen->width + 1, in);
 }
 
-/* Lists the stores whose home is host memory by the group at which they come, or leave; each list in the order of stores. */
+/* Lists the stores whose home is host memory by the group at which they come, or leave; each list in the order of
+ * stores. */
 static int list_staged(struct tpu_gen *gen)
 {
 	for (int in = 0; in < 2; in++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From layers to a program of docs/tpu-isa.md with its weight image. A layer group becomes one program; a tensor is
- * known by its address: an input that is an earlier layer's `out` is the same tensor and stays in the unified buffer, any
- * other is given and is there when the program starts.
+ * known by its address: an input that is an earlier layer's `out` is the same tensor and stays in the unified buffer,
+ * any other is given and is there when the program starts.
  *
  *     struct tpu_generated g;
  *     if (tpu_generate(&config, layers, n, &options, &g, &err)) ...
@@ -16,18 +16,20 @@
  * What it decides:
  *   Groups   Conv or Gemm with what follows it and nobody else reads, in the order of activate: Add or Mul, then Relu,
  *            Sigmoid or Tanh, then pooling where whole images fit in a block of accumulators. No value changes by it.
- *   Tiles    K runs over blocks of channels, then taps: as many taps as fit side by side where channels are few (US Patent
- *            9,697,463). Groups of a convolution stand side by side, block-diagonally, as many as give the fewest passes.
+ *   Tiles    K runs over blocks of channels, then taps: as many taps as fit side by side where channels are few (US
+ *            Patent 9,697,463). Groups of a convolution stand side by side, block-diagonally, as many as give the
+ *            fewest passes.
  *   Order    N outermost, then rows, K innermost: sums wait in the accumulators. Rows are cut into equal blocks of at
- *            most half the accumulators, so that Activate reads one while the array fills another; or of more, when that
- *            saves more weight traffic than the waiting costs. Weights of a single K tile are read once for all rows.
+ *            most half the accumulators, so that Activate reads one while the array fills another; or of more, when
+ *            that saves more weight traffic than the waiting costs. Weights of a single K tile are read once for all
+ *            rows.
  *   Weights  read_weights go ahead of their use by as many instructions as the queue of the unit takes, across blocks,
  *            layers and sync.
  *   sync     only where the unified buffer or host memory demands one.
- *   Buffer   allocations live from the step that writes first to the last that reads, first fit. When they do not fit, the batch
- *            is run in parts, the last layers in fewer of them; then given and wanted tensors come and go through host
- *            memory a part at a time; then the largest tensors live there and layers run in strips of rows with halo,
- *            of columns, and at worst of one position and one row of channels. */
+ *   Buffer   allocations live from the step that writes first to the last that reads, first fit. When they do not fit,
+ *            the batch is run in parts, the last layers in fewer of them; then given and wanted tensors come and go
+ *            through host memory a part at a time; then the largest tensors live there and layers run in strips of rows
+ *            with halo, of columns, and at worst of one position and one row of channels. */
 #ifndef NPULAB_SYSTOLIC_GENERATE_H
 #define NPULAB_SYSTOLIC_GENERATE_H
 
@@ -45,9 +47,9 @@ struct tpu_generate_options {
 	bool timing_only;       /* no weight image; data of weights and biases may be NULL */
 };
 
-/* Channels first .. first + channels - 1 of a tensor: in the unified buffer, vector v (image, row, column) of plane p begins
- * at lane (v mod row_pixels) * pixel_lanes + lane of row `row` + p * plane_rows + v / row_pixels; in host memory at byte
- * host_address + p * plane_bytes + v * pixel_bytes. Planes are bytes of an element, low ones first. */
+/* Channels first .. first + channels - 1 of a tensor: in the unified buffer, vector v (image, row, column) of plane p
+ * begins at lane (v mod row_pixels) * pixel_lanes + lane of row `row` + p * plane_rows + v / row_pixels; in host memory
+ * at byte host_address + p * plane_bytes + v * pixel_bytes. Planes are bytes of an element, low ones first. */
 struct tpu_extent {
 	int64_t first, channels;
 	bool in_host;
@@ -66,12 +68,15 @@ struct tpu_location {
 	const struct tpu_extent *extent;
 };
 
-/* Instructions first..last of the program are a layer's, where of_layer says so: parts of a batch and prefetched weights
- * lie between those of others. A layer that shares an activate with another has none of its own: first > last. */
+/* Instructions first..last of the program are a layer's, where of_layer says so: parts of a batch and prefetched
+ * weights lie between those of others. A layer that shares an activate with another has none of its own: first >
+ * last. */
 struct tpu_generated_layer {
 	int64_t first, last;
-	int pass; /* the layer whose instructions do it: itself, or the first of those that share; -1: it only names data */
-	int begins; /* the layer whose instructions read its inputs: another than pass where a layer takes several groups */
+	/* the layer whose instructions do it: itself, or the first of those that share; -1: it only names data */
+	int pass;
+	/* the layer whose instructions read its inputs: another than pass where a layer takes several groups */
+	int begins;
 };
 
 struct tpu_generated {
@@ -95,8 +100,8 @@ struct tpu_generated {
 /* Whether the machine can run the layer, size aside. The reason when not in why. */
 bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n);
 
-/* NPL_EDEVICE: a layer is not supported, or one tile of it does not fit, naming the layer; NPL_EINPUT: a scale that is no
- * finite number from 0; NPL_ENOMEM. Unless it returns 0 there is nothing to free. */
+/* NPL_EDEVICE: a layer is not supported, or one tile of it does not fit, naming the layer; NPL_EINPUT: a scale that is
+ * no finite number from 0; NPL_ENOMEM. Unless it returns 0 there is nothing to free. */
 int tpu_generate(const struct tpu_config *config, const struct npl_layer *const *layers, int n,
 		 const struct tpu_generate_options *options, struct tpu_generated *generated, struct npl_err *err);
 void tpu_generated_free(struct tpu_generated *generated); /* accepts a zeroed one */

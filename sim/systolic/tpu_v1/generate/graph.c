@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers to nodes and values (impl.h). Concat, Slice, Flatten and their like become values that see stores of
- * others in another way, and no node; what must change format on the way into a Concat is scaled by a node of its own. */
+ * Layers to nodes and values (impl.h). Concat, Slice, Flatten and their like become values that see stores of others in
+ * another way, and no node; what must change format on the way into a Concat is scaled by a node of its own. */
 #include <string.h>
 
 #include "impl.h"

@@ -3,7 +3,8 @@
  * The inside of the code generator. Layers become nodes, each one step of a unit; nodes become groups, each one pass
  * from the buffer or the array through the activation unit; what groups read and write are values:
  *
- *     value   a tensor as a node sees it: format, image, and pieces of stores side by side (Concat and Slice move nothing)
+ *     value   a tensor as a node sees it: format, image, and pieces of stores side by side (Concat and Slice move
+ *             nothing)
  *     store   what one group writes, or what is given
  *     allocation  rows of the unified buffer for one store, or for several that are read as one (inputs of a Concat)
  *     extent  channels of a value that lie side by side in rows of one allocation: at most a row wide
@@ -125,7 +126,8 @@ struct tpu_gen_group {
 	int64_t parts;                  /* in which it does the batch, with the groups of its segment */
 	int segment_first, segment_last;
 	int64_t last_item; /* that does it, as emit.c counts; afterwards the instruction that it became */
-	/* of a group that reads or writes streamed stores: what it does at once, and the allocations through which they pass */
+	/* of a group that reads or writes streamed stores: what it does at once, and the allocations through which they
+	 * pass */
 	int n_stages, n_sets; /* two sets of allocations: transfers overlap with work */
 	struct tpu_gen_stage *stage;
 	int64_t at_once[3]; /* images, rows, columns */
@@ -201,14 +203,15 @@ int tpu_gen_resolve(struct tpu_gen *gen, int value);
 /* layout.c: groups, allocations without rows yet, extents and tiles. */
 int tpu_gen_layout(struct tpu_gen *gen);
 int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);
-/* Sets gen->common_pixels, which sizes of allocations depend on where gen->split says that the batch is done in parts. */
+/* Sets gen->common_pixels, which sizes of allocations depend on where gen->split says that the batch is done in
+ * parts. */
 void tpu_gen_common_pixels(struct tpu_gen *gen);
 /* Sets what depends on how many images are in it. */
 void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocation *allocation, int64_t images);
 int tpu_gen_extents(struct tpu_gen *gen, int value, struct tpu_gen_extent **extent, int *n);
 
-/* lifetimes.c: lifetimes and sizes of all allocations of stores, for the groups' parts; the group before which a staged store
- * comes, and after which it leaves: with the first and last part if its allocation is for all images. */
+/* lifetimes.c: lifetimes and sizes of all allocations of stores, for the groups' parts; the group before which a staged
+ * store comes, and after which it leaves: with the first and last part if its allocation is for all images. */
 void tpu_gen_lifetimes(struct tpu_gen *gen);
 int tpu_gen_comes_at(const struct tpu_gen *gen, int store);
 int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
@@ -218,8 +221,8 @@ int tpu_gen_allocate(struct tpu_gen *gen);
 /* Whether the store is at home in host memory because of host_in or host_out. */
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 
-/* fit.c: rows for all allocations in the order in which they begin to live, or the largest first, as far as they fit: returns
- * the group at which they do not; -1. */
+/* fit.c: rows for all allocations in the order in which they begin to live, or the largest first, as far as they fit:
+ * returns the group at which they do not; -1. */
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first);
 /* Rows of all allocations that live at one time, at most. */
 int64_t tpu_gen_peak_rows(struct tpu_gen *gen);
@@ -249,7 +252,8 @@ void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_poi
 void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale);
 /* What the next instruction touches. */
 void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first, int64_t end);
-/* The next instruction needs these tiles, or this table: it switches to the first of them. False: it is in use already. */
+/* The next instruction needs these tiles, or this table: it switches to the first of them. False: it is in use
+ * already. */
 bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count);
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length);
 /* Those added so far. */

@@ -33,8 +33,8 @@ int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, e
 	return gen->n_allocations++;
 }
 
-/* Parts of a batch must begin with a row, and source and result of pooling have as many vectors per row: the most that divide the pixels
- * of all allocations with so many lanes each, up to `most`. */
+/* Parts of a batch must begin with a row, and source and result of pooling have as many vectors per row: the most that
+ * divide the pixels of all allocations with so many lanes each, up to `most`. */
 static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t most)
 {
 	int64_t common = gen->common_pixels[pixel_lanes];
@@ -100,8 +100,8 @@ static bool read_by_activation(const struct tpu_gen_store *store, int v)
 	return store->activated != -1 && store->activated != v;
 }
 
-/* Whether the piece of a Concat can lie at its lane of the joint allocation: whatever makes it can write there, with no more
- * passes, and nobody expects it elsewhere. */
+/* Whether the piece of a Concat can lie at its lane of the joint allocation: whatever makes it can write there, with no
+ * more passes, and nobody expects it elsewhere. */
 static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_piece *piece, int64_t lane)
 {
 	const struct tpu_gen_store *store = &gen->store[piece->store];
@@ -290,8 +290,8 @@ static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *gro
 	return n;
 }
 
-/* Inserts copies that groups need, the first ones, `most` of them at most. A copy may spare others theirs, since its source is free to
- * lie elsewhere. Returns how many; less than 0: out of memory. */
+/* Inserts copies that groups need, the first ones, `most` of them at most. A copy may spare others theirs, since its
+ * source is free to lie elsewhere. Returns how many; less than 0: out of memory. */
 static int mend(struct tpu_gen *gen, int most)
 {
 	struct copy *copy = malloc(((size_t)gen->n_nodes + 1) * sizeof *copy);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long allocations hold something, and how many images. Groups that follow each other and do the batch in as many parts are
- * a segment: all its groups run for the first part, then for the second. What one segment hands to another, and
- * what is given or wanted in the buffer, keeps room for all images while a segment in parts uses it; the rest for those of a
- * part. What comes from host memory does so one group ahead, what goes there leaves one group behind. */
+ * How long allocations hold something, and how many images. Groups that follow each other and do the batch in as many
+ * parts are a segment: all its groups run for the first part, then for the second. What one segment hands to another,
+ * and what is given or wanted in the buffer, keeps room for all images while a segment in parts uses it; the rest for
+ * those of a part. What comes from host memory does so one group ahead, what goes there leaves one group behind. */
 #include "impl.h"
 
 #include "core/base/arith.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where tensors lie, those given before, those wanted in the end, and moving them between a tensor's own order (image, channel, row,
- * column) and the memories'. */
+ * Where tensors lie, those given before, those wanted in the end, and moving them between a tensor's own order (image,
+ * channel, row, column) and the memories'. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +56,8 @@ static bool is_location(const struct tpu_gen *gen, int v)
 	return value->tensor && !absent;
 }
 
-/* Whether all that the group wrote stays as it is until group `last` is done. Parts of a batch that take the same room one
- * after the other are never there together. */
+/* Whether all that the group wrote stays as it is until group `last` is done. Parts of a batch that take the same room
+ * one after the other are never there together. */
 static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
 {
 	if (store->streamed)
@@ -174,8 +174,8 @@ static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, in
 			data[c * far] = vector[c];
 }
 
-/* 16 vectors and the pixels that they are, side by side in each channel: squares, as far as they go. Returns the channels
- * that are done. */
+/* 16 vectors and the pixels that they are, side by side in each channel: squares, as far as they go. Returns the
+ * channels that are done. */
 static int64_t move_squares(const struct move *m, const struct tpu_extent *extent, int64_t v, uint8_t *data,
 			    int64_t far)
 {

@@ -53,7 +53,8 @@ static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, c
 	}
 }
 
-/* Whether the vectors that go through the array are those of the allocation, one per row, as matrix_multiply takes them. */
+/* Whether the vectors that go through the array are those of the allocation, one per row, as matrix_multiply takes
+ * them. */
 static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 		     const struct tpu_gen_out_tile *out_tile, const struct tpu_gen_address *at, int64_t lane)
 {
@@ -179,7 +180,8 @@ void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const stru
 	for (int b = out_tile->block; b < out_tile->block + out_tile->blocks; b++) {
 		struct pass pass = {0, 0, 0};
 		for (int64_t i = 0; i < blocks; i++, pass.first += pass.count) {
-			/* As equal as can be: two of 1,100 rows hide the weights of two tiles better than 2,048 and 152. */
+			/* As equal as can be: two of 1,100 rows hide the weights of two tiles better than 2,048 and
+			 * 152. */
 			pass.count = (rows / unit / blocks + (i < rows / unit % blocks)) * unit;
 			pass.acc = gen->accumulator + pass.count > gen->accumulators ? 0 : gen->accumulator;
 			gen->accumulator = pass.acc + pass.count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last resort (generate.h): the largest tensors live in host memory, one more at a time until the others fit, and every
- * group that reads or writes one does its work in strips. Strips are as large as the free rows allow, with two sets of
- * allocations where that is possible, so that transfers overlap with work. */
+ * The last resort (generate.h): the largest tensors live in host memory, one more at a time until the others fit, and
+ * every group that reads or writes one does its work in strips. Strips are as large as the free rows allow, with two
+ * sets of allocations where that is possible, so that transfers overlap with work. */
 #include <string.h>
 
 #include "impl.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A group whose tensors pass through allocations of the buffer strip by strip: images, or rows of one with the halo that its
- * windows reach into, or columns of one row; and at worst one block of channels at a time. While one strip is worked on, the
- * next comes into a second set of allocations, where there is one. */
+ * A group whose tensors pass through allocations of the buffer strip by strip: images, or rows of one with the halo
+ * that its windows reach into, or columns of one row; and at worst one block of channels at a time. While one strip is
+ * worked on, the next comes into a second set of allocations, where there is one. */
 #include "impl.h"
 
 #include "core/base/arith.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * How the array does a layer (generate.h): output channels in blocks side by side in its columns, and for each the
- * tiles of K, input channels of one extent times kernel taps in its rows. Where channels are few, as many taps stand side by side
- * as fit (US Patent 9,697,463, claims 3-4). Groups of a convolution stand block-diagonally in a tile; more groups at
- * once mean fewer blocks, fewer taps at once and more tiles per block: what gives the fewest passes is taken. */
+ * tiles of K, input channels of one extent times kernel taps in its rows. Where channels are few, as many taps stand
+ * side by side as fit (US Patent 9,697,463, claims 3-4). Groups of a convolution stand block-diagonally in a tile; more
+ * groups at once mean fewer blocks, fewer taps at once and more tiles per block: what gives the fewest passes is
+ * taken. */
 #include "impl.h"
 
 #include "core/base/arith.h"

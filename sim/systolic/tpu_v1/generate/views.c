@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values that see stores of others in another way (impl.h). A value of many pieces is one piece of those that see it, so that a
- * chain of Concats, each of which joins one more tensor, takes memory in proportion to its length. What a node reads, or somebody
- * wants, is brought to pieces of stores, which is as many as the program then reads or moves. */
+ * Values that see stores of others in another way (impl.h). A value of many pieces is one piece of those that see it,
+ * so that a chain of Concats, each of which joins one more tensor, takes memory in proportion to its length. What a
+ * node reads, or somebody wants, is brought to pieces of stores, which is as many as the program then reads or
+ * moves. */
 #include <stdlib.h>
 
 #include "impl.h"

@@ -73,8 +73,8 @@ static void map_filter(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	}
 }
 
-/* Weights of one byte without groups: squares of 16 filters by 16 places in each, as far as they go, so that whole rows of
- * tiles are written one after the other. Returns the columns that are done. */
+/* Weights of one byte without groups: squares of 16 filters by 16 places in each, as far as they go, so that whole rows
+ * of tiles are written one after the other. Returns the columns that are done. */
 static int64_t fill_squares(const struct source *s, const struct tpu_gen_n_block *block, const int64_t *offset,
 			    uint8_t *out)
 {

@@ -7,14 +7,15 @@
 #include "isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
-/* Whether the program is well formed and can be run on this machine with these memories: opcodes, flags, fields, ranges,
- * window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales that are
- * no numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL: only what
- * does not need it. The engines take only programs that pass. */
+/* Whether the program is well formed and can be run on this machine with these memories: opcodes, flags, fields,
+ * ranges, window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales
+ * that are no numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL:
+ * only what does not need it. The engines take only programs that pass. */
 int tpu_program_check(const struct tpu_config *config, const struct sim_program *program,
 		      const struct tpu_memory *memory, const char *source, struct npl_err *err);
 
-/* The bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first == end: none. */
+/* The bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first == end:
+ * none. */
 void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,
 			      int64_t *end);
 

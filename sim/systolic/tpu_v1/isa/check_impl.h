@@ -67,8 +67,8 @@ int tpu_check_window(struct tpu_check *check, bool dilated);
 int tpu_check_accumulators(struct tpu_check *check, const char *does);
 /* Notes an access for the hazards between units. */
 void tpu_check_note(struct tpu_check *check, bool in_host, bool writes, int64_t first, int64_t end);
-/* Checks that rows first <= row < end, in planes so many rows apart, are in the unified buffer, and notes them. Where end is not above
- * first no row is touched. */
+/* Checks that rows first <= row < end, in planes so many rows apart, are in the unified buffer, and notes them. Where
+ * end is not above first no row is touched. */
 int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t end, int planes, int64_t plane_rows);
 int tpu_check_matrix(struct tpu_check *check);
 int tpu_check_activate(struct tpu_check *check);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the checks of instructions share (check_impl.h): how they refuse, and the ranges of registers, layouts, windows and rows. */
+ * What the checks of instructions share (check_impl.h): how they refuse, and the ranges of registers, layouts, windows
+ * and rows. */
 #include "check_impl.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The configuration registers of the systolic machines (registers.def). What instructions are made of is in syntax.c. */
+ * The configuration registers of the systolic machines (registers.def). What instructions are made of is in
+ * syntax.c. */
 #include "isa.h"
 
 #include <string.h>

@@ -17,7 +17,8 @@ void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	const struct tpu_rtl_issue *issue = &rtl->issue;
 	wires->to = TPU_UNITS;
 	if (issue->pause) {
-		/* Any instruction makes issue pause for issue_cycles - 1. What is more is a sync's own time, which comes first. */
+		/* Any instruction makes issue pause for issue_cycles - 1. What is more is a sync's own time, which
+		 * comes first. */
 		wires->sync_pauses = issue->pause >= (uint64_t)rtl->world.config->issue_cycles;
 		return;
 	}

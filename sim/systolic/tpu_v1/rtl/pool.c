@@ -3,7 +3,8 @@
  * Pooling in the activation unit. Source vectors come in the order of their pixels and are kept in a line buffer; a
  * result can leave in the beat in which the last pixel of its window that is inside the image is read, and results
  * leave in order, one per beat at most. So where the pixels of one line complete more windows than there are beats
- * (more outputs than inputs, or a last line with padding below), results follow when no source vector comes any more. */
+ * (more outputs than inputs, or a last line with padding below), results follow when no source vector comes any
+ * more. */
 #include "rtl.h"
 
 #include "core/base/arith.h"

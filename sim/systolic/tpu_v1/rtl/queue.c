@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The queue in front of a unit: instructions as they were issued, each with the configuration registers of that time. */
+ * The queue in front of a unit: instructions as they were issued, each with the configuration registers of that
+ * time. */
 #include "rtl.h"
 
 #include <stdlib.h>

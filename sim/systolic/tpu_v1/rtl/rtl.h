@@ -16,12 +16,12 @@
  *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), who observes (observe.c),
  *      a machine that has come to a stop (stuck.c), all of it together (rtl.c)
  *
- * A cycle has two phases. In the first every block looks: tpu_rtl_X_look() reads registers, all of them as they were when
- * the cycle began, for the machine is const, and puts what it decides on the wires. In the second the clock comes:
+ * A cycle has two phases. In the first every block looks: tpu_rtl_X_look() reads registers, all of them as they were
+ * when the cycle began, for the machine is const, and puts what it decides on the wires. In the second the clock comes:
  * tpu_rtl_X_clock() changes the registers of its block and sees nothing but those and the wires. So the order of blocks
- * in the second phase does not matter. In the first it is activate, matrix, shifter, for two wires lead from one block to the
- * next within a cycle: an activate that starts and will be quick lets the matrix unit have its accumulators, and the row
- * that switches weights makes room in the shadow plane.
+ * in the second phase does not matter. In the first it is activate, matrix, shifter, for two wires lead from one block
+ * to the next within a cycle: an activate that starts and will be quick lets the matrix unit have its accumulators, and
+ * the row that switches weights makes room in the shadow plane.
  *
  * Buffer, host memory and accumulators are read and written by the clock. Nobody reads what another block writes in the
  * same cycle: for the memories the check of the program's order has made sure of that (tpu_program_check), for the
@@ -187,8 +187,8 @@ struct tpu_rtl_weight_memory {
 	struct tpu_rtl_transfer *transfer; /* (capacity) that have begun and not arrived, the oldest at first */
 	int64_t capacity, first, count;
 	uint64_t arrived; /* number of the oldest in the run */
-	/* Both clocks in one unit of time: a cycle of the machine, one of weight memory, and how far the end of this cycle
-	 * of the machine is ahead of the boundary that weight memory has come to. */
+	/* Both clocks in one unit of time: a cycle of the machine, one of weight memory, and how far the end of this
+	 * cycle of the machine is ahead of the boundary that weight memory has come to. */
 	int64_t machine, own, ahead;
 };
 struct tpu_rtl_weights {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the activation unit does to a source vector before pooling: requantisation, operand, function. Scales are
- * float32, with every operation rounded by itself; all the rest is integers. Its own arithmetic, on purpose: neither the
- * kernels of core/ nor the rounding of libm. */
+ * float32, with every operation rounded by itself; all the rest is integers. Its own arithmetic, on purpose: neither
+ * the kernels of core/ nor the rounding of libm. */
 #include "rtl.h"
 
 static const struct {
@@ -57,7 +57,8 @@ static bool rectifies(const struct tpu_rtl_issued *now)
 	return function == TPU_RELU || function == TPU_RELU6;
 }
 
-/* Accumulators plus bias. What counts is whether the sum of all products and the bias fits, not what happened on the way. */
+/* Accumulators plus bias. What counts is whether the sum of all products and the bias fits, not what happened on the
+ * way. */
 static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t count,
 		     struct sim_faults *faults)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weight memory behind the memory port (npulab/memory.h), cycle by cycle of its own clock. In each the unit asks for as many
- * accesses of the transfer under way as the memory takes; when all are asked for, the next transfer may begin. Answers come
- * in any order, tiles and tables arrive in theirs, at the first boundary of the machine at or after the last answer. */
+ * Weight memory behind the memory port (npulab/memory.h), cycle by cycle of its own clock. In each the unit asks for as
+ * many accesses of the transfer under way as the memory takes; when all are asked for, the next transfer may begin.
+ * Answers come in any order, tiles and tables arrive in theirs, at the first boundary of the machine at or after the
+ * last answer. */
 #include "rtl.h"
 
 #include <stdlib.h>

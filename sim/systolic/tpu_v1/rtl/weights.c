@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The weights unit: transfers from weight memory, and the two FIFOs that they fill. With the preset fixed, each cycle gives bytes_per_second of credit, and a
- * transfer costs its bytes times clock_hz, so that transfers follow each other without rounding, within a cycle too: 64
- * KiB at 34,133,333,334 B/s and 700 MHz take 1343.99999997 cycles. What is left of a cycle when nothing can begin is
- * lost. Any other memory: weight_memory.c.
+ * The weights unit: transfers from weight memory, and the two FIFOs that they fill. With the preset fixed, each cycle
+ * gives bytes_per_second of credit, and a transfer costs its bytes times clock_hz, so that transfers follow each other
+ * without rounding, within a cycle too: 64 KiB at 34,133,333,334 B/s and 700 MHz take 1343.99999997 cycles. What is
+ * left of a cycle when nothing can begin is lost. Any other memory: weight_memory.c.
  *
  * A transfer takes its slot when it begins. Slots become free by the wires of the shifter (a tile has left) and of the
  * activation unit (a table came into use); the port sees that in the next cycle. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The agreement of the two engines of DianNao: one seed is one random program (programs.h), run on both, or on one with and
- * without skipping what repeats.
+ * The agreement of the two engines of DianNao: one seed is one random program (programs.h), run on both, or on one with
+ * and without skipping what repeats.
  */
 #ifndef TESTS_DIANNAO_AGREE_H
 #define TESTS_DIANNAO_AGREE_H
@@ -17,11 +17,11 @@ struct dn_execution diannao_execution(const struct diannao_case *c, struct npl_m
 /* Cycles, counters and those of memory. False: the first difference, in `why`. */
 bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *why, size_t n);
 
-/* Values, cycles, events, counters and those of memory on both engines, and the same times from fast without values. False: the first
- * difference, in `why`. */
+/* Values, cycles, events, counters and those of memory on both engines, and the same times from fast without values.
+ * False: the first difference, in `why`. */
 bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, size_t n);
-/* A stream of units: what fast makes of it is what rtl does, or, where `wish` says how many units, what fast does instruction by
- * instruction. Counts on in skips how often units were skipped. */
+/* A stream of units: what fast makes of it is what rtl does, or, where `wish` says how many units, what fast does
+ * instruction by instruction. Counts on in skips how often units were skipped. */
 bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *why,
 			 size_t n);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers of the diannao machine, without Criterion: built from a few numbers, with or without data, or by chance, with a machine by
- * chance. A case points into itself: make it in place and do not copy it. And the agreement of the two engines on a layer.
+ * Layers of the diannao machine, without Criterion: built from a few numbers, with or without data, or by chance, with
+ * a machine by chance. A case points into itself: make it in place and do not copy it. And the agreement of the two
+ * engines on a layer.
  */
 #ifndef TESTS_DIANNAO_CASES_H
 #define TESTS_DIANNAO_CASES_H
@@ -208,7 +209,8 @@ struct diannao_layer_seen {
 	bool compared; /* the machine can do it */
 	bool saturated, waited;
 };
-/* False: the first difference between results, cycles, counters or events of energy, in `why`. `paper` is the paper's machine. */
+/* False: the first difference between results, cycles, counters or events of energy, in `why`. `paper` is the paper's
+ * machine. */
 bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct diannao_layer_seen *seen, char *why,
 			  size_t n);
 

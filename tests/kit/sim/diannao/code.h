@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs of DianNao as the tests make and compare them: the common parts of programs (sim/common/program.h) with DianNao's
- * instruction set. */
+ * Programs of DianNao as the tests make and compare them: the common parts of programs (sim/common/program.h) with
+ * DianNao's instruction set. */
 #ifndef TESTS_DIANNAO_CODE_H
 #define TESTS_DIANNAO_CODE_H
 

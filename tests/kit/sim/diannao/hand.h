@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small programs for DianNao's engines, instruction by instruction, with values in memory and what is expected of them worked out by
- * hand. Every run is made twice, with values and timing only: they take the same time.
+ * Small programs for DianNao's engines, instruction by instruction, with values in memory and what is expected of them
+ * worked out by hand. Every run is made twice, with values and timing only: they take the same time.
  *
  *     struct dn_hand *h = hand_open(2, "model: ideal\n");
  *     struct dn_instruction *i = hand_add(h);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random programs for DianNao machines (programs.h). The maker knows what the check knows: rows held, sums in NBout and
- * in the registers, the open store. Memory is four blocks; between two SYNCs one of them is stored to, from its beginning on, and the
- * others are loaded from, so that no order of memory shows. */
+ * in the registers, the open store. Memory is four blocks; between two SYNCs one of them is stored to, from its
+ * beginning on, and the others are loaded from, so that no order of memory shows. */
 #include "programs.h"
 
 #include <stdio.h>

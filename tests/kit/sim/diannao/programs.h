@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random programs for DianNao machines, with their machine and memory: all operations, loads that run far ahead, sums that
- * are kept in registers or in NBout, stores of several results, rows that are freed before they have come. Every one passes
- * the check (check.h). Also programs whose parts are repeated with other addresses, and several of them together, as streams of units
- * that are alike, at two levels.
+ * Random programs for DianNao machines, with their machine and memory: all operations, loads that run far ahead, sums
+ * that are kept in registers or in NBout, stores of several results, rows that are freed before they have come. Every
+ * one passes the check (check.h). Also programs whose parts are repeated with other addresses, and several of them
+ * together, as streams of units that are alike, at two levels.
  */
 #ifndef TESTS_DIANNAO_PROGRAMS_H
 #define TESTS_DIANNAO_PROGRAMS_H
@@ -32,7 +32,8 @@ struct diannao_wish {      /* zeroed: whatever the seed makes of it */
 	bool this_memory; /* that one */
 };
 
-/* Instructions first..first + count - 1 of the program, `times` times; each time their addresses are `move` of each higher. */
+/* Instructions first..first + count - 1 of the program, `times` times; each time their addresses are `move` of each
+ * higher. */
 struct diannao_part {
 	int64_t first, count, times;
 };

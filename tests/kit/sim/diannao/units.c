@@ -25,7 +25,8 @@ static void draw_taps(struct npl_window *w, int d, int64_t size, uint64_t *rng)
 	w->pad_end[d] = test_range(rng, 0, w->kernel[d] - 1);
 }
 
-/* Windows of which many lie beyond the input, or step over it, or have it between two of their taps. Pooling has to read something. */
+/* Windows of which many lie beyond the input, or step over it, or have it between two of their taps. Pooling has to
+ * read something. */
 static void draw_beyond(struct npl_window *w, int d, bool pool, uint64_t *rng)
 {
 	w->kernel[d] = test_range(rng, 1, 4);

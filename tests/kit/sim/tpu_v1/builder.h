@@ -87,8 +87,8 @@ bool builder_steady(struct builder *b, const struct builder_again *again, enum t
 /* Appends; a unit's instruction is taken to touch `f` (NULL: nothing) from here on. */
 void builder_emit(struct builder *b, struct tpu_instruction in, const struct builder_footprint *f);
 
-/* Whether the program so far can be ended, by asking for what is waited for and taking what waits. Does so for good when
- * `write` says so. */
+/* Whether the program so far can be ended, by asking for what is waited for and taking what waits. Does so for good
+ * when `write` says so. */
 bool builder_can_end(struct builder *b, bool write);
 
 /* Where a program stood, to go back to. */

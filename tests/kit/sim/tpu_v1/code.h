@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs of the systolic machines as the tests make and compare them: the common parts of programs (sim/common/program.h) with
- * the TPU's instruction set. */
+ * Programs of the systolic machines as the tests make and compare them: the common parts of programs
+ * (sim/common/program.h) with the TPU's instruction set. */
 #ifndef TESTS_TPU_CODE_H
 #define TESTS_TPU_CODE_H
 

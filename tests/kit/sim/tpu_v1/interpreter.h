@@ -2,7 +2,8 @@
  *
  * What a program of docs/tpu-isa.md computes, one instruction after the other and each of them whole: no cycles, no
  * queues, no array. Sums are 64 bits wide and wrapped at the end, roundings those of libm. The third reading of the
- * document, beside the two engines: it shares nothing with the library but the decoded instructions. Small programs only. */
+ * document, beside the two engines: it shares nothing with the library but the decoded instructions. Small programs
+ * only. */
 #ifndef TESTS_TPU_INTERPRETER_H
 #define TESTS_TPU_INTERPRETER_H
 
@@ -348,7 +349,8 @@ static inline void interpreter_read_weights(struct interpreter *p, const struct 
 	p->weight_bytes += (uint64_t)(at->acc * (tables ? 8 : p->config->rows) * p->config->columns);
 }
 
-/* What the program's read_weights bring, in their order: a switch may come before the instruction that asks for its tile. */
+/* What the program's read_weights bring, in their order: a switch may come before the instruction that asks for its
+ * tile. */
 static inline void interpreter_find_weights(struct interpreter *p)
 {
 	int64_t tiles = 0, tables = 0;

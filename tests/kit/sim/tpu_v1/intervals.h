@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which instruction a run's cycles, overflows and saturations belong to, as the engines tell who observes: kept, compared,
- * put into words, and checked for what engine.h promises of any run. */
+ * Which instruction a run's cycles, overflows and saturations belong to, as the engines tell who observes: kept,
+ * compared, put into words, and checked for what engine.h promises of any run. */
 #ifndef TESTS_PROGRAM_SPANS_H
 #define TESTS_PROGRAM_SPANS_H
 
@@ -9,7 +9,8 @@
 
 #include "sim/systolic/tpu_v1/engine/engine.h"
 
-/* Intervals in the order in which they came: of the four classes that share out all cycles, and of each part of non_matrix. */
+/* Intervals in the order in which they came: of the four classes that share out all cycles, and of each part of
+ * non_matrix. */
 enum { PROGRAM_SHARES, PROGRAM_RAW, PROGRAM_INPUT, PROGRAM_OUTPUT, PROGRAM_PAUSE, PROGRAM_STREAMS };
 struct program_intervals {
 	struct sim_cycles *interval;
@@ -22,16 +23,16 @@ void program_intervals_free(struct program_intervals stream[PROGRAM_STREAMS]);
 
 bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
 			    const struct program_intervals b[PROGRAM_STREAMS], char *why, size_t n);
-/* Whether they are as long as can be, in order, share out the cycles, are of instructions that there are, and add up to the
- * counters. */
+/* Whether they are as long as can be, in order, share out the cycles, are of instructions that there are, and add up to
+ * the counters. */
 bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,
 			      const struct tpu_outcome *outcome, char *why, size_t n);
 /* Whether they are at instructions that can have them, and add up to those of the outcome. */
 bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
 			   const struct tpu_outcome *outcome, char *why, size_t n);
 
-/* "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13": cycles from - to, instructions, stream after
- * stream. */
+/* "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13": cycles from - to, instructions, stream
+ * after stream. */
 void program_intervals_text(const struct program_intervals stream[PROGRAM_STREAMS], char *text, size_t n);
 /* "i4 1 wrapped, i6 3 saturated": of those that have any. */
 void program_faults_text(const struct sim_faults *faults, int64_t count, char *text, size_t n);

@@ -377,8 +377,8 @@ static void mark_matrix(struct rules *r)
 	}
 }
 
-/* Whether a interval's cycles are all of its kind and belong to its instruction. That there are no others follows from the
- * counters. */
+/* Whether a interval's cycles are all of its kind and belong to its instruction. That there are no others follows from
+ * the counters. */
 static bool interval_rule(struct rules *r, const struct sim_cycles *interval)
 {
 	static const unsigned char kinds[TPU_CYCLE_CLASSES] = {ACTIVE, STALL, SHIFT,  NON_MATRIX,

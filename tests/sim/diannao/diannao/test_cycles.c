@@ -50,7 +50,8 @@ static void timing(const struct dn_config *config, struct dn_case *c, struct npl
 		     dn_counter(result, "nfu_active") * (uint64_t)(config->tn * config->tn));
 }
 
-/* The paper's layers; "*" are private kernels. Ideal memory and requests that cost nothing: steps and one filling of the pipeline. */
+/* The paper's layers; "*" are private kernels. Ideal memory and requests that cost nothing: steps and one filling of
+ * the pipeline. */
 Test(diannao_cycles, the_papers_layers)
 {
 	static const struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The two engines of the diannao machine. What the program promises: on any valid program, machine and memory `rtl` and `fast` give
- * the same values in memory, cycles and counters, the same counters of memory, and the same cycle for every event of every
- * instruction; and units of instructions that `fast` counts instead of going through them cost what they cost. */
+ * The two engines of the diannao machine. What the program promises: on any valid program, machine and memory `rtl` and
+ * `fast` give the same values in memory, cycles and counters, the same counters of memory, and the same cycle for every
+ * event of every instruction; and units of instructions that `fast` counts instead of going through them cost what they
+ * cost. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -92,7 +93,8 @@ Test(diannao_engines, units_are_gone_through_where_addresses_matter)
 	}
 }
 
-/* Units of layers: every loop of every nest has been left out somewhere, but for those whose turns are those of another loop. */
+/* Units of layers: every loop of every nest has been left out somewhere, but for those whose turns are those of another
+ * loop. */
 Test(diannao_engines, units_of_layers_cost_what_they_cost)
 {
 	static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: a layer on the rtl engine, which computes its values row by row through the pipeline from a memory image, and on the fast one,
- * which computes them as a matrix product, gives the same results, cycles and counters: random layers, buffers, tiles, memories and
- * numbers. */
+ * Promise: a layer on the rtl engine, which computes its values row by row through the pipeline from a memory image,
+ * and on the fast one, which computes them as a matrix product, gives the same results, cycles and counters: random
+ * layers, buffers, tiles, memories and numbers. */
 #include "tests/kit/sim/diannao/fixture.h"
 
 Test(diannao_layers, rtl_and_fast_agree)

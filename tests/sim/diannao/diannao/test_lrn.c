@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise of sim/diannao/diannao/generate/lrn.c: of squares the machine makes the factor (bias + alpha/size * sum of neighbouring maps)^-beta, off
- * by little more than NFU-3's segments are; both engines give the same values, cycles and counters; its useful multiply-accumulates
- * are the squares in windows; what cannot be held is refused with the reason. */
+ * Promise of sim/diannao/diannao/generate/lrn.c: of squares the machine makes the factor (bias + alpha/size * sum of
+ * neighbouring maps)^-beta, off by little more than NFU-3's segments are; both engines give the same values, cycles and
+ * counters; its useful multiply-accumulates are the squares in windows; what cannot be held is refused with the
+ * reason. */
 #include "tests/kit/sim/diannao/fixture.h"
 
 /* Maps of `plane` squares, calibrated so that they use 14 bits. */
@@ -149,8 +150,8 @@ Test(diannao_lrn, engines_agree_and_the_factor_is_right)
 	cr_assert_gt(worst, 1.0 / 512, "NFU-3 has only 16 segments: %g", worst);
 }
 
-/* Maps fewer than a row, one more or less than rows, one alone; windows of one map, wider than all, of an even size: by the definition, on
- * both engines. */
+/* Maps fewer than a row, one more or less than rows, one alone; windows of one map, wider than all, of an even size: by
+ * the definition, on both engines. */
 Test(diannao_lrn, maps_and_windows_of_all_sizes)
 {
 	static const int64_t sizes[] = {1, 2, 5, 8, 33, 40, 1000};
@@ -177,8 +178,8 @@ Test(diannao_lrn, maps_and_windows_of_all_sizes)
 			}
 }
 
-/* AlexNet's two by hand: a position of a group is one step of its biases and one for each group of inputs that its window touches, its
- * own and both neighbours; inputs and results cross the port once, and so does each row of SB. */
+/* AlexNet's two by hand: a position of a group is one step of its biases and one for each group of inputs that its
+ * window touches, its own and both neighbours; inputs and results cross the port once, and so does each row of SB. */
 Test(diannao_lrn, steps_and_bytes_of_alexnets)
 {
 	static const int64_t shapes[][3] = {{96, 54, 54}, {256, 26, 26}};
@@ -205,8 +206,8 @@ Test(diannao_lrn, steps_and_bytes_of_alexnets)
 	}
 }
 
-/* AlexNet's (size 5, alpha 1e-4, beta 0.75, bias 1), where t goes from 1 to t_most: with nothing known of the squares' sums, and with what
- * calibration says of these: the errors that the documentation states. */
+/* AlexNet's (size 5, alpha 1e-4, beta 0.75, bias 1), where t goes from 1 to t_most: with nothing known of the squares'
+ * sums, and with what calibration says of these: the errors that the documentation states. */
 Test(diannao_lrn, error_of_alexnets)
 {
 	static const struct {
@@ -234,7 +235,8 @@ Test(diannao_lrn, error_of_alexnets)
 	}
 }
 
-/* Squares whose sums are many times what calibration saw: the factor does not rise again, nothing wraps, and both engines agree. */
+/* Squares whose sums are many times what calibration saw: the factor does not rise again, nothing wraps, and both
+ * engines agree. */
 Test(diannao_lrn, sums_that_calibration_did_not_see)
 {
 	struct dn_config config = dn_default();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promise: behind memory the NFU takes its ideal steps plus what it waits, never less than its bytes take, and ideal
- * memory never makes it wait where results have room; cycles are the same with and without values; what a preset has of channels
- * and energy is used. */
+ * memory never makes it wait where results have room; cycles are the same with and without values; what a preset has of
+ * channels and energy is used. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,15 +60,15 @@ Test(diannao_memory, random_layers)
 	cr_assert_gt(waited, 50, "most of these small layers wait");
 }
 
-/* 250 GB/s at 980 MHz are 255.102 bytes a cycle: an SB row of 512 bytes takes 3 cycles; a request keeps the port for 13 at least. Each of
- * these by hand. */
+/* 250 GB/s at 980 MHz are 255.102 bytes a cycle: an SB row of 512 bytes takes 3 cycles; a request keeps the port for 13
+ * at least. Each of these by hand. */
 Test(diannao_memory, worked_by_hand)
 {
 	struct dn_config config = dn_default();
 	struct npl_result r;
 	struct dn_case c;
-	/* One step. NBin's request begins at 0 and SB's at 13, its row is there at 16. The step is in cycle 16, its result in
-	 * NBout at 25; the port is kept to 26, and memory has it at 27. */
+	/* One step. NBin's request begins at 0 and SB's at 13, its row is there at 16. The step is in cycle 16, its
+	 * result in NBout at 25; the port is kept to 26, and memory has it at 27. */
 	dn_case_gemm(&c, 1, 16, 16);
 	dn_case_run(&config, &c, &r);
 	cr_expect_eq(r.cycles, 27);
@@ -76,15 +76,16 @@ Test(diannao_memory, worked_by_hand)
 	cr_expect_eq(dn_counter(&r, "wait_nbin"), 0);
 	cr_expect_eq(dn_counter(&r, "nfu_fill"), 8);
 	cr_expect_eq(dn_counter(&r, "wait_nbout"), 2);
-	/* A maximum of one row alone, without synapses: the step is in cycle 1, its result in NBout at 4, the port kept to 13. */
+	/* A maximum of one row alone, without synapses: the step is in cycle 1, its result in NBout at 4, the port kept
+	 * to 13. */
 	dn_case_window(&c, NPL_OP_MAXPOOL, 1, 16, 1, 1, 0, 1, dn_window(1, 1));
 	dn_case_run(&config, &c, &r);
 	cr_expect_eq(r.cycles, 14);
 	cr_expect_eq(dn_counter(&r, "wait_nbin"), 1);
 	cr_expect_eq(dn_counter(&r, "nfu_fill"), 2);
 	cr_expect_eq(dn_counter(&r, "wait_nbout"), 10);
-	/* CLASS1: 60 SB rows from 13 on, the last there at 193 and read in that cycle. SB has no room for the other 60 before 194; the last of them
-	 * is there at 374, the results in NBout at 383. */
+	/* CLASS1: 60 SB rows from 13 on, the last there at 193 and read in that cycle. SB has no room for the other 60
+	 * before 194; the last of them is there at 374, the results in NBout at 383. */
 	dn_case_gemm(&c, 1, 20, 960);
 	dn_case_run(&config, &c, &r);
 	cr_expect_eq(r.cycles, 384);
@@ -94,7 +95,8 @@ Test(diannao_memory, worked_by_hand)
 	dn_case_gemm(&c, 1, 100, 200);
 	dn_case_run(&config, &c, &r);
 	cr_expect_eq(r.cycles, 13 + 91 * 3 + 1 + 8 + 1);
-	/* A kernel that stays in SB, 9 steps a window of 3 x 3: each new line of a tile is 19 requests for 19 - 2 windows. */
+	/* A kernel that stays in SB, 9 steps a window of 3 x 3: each new line of a tile is 19 requests for 19 - 2
+	 * windows. */
 	dn_case_window(&c, NPL_OP_CONV, 1, 16, 40, 40, 16, 1, dn_window(3, 1));
 	dn_case_run(&config, &c, &r);
 	cr_expect_gt(dn_counter(&r, "wait_nbin"), dn_counter(&r, "nfu_active"));
@@ -107,13 +109,13 @@ Test(diannao_memory, short_requests_worked_by_hand)
 	struct npl_result r;
 	struct dn_case c;
 	config.dma_request_cycles = 16;
-	/* NBin's in cycle 0, SB's in 16, there at 19; the step from 19 to 20, its result asked for at 28, but the port is kept to
-	 * 32. */
+	/* NBin's in cycle 0, SB's in 16, there at 19; the step from 19 to 20, its result asked for at 28, but the port
+	 * is kept to 32. */
 	dn_case_gemm(&c, 1, 16, 16);
 	dn_case_run(&config, &c, &r);
 	cr_expect_eq(r.cycles, 33);
-	/* Windows as POOL1's: each is four requests for 24 bytes of 12 maps and one for its result, the last of 2000 begins after 1999.
-	 * With 16 maps they are the same requests: nothing waits for bytes. */
+	/* Windows as POOL1's: each is four requests for 24 bytes of 12 maps and one for its result, the last of 2000
+	 * begins after 1999. With 16 maps they are the same requests: nothing waits for bytes. */
 	for (int64_t maps = 12; maps <= 16; maps += 4) {
 		dn_case_window(&c, NPL_OP_MAXPOOL, 1, maps, 40, 40, 0, 1, dn_window(2, 2));
 		dn_case_run(&config, &c, &r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The attribution of cycles to DianNao's instructions (driver/times.h). What the program promises, on random programs: an instruction's
- * classes sum to its cycles, and those of all instructions to the machine's counters, which are all cycles. That both engines
- * give the same is a part of their agreement (tests/kit/sim/diannao/agree.c). */
+ * The attribution of cycles to DianNao's instructions (driver/times.h). What the program promises, on random programs:
+ * an instruction's classes sum to its cycles, and those of all instructions to the machine's counters, which are all
+ * cycles. That both engines give the same is a part of their agreement (tests/kit/sim/diannao/agree.c). */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -219,7 +219,8 @@ static void draw_function(struct dn_case *c, uint64_t *rng)
 	c->y.quant.scale = ldexpf(1, (int)test_range(rng, -14, c->layer.fused == NPL_ACT_RELU6 ? -10 : -4));
 }
 
-/* Odd maps, single rows, partial groups, groups, strides, pads, dilation, all poolings, all functions, all widths, all scales. */
+/* Odd maps, single rows, partial groups, groups, strides, pads, dilation, all poolings, all functions, all widths, all
+ * scales. */
 Test(diannao_values, random_layers_against_the_rules)
 {
 	struct truth all = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: what windows read along one dimension is found without going through them, and is what going through them finds: windows within
- * the input, beyond it and stepping over it, with gaps between their taps and without. */
+ * Promise: what windows read along one dimension is found without going through them, and is what going through them
+ * finds: windows within the input, beyond it and stepping over it, with gaps between their taps and without. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise of sim/diannao/nfu/fit.h: the lines are the best 16-bit ones, by brute force over slopes on random curves; sigmoid's and
- * tanh's are found again; the error that it says is the error that there is. */
+ * Promise of sim/diannao/nfu/fit.h: the lines are the best 16-bit ones, by brute force over slopes on random curves;
+ * sigmoid's and tanh's are found again; the error that it says is the error that there is. */
 #include "sim/diannao/nfu/fit.h"
 #include "tests/kit/sim/diannao/fixture.h"
 
@@ -39,8 +39,8 @@ static int end_of(int segment)
 	return segment < DN_SEGMENTS - 1 ? dn_limits[segment] : 32768;
 }
 
-/* 1024 f(x) less the rounded product of slope a, over x from low on and below high: its least and most. False: they are more than
- * `spread` apart. */
+/* 1024 f(x) less the rounded product of slope a, over x from low on and below high: its least and most. False: they are
+ * more than `spread` apart. */
 static bool left_over(const double *f, int low, int high, int a, double spread, double *least, double *most)
 {
 	*least = INFINITY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise of sim/diannao/nfu/segments.h: Clips between hard-wired limits are exact, sigmoid and tanh have the largest errors that
- * its header and docs/machine-diannao.md state, their coefficients are the best 16-bit ones, and no better limits are to be had on
- * multiples of 1/8. All by brute force over the 16-bit integers, against libm. */
+ * Promise of sim/diannao/nfu/segments.h: Clips between hard-wired limits are exact, sigmoid and tanh have the largest
+ * errors that its header and docs/machine-diannao.md state, their coefficients are the best 16-bit ones, and no better
+ * limits are to be had on multiples of 1/8. All by brute force over the 16-bit integers, against libm. */
 #include "tests/kit/sim/diannao/fixture.h"
 
 enum { SIGMOID, TANGENT };
@@ -152,8 +152,8 @@ static bool reaches(int low, int high, double most)
 	return true;
 }
 
-/* The fewest segments from low to high with limits at multiples of 1/8: each as long as it can be, as what fits a segment
- * fits a part of it. */
+/* The fewest segments from low to high with limits at multiples of 1/8: each as long as it can be, as what fits a
+ * segment fits a part of it. */
 static int fewest(int low, int high, double most)
 {
 	int n = 0;
@@ -235,7 +235,8 @@ Test(diannao_segments, one_multiplier_and_one_adder)
 	cr_assert(saturated);
 }
 
-/* Relu6 is exact at scales that put 6 on a limit or beyond 16 bits, and refused at others; Clip likewise; with their reasons. */
+/* Relu6 is exact at scales that put 6 on a limit or beyond 16 bits, and refused at others; Clip likewise; with their
+ * reasons. */
 Test(diannao_segments, what_a_layer_may_ask_for)
 {
 	struct dn_config config = dn_default();

@@ -29,8 +29,8 @@ Test(systolic_device, machine_files)
 	struct npl_err no_err = {0};
 	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena), defaults;
 	cr_assert_eq(npl_params_read(tpu_params, &empty, &arena, &defaults, &no_err), 0, "%s", no_err.msg);
-	/* The defaults are the TPU v1's: every number of the file again, but for what its events cost and what was fitted to it, which is the
-	 * file's alone. */
+	/* The defaults are the TPU v1's: every number of the file again, but for what its events cost and what was
+	 * fitted to it, which is the file's alone. */
 	const struct npl_former_default *fitted;
 	for (const struct npl_param *p = tpu_params; p->key; p++) {
 		if (p->type == NPL_PARAM_CHOICE)
@@ -209,7 +209,8 @@ Test(systolic_device, windows_that_make_no_sense_are_refused)
 	test_layer_free(&t);
 }
 
-/* The values stay, the cycles do not: weights are fetched for each part, or activations come and go through the host. */
+/* The values stay, the cycles do not: weights are fetched for each part, or activations come and go through the
+ * host. */
 Test(systolic_device, layers_larger_than_the_buffer_run_in_parts_or_through_host_memory)
 {
 	uint64_t rng = 0x5eed0501;

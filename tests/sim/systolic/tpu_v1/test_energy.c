@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Energy of the systolic machines. What the program promises: energy is counts times the machine file's table, by the
- * byte and word of a row, so that a narrower array's rows cost less; the TPU v1's dynamic power at full rate is near the
- * published 12 W; what a file does not say is absent and never the TPU v1's, nor 0. */
+ * byte and word of a row, so that a narrower array's rows cost less; the TPU v1's dynamic power at full rate is near
+ * the published 12 W; what a file does not say is absent and never the TPU v1's, nor 0. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -80,7 +80,8 @@ Test(systolic_energy, is_counts_times_table)
 
 Test(systolic_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 {
-	/* CACTI 7: reads and writes of the unified buffer's macros and how many make a row; 16 KiB accumulator macros. */
+	/* CACTI 7: reads and writes of the unified buffer's macros and how many make a row; 16 KiB accumulator
+	 * macros. */
 	const struct {
 		const char *path;
 		double macros, read, write;
@@ -100,8 +101,9 @@ Test(systolic_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 	}
 }
 
-/* Leakage of the memories' macros, by CACTI 7 at 350 K, and the other 21.3 W of the TPU v1's 28 at idle by the area of what is not memory:
- * 24 % of its die are cells, 6 % are by column, 14 % stay. Of the TPU v1 itself that gives the 28 W again. */
+/* Leakage of the memories' macros, by CACTI 7 at 350 K, and the other 21.3 W of the TPU v1's 28 at idle by the area of
+ * what is not memory: 24 % of its die are cells, 6 % are by column, 14 % stay. Of the TPU v1 itself that gives the 28 W
+ * again. */
 Test(systolic_energy, idle_power_of_the_machine_files_follows_area_and_memories)
 {
 	const struct {

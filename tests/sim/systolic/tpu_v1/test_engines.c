@@ -86,7 +86,8 @@ Test(tpu_engines, agree_on_odd_arrays)
 				  &(struct program_wish){.rows = sizes[i][0], .columns = sizes[i][1]});
 }
 
-/* sync_pause is at most what all syncs take together, 0 where they take nothing; all parts of non_matrix are at most that. */
+/* sync_pause is at most what all syncs take together, 0 where they take nothing; all parts of non_matrix are at most
+ * that. */
 Test(tpu_engines, syncs_take_their_time_and_no_more)
 {
 	static const uint64_t takes[] = {0, 1, 29};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order of events. What the program promises: both engines tell the same events one after the other in the same order, by
- * cycle, then by name, then by index, however much happens at one boundary and whichever direction of the host link
- * overtakes the other. That every random program's events come so is looked at in tests/kit/sim/tpu_v1/run.c. */
+ * The order of events. What the program promises: both engines tell the same events one after the other in the same
+ * order, by cycle, then by name, then by index, however much happens at one boundary and whichever direction of the
+ * host link overtakes the other. That every random program's events come so is looked at in
+ * tests/kit/sim/tpu_v1/run.c. */
 #include "sim/systolic/tpu_v1/rtl/run.h"
 #include "tests/kit/sim/tpu_v1/fast_support.h"
 

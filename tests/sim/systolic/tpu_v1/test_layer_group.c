@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layer groups of layers on a systolic machine (npulab/layer_group.h) promise: what is wanted, and each result on the way, is bit for bit
- * what the layers give by themselves; shares of the layers sum to the program's cycles and counters, the same on both
- * engines and without values; a layer group can be run again; weights come while the layer before is still at work. */
+ * Layer groups of layers on a systolic machine (npulab/layer_group.h) promise: what is wanted, and each result on the
+ * way, is bit for bit what the layers give by themselves; shares of the layers sum to the program's cycles and
+ * counters, the same on both engines and without values; a layer group can be run again; weights come while the layer
+ * before is still at work. */
 #include <criterion/criterion.h>
 
 #include "core/books.h"

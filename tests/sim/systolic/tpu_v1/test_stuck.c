@@ -146,7 +146,8 @@ Test(tpu_stuck, circle)
 	test_close(m);
 }
 
-/* What the head of a queue waits for waits in turn, behind others on the same accumulators: the first of them is named. */
+/* What the head of a queue waits for waits in turn, behind others on the same accumulators: the first of them is
+ * named. */
 Test(tpu_stuck, the_first_that_could_help)
 {
 	struct test_machine *m = machine();

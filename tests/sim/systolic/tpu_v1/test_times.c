@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The attribution of cycles to instructions (driver/times.h). What the program promises, on random programs: both engines give the same
- * table; the classes of an instruction's cycles sum to its cycles; those with a counter's name sum to the counter. */
+ * The attribution of cycles to instructions (driver/times.h). What the program promises, on random programs: both
+ * engines give the same table; the classes of an instruction's cycles sum to its cycles; those with a counter's name
+ * sum to the counter. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -273,8 +273,8 @@ static int64_t place_in_order(int64_t channel, int64_t tap, int64_t channels)
 
 Test(systolic_values, only_sums_whose_value_is_wrong_count)
 {
-	/* The first 66,311 products bring the sum to within 20,000 of 2^31; from there it goes up and down at random and leaves
-	 * 32 bits many times on its way. It counts where it ends outside. */
+	/* The first 66,311 products bring the sum to within 20,000 of 2^31; from there it goes up and down at random
+	 * and leaves 32 bits many times on its way. It counts where it ends outside. */
 	uint64_t rng = 0x5eed0307, wrapped = 0, sums = 0;
 	struct tpu_config config = test_tpu_defaults();
 	for (int round = 0; round < 4; round++) {

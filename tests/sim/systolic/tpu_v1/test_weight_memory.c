@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The systolic machines' weight memory. What the program promises: one line of the machine names what brings the weights;
- * tiles and tables come when docs/tpu-isa.md says, worked out by hand here from the commands of a DDR3-2133 channel; both engines
- * agree (random programs: test_engines.c); commands and standby are charged once, and in layers' shares that sum to the
- * whole; what cannot be is refused with the reason. */
+ * The systolic machines' weight memory. What the program promises: one line of the machine names what brings the
+ * weights; tiles and tables come when docs/tpu-isa.md says, worked out by hand here from the commands of a DDR3-2133
+ * channel; both engines agree (random programs: test_engines.c); commands and standby are charged once, and in layers'
+ * shares that sum to the whole; what cannot be is refused with the reason. */
 
 #include <math.h>
 
@@ -34,14 +34,15 @@ Test(tpu_weight_memory, tiles_come_as_the_channel_brings_them)
 	test_tiles(m, 2, 0);
 	test_halt(m);
 	test_run_ok(m);
-	/* The unit sees its instruction in cycle 1, which is clock 1.52: ACT in clock 2, RD from 2 + tRCD on, every 4 clocks, each with
-	 * its last data 13 + 4 clocks later. Both tiles are in one row. */
+	/* The unit sees its instruction in cycle 1, which is clock 1.52: ACT in clock 2, RD from 2 + tRCD on, every 4
+	 * clocks, each with its last data 13 + 4 clocks later. Both tiles are in one row. */
 	EXPECT_AT(m, TPU_TILE_PUSHED, 0, cycle_of(2 + 13 + 3 * 4 + 17));
 	EXPECT_AT(m, TPU_TILE_PUSHED, 1, cycle_of(2 + 13 + 7 * 4 + 17));
 	EXPECT_COUNT(m, dram_activates, 1);
 	EXPECT_COUNT(m, dram_reads, 8);
 	EXPECT_COUNT(m, dram_refreshes, 0);
-	/* The row is open from the clock after ACT to the end, which is the boundary of the clock at or after the machine's. */
+	/* The row is open from the clock after ACT to the end, which is the boundary of the clock at or after the
+	 * machine's. */
 	uint64_t end = (m->outcome.cycles * 32 + 20) / 21;
 	EXPECT_COUNT(m, dram_active_cycles, end - 3);
 	EXPECT_COUNT(m, dram_idle_cycles, 3);
@@ -57,8 +58,8 @@ Test(tpu_weight_memory, a_later_tile_waits_for_its_row)
 	test_halt(m);
 	test_run_ok(m);
 	EXPECT_AT(m, TPU_TILE_PUSHED, 0, cycle_of(2 + 13 + 3 * 4 + 17));
-	/* Its instruction can start in cycle 2, clock 3.05, so in clock 4: no burst is ready then, and its ACT is not held up, tRRD being 6:
-	 * clock 8. RD when the bursts before have gone, in 27 + 4. */
+	/* Its instruction can start in cycle 2, clock 3.05, so in clock 4: no burst is ready then, and its ACT is not
+	 * held up, tRRD being 6: clock 8. RD when the bursts before have gone, in 27 + 4. */
 	EXPECT_AT(m, TPU_TILE_PUSHED, 1, cycle_of(2 + 13 + 7 * 4 + 17));
 	EXPECT_COUNT(m, dram_activates, 2);
 	test_close(m);
@@ -98,7 +99,8 @@ Test(tpu_weight_memory, ideal_is_there_in_the_next_cycle)
 Test(tpu_weight_memory, a_tile_is_more_accesses_than_the_memory_holds)
 {
 	/* 150,000 accesses of a byte, one begun in each cycle, each answered 100,001 cycles later, at most
-	 * NPL_MEMORY_MAX_SIMPLE_PENDING (65,536) under way: the first of 65,536 more when the first of those before is answered. */
+	 * NPL_MEMORY_MAX_SIMPLE_PENDING (65,536) under way: the first of 65,536 more when the first of those before is
+	 * answered. */
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	cli_write_text(folder, "far.yaml",
@@ -176,7 +178,8 @@ Test(tpu_weight_memory, refuses_what_cannot_be)
 		    "hbm2 with 8 channels holds 8589934592: set weight_memory.bytes to that or less");
 }
 
-/* Every memory goes behind the TPU v1 by one setting: channels and size that were its file's for another memory follow, and a note says so. */
+/* Every memory goes behind the TPU v1 by one setting: channels and size that were its file's for another memory follow,
+ * and a note says so. */
 Test(tpu_weight_memory, a_preset_alone_is_enough)
 {
 	struct npl_arena arena = {0};
@@ -209,8 +212,8 @@ Test(tpu_weight_memory, a_preset_alone_is_enough)
 	npl_arena_free(&arena);
 }
 
-/* What the user sets stays; so does what a file of the user's own gives beside its memory. A copy of the TPU v1's file with another
- * memory is adapted like --set. */
+/* What the user sets stays; so does what a file of the user's own gives beside its memory. A copy of the TPU v1's file
+ * with another memory is adapted like --set. */
 Test(tpu_weight_memory, what_the_user_gave_stays)
 {
 	static const char *const set[] = {"weight_memory.preset=hbm2", "weight_memory.channels=3"};

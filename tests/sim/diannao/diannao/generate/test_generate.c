@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: for any layer, buffers and tiles the code generators make a program that passes the check of programs, loads what its
- * windows read and nothing outside the tensors, works every step of the layer and stores every result once; and units that they call
- * alike are, so that leaving some out changes nothing of what comes after. */
+ * Promise: for any layer, buffers and tiles the code generators make a program that passes the check of programs, loads
+ * what its windows read and nothing outside the tensors, works every step of the layer and stores every result once;
+ * and units that they call alike are, so that leaving some out changes nothing of what comes after. */
 #include <stdlib.h>
 
 #include "sim/diannao/diannao/driver/driver_impl.h"
@@ -227,7 +227,8 @@ static uint64_t shape(const struct dn_instruction *at, uint64_t so_far)
 	return so_far;
 }
 
-/* Three generators of one layer: one goes through all, one leaves out units one by one, one leaves out all of them at once. */
+/* Three generators of one layer: one goes through all, one leaves out units one by one, one leaves out all of them at
+ * once. */
 struct three {
 	struct dn_generator *all, *one, *some;
 	const struct diannao_unit_case *c;
@@ -330,7 +331,8 @@ Test(diannao_generate, units_that_are_alike_can_be_left_out)
 		cr_assert_gt(skips[i], 500, "nest %d: %lld", i, (long long)skips[i]);
 }
 
-/* A machine that has chosen tiles for some layers chooses the same for them, and for others, as one that has chosen none. */
+/* A machine that has chosen tiles for some layers chooses the same for them, and for others, as one that has chosen
+ * none. */
 Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
 {
 	static struct dn_layer layer[40];
@@ -361,8 +363,8 @@ Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
 	npl_driver_diannao.close(state);
 }
 
-/* Chen et al., ASPLOS 2014, section 5.3.3: the classifier's instructions, 8192 inputs and 256 outputs. The rows it prints are the first two
- * and the first one of the last chunk; here memory has the inputs in front of the synapses. */
+/* Chen et al., ASPLOS 2014, section 5.3.3: the classifier's instructions, 8192 inputs and 256 outputs. The rows it
+ * prints are the first two and the first one of the last chunk; here memory has the inputs in front of the synapses. */
 Test(diannao_generate, the_papers_classifier)
 {
 	struct dn_config config = dn_default();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The binary form of DianNao's programs. What the program promises: instructions lie in their 64 bytes, header and functions in theirs,
- * as docs/diannao-isa.md says; and of any bytes the decoder makes a program that encodes to them again, or says in one line what is
- * wrong and what was expected. */
+ * The binary form of DianNao's programs. What the program promises: instructions lie in their 64 bytes, header and
+ * functions in theirs, as docs/diannao-isa.md says; and of any bytes the decoder makes a program that encodes to them
+ * again, or says in one line what is wrong and what was expected. */
 #include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/sim/diannao/isa_support.h"
 

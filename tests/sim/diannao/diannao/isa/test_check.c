@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The check of a program before it runs on DianNao. What the program promises: each rule of docs/diannao-isa.md refuses the first
- * program beyond it, naming the instruction, what is wrong and what was expected, and takes the last one within it; hostile
- * numbers overflow nothing; and of two instructions that touch the same bytes of memory just those are refused that nothing orders. */
+ * The check of a program before it runs on DianNao. What the program promises: each rule of docs/diannao-isa.md refuses
+ * the first program beyond it, naming the instruction, what is wrong and what was expected, and takes the last one
+ * within it; hostile numbers overflow nothing; and of two instructions that touch the same bytes of memory just those
+ * are refused that nothing orders. */
 #include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/sim/diannao/isa_support.h"
 
@@ -435,8 +436,8 @@ struct moved {
 	bool sb;
 };
 
-/* The small machine doing `steps` random things in a few bytes of memory; the first that nothing orders behind another is in
- * *refused, or -1. */
+/* The small machine doing `steps` random things in a few bytes of memory; the first that nothing orders behind another
+ * is in *refused, or -1. */
 static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refused)
 {
 	struct sim_program program = {0};
@@ -518,7 +519,8 @@ Test(diannao_isa_check, order_by_pairs)
 
 /* ---- Streams ---- */
 
-/* A stream of a million instructions, as a layer's, takes the memory of one; without memory_order nothing is kept of it. */
+/* A stream of a million instructions, as a layer's, takes the memory of one; without memory_order nothing is kept of
+ * it. */
 Test(diannao_isa_check, long_streams)
 {
 	const struct dn_config config = dn_isa_machine();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instruction set of DianNao as text. What the program promises: every program goes to text and to binary and back without a bit
- * changed; the sequence of the paper assembles and can run on its machine; and of any text the assembler makes a program or says
- * in one line what is wrong and what was expected. */
+ * The instruction set of DianNao as text. What the program promises: every program goes to text and to binary and back
+ * without a bit changed; the sequence of the paper assembles and can run on its machine; and of any text the assembler
+ * makes a program or says in one line what is wrong and what was expected. */
 #include "tests/kit/sim/diannao/isa_support.h"
 
 #include "tests/kit/sim/diannao/code.h"
@@ -42,7 +42,8 @@ Test(diannao_isa, least_text)
 		free(text);
 		sim_program_free(&program);
 	}
-	/* A known name needs no directive, and gets its number by its first use; with other values it has them in the text. */
+	/* A known name needs no directive, and gets its number by its first use; with other values it has them in the
+	 * text. */
 	struct sim_program program = dn_isa_program(texts[3] + strlen(".function TANH\n.function SIGMOID\n"));
 	struct npl_err err = {0};
 	char *text;
@@ -316,12 +317,13 @@ Test(diannao_isa, long_texts)
 	free(text);
 }
 
-/* ---- The sequence of the paper (section 5.3.3, table 4): a classifier layer with sigmoid on the machine of the paper ---- */
+/* ---- The sequence of the paper (section 5.3.3, table 4): a classifier layer with sigmoid on the machine of the paper
+ * ---- */
 
 #define ROWS_OF_SB 32768 /* bytes of 64 rows: the synapses of 16 outputs and 1024 inputs */
 
-/* Ni inputs from `from`, No outputs to `to`, synapses at 0; as text, with the order of the paper: for each 1024 inputs, for
- * each 16 outputs. */
+/* Ni inputs from `from`, No outputs to `to`, synapses at 0; as text, with the order of the paper: for each 1024 inputs,
+ * for each 16 outputs. */
 static char *classifier(int64_t ni, int64_t no, int64_t from, int64_t to)
 {
 	char *text = NULL;
@@ -374,8 +376,8 @@ Test(diannao_isa, sequence_of_the_paper)
 	cr_assert_eq(last_chunk.sb.address, 7 * 16 * ROWS_OF_SB);
 	sim_program_free(&program);
 	free(text);
-	/* The third row is that of twice the inputs: the 241st instruction, and its inputs are the 16th chunk's. The results then
-	 * lie behind 8 MB of synapses, among which the inputs are. */
+	/* The third row is that of twice the inputs: the 241st instruction, and its inputs are the 16th chunk's. The
+	 * results then lie behind 8 MB of synapses, among which the inputs are. */
 	text = classifier(16384, 256, 4194304, 8388608);
 	cr_assert(strstr(text,
 			 "SB LOAD,0,7864320,32768 | NBIN LOAD,1,0,0,0,4225024,2048 | NBOUT READ,STORE,8388608,512 | "

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: pooling and NFU-3 on the register-level engine of DianNao, held against values worked out by hand: maxima by strides and in
- * parts, averages, functions by segments, what saturates and is counted. */
+ * Promise: pooling and NFU-3 on the register-level engine of DianNao, held against values worked out by hand: maxima by
+ * strides and in parts, averages, functions by segments, what saturates and is counted. */
 #include "tests/kit/sim/diannao/hand.h"
 
 #define IDEAL "model: ideal\n"
 
-/* The paper's local transpose: two lines of four maps, Tn = 2, come as rows (line 0, maps 0 1), (line 0, maps 2 3), (line 1, maps 0 1),
- * (line 1, maps 2 3); the window of two lines of maps 0 and 1 is rows 0 and 2, that of maps 2 and 3 rows 1 and 3. Then all four are free,
- * and come again: the maximum of all. */
+/* The paper's local transpose: two lines of four maps, Tn = 2, come as rows (line 0, maps 0 1), (line 0, maps 2 3),
+ * (line 1, maps 0 1), (line 1, maps 2 3); the window of two lines of maps 0 and 1 is rows 0 and 2, that of maps 2 and 3
+ * rows 1 and 3. Then all four are free, and come again: the maximum of all. */
 Test(diannao_rtl_pool, maximum_by_strides)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -36,8 +36,8 @@ Test(diannao_rtl_pool, maximum_by_strides)
 	hand_close(h);
 }
 
-/* A maximum that goes through NBout and is shifted left beyond 16 bits: 20000 * 2 saturates, -20000 * 2 too. As it leaves without NFU-3,
- * this is what leaves: both are counted. */
+/* A maximum that goes through NBout and is shifted left beyond 16 bits: 20000 * 2 saturates, -20000 * 2 too. As it
+ * leaves without NFU-3, this is what leaves: both are counted. */
 Test(diannao_rtl_pool, maximum_in_parts)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -82,7 +82,8 @@ Test(diannao_rtl_pool, averages)
 	hand_close(h);
 }
 
-/* 15 bits of a reciprocal are not enough to be exact: 7 times 30000, by 7, is 210000 * 18725 / 2^17 = 30000.7 -> 30001. */
+/* 15 bits of a reciprocal are not enough to be exact: 7 times 30000, by 7, is 210000 * 18725 / 2^17 = 30000.7 ->
+ * 30001. */
 Test(diannao_rtl_pool, averages_are_not_exact)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -118,8 +119,8 @@ Test(diannao_rtl_pool, average_that_wrapped)
  *     x = 0     segment 7:  0 + 512
  *     x = -512  segment 6:  (252 * -512 + 512) / 1024 = -125.5 -> -126, + 512 = 386
  *     40000 saturates to 32767, segment 15: 0 + 1024; as that is level, nothing saturates on the way out
- * tanh with its result doubled (RESULT SHIFT -1): x = 1024: (398 * 1024 + 512) / 1024 + 377 = 775 -> 1550. x is the maximum of one
- * value, shifted left by 1 where it has to be 40000. */
+ * tanh with its result doubled (RESULT SHIFT -1): x = 1024: (398 * 1024 + 512) / 1024 + 377 = 775 -> 1550. x is the
+ * maximum of one value, shifted left by 1 where it has to be 40000. */
 Test(diannao_rtl_pool, functions_by_segments)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);
@@ -138,7 +139,8 @@ Test(diannao_rtl_pool, functions_by_segments)
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 748 && hand_get(h, 202) == 512 && hand_get(h, 204) == 386);
 	cr_expect_eq(hand_get(h, 206), 1024);
-	/* tanh: segment 7: 0 + 7; segment 6: (947 * -512 + 512) / 1024 = -473; -473 - 7 = -480; segment 15: 1024. All doubled. */
+	/* tanh: segment 7: 0 + 7; segment 6: (947 * -512 + 512) / 1024 = -473; -473 - 7 = -480; segment 15: 1024. All
+	 * doubled. */
 	cr_expect(hand_get(h, 208) == 1550 && hand_get(h, 210) == 14 && hand_get(h, 212) == -960);
 	cr_expect_eq(hand_get(h, 214), 2048);
 	/* The identity: 40000 saturates, and as nothing is level there, that counts as the result's too. */
@@ -152,10 +154,10 @@ Test(diannao_rtl_pool, functions_by_segments)
 	hand_close(h);
 }
 
-/* A line y = -x: with RESULT SHIFT -1 16000 becomes -32000, 17000 is beyond 16 bits; 40000 saturates and is not level, which is counted once
- * although it saturates twice. 17000 saturates on the way out only.
- * A line y = 2 x, of which RESULT SHIFT takes half: 40000 gives 65534, which is 32767 before it is halved: 16384 (16383.5 up), counted for
- * what saturated on the way in; 17000 gives 32767 too, and that is not counted; 16000 is itself. */
+/* A line y = -x: with RESULT SHIFT -1 16000 becomes -32000, 17000 is beyond 16 bits; 40000 saturates and is not level,
+ * which is counted once although it saturates twice. 17000 saturates on the way out only. A line y = 2 x, of which
+ * RESULT SHIFT takes half: 40000 gives 65534, which is 32767 before it is halved: 16384 (16383.5 up), counted for what
+ * saturated on the way in; 17000 gives 32767 too, and that is not counted; 16000 is itself. */
 Test(diannao_rtl_pool, results_that_saturate)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: the register-level engine of DianNao computes what sim/diannao/diannao/isa/isa.h says, held against values worked out by hand: products,
- * biases, sums that go through NBout and that stay, results of 32 bits, rows of the buffers, what is counted on the way. */
+ * Promise: the register-level engine of DianNao computes what sim/diannao/diannao/isa/isa.h says, held against values
+ * worked out by hand: products, biases, sums that go through NBout and that stay, results of 32 bits, rows of the
+ * buffers, what is counted on the way. */
 #include "tests/kit/sim/diannao/hand.h"
 
 #define IDEAL "model: ideal\n"
@@ -82,8 +83,8 @@ Test(diannao_rtl, rounded_products)
 	hand_close(h);
 }
 
-/* Full products have 20 fraction bits: 4 * 512 / 2^20, shifted by 10 to 2 / 1024; -513 * 4 = -2052 -> -2.004 -> -2; and 32 * 31 is
- * itself until it is shifted: 1040155648 >> 15 = 31743.02 -> 31743. */
+/* Full products have 20 fraction bits: 4 * 512 / 2^20, shifted by 10 to 2 / 1024; -513 * 4 = -2052 -> -2.004 -> -2; and
+ * 32 * 31 is itself until it is shifted: 1040155648 >> 15 = 31743.02 -> 31743. */
 Test(diannao_rtl, full_products)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);
@@ -102,8 +103,8 @@ Test(diannao_rtl, full_products)
 	hand_close(h);
 }
 
-/* Two chunks of one input row each for two groups of Tn = 2 outputs. The first chunk's sums go to NBout at indices 0 and 1, two rows of 16
- * bits each, and come back:
+/* Two chunks of one input row each for two groups of Tn = 2 outputs. The first chunk's sums go to NBout at indices 0
+ * and 1, two rows of 16 bits each, and come back:
  *     inputs (32767, 32767), then (32767, -32768); 1.0 is 1024
  *     group 0: synapses (1, 1) (1, -1), then (1, 1) (-1, 0): 65534 + -1 = 65533; 0 + -32767
  *     group 1: synapses (-1, -1) (2, 0), then (1, -1) (0, 1): -65534 + 65534 = 0, for 32768 saturates; 32767 (saturated) - 32768 = -1
@@ -135,7 +136,8 @@ static void two_chunks(int64_t sum_bits, int64_t sum_rows)
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 32767 && hand_get(h, 202) == -16383, "%d %d", hand_get(h, 200), hand_get(h, 202));
 	cr_expect(hand_get(h, 204) == 0 && hand_get(h, 206) == 0, "%d %d", hand_get(h, 204), hand_get(h, 206));
-	/* Steps in cycles 0 to 3, the last result at 3 + 1 + 8. Sums written and read twice, and two rows of results. */
+	/* Steps in cycles 0 to 3, the last result at 3 + 1 + 8. Sums written and read twice, and two rows of
+	 * results. */
 	hand_spent(h, 4, 8, 0, 0, 0);
 	cr_expect_eq(h->outcome.counters.nbout_rows, (uint64_t)(4 * sum_rows + 2));
 	cr_expect_eq(h->outcome.counters.nbin_rows, 4);
@@ -153,7 +155,8 @@ Test(diannao_rtl, partial_sums)
 	two_chunks(48, 3);
 }
 
-/* The index is one higher after what does not keep its sums, whatever it does with them; results have rows of their own. The input is 1.
+/* The index is one higher after what does not keep its sums, whatever it does with them; results have rows of their
+ * own. The input is 1.
  *     0: 5 goes to NBout      1: a maximum, (8, 9), is stored      2: 7 goes to NBout
  *     0: 5 comes, is kept, gets 1 more and goes back               0: 6 comes and is stored
  *     1: it is still in the registers, and stored again            2: 7 comes and is stored
@@ -195,8 +198,8 @@ Test(diannao_rtl, sums_and_results)
 	hand_close(h);
 }
 
-/* OUTPUT END: the index is 0 after it; OUTPUT BEGIN: before. Sums 1 2, then 10 20 over index 0 (END before), 100 200 at 1; index 0 and 1
- * are read in this order: 10 20, 100 200. The input is 1, so are the steps. */
+/* OUTPUT END: the index is 0 after it; OUTPUT BEGIN: before. Sums 1 2, then 10 20 over index 0 (END before), 100 200 at
+ * 1; index 0 and 1 are read in this order: 10 20, 100 200. The input is 1, so are the steps. */
 Test(diannao_rtl, index_of_sums)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -223,9 +226,11 @@ Test(diannao_rtl, index_of_sums)
 	hand_close(h);
 }
 
-/* BIAS and KEEP: the words of an SB row, then two multiplications that add to what is there. Rounded, a bias loses ten bits, ties up:
+/* BIAS and KEEP: the words of an SB row, then two multiplications that add to what is there. Rounded, a bias loses ten
+ * bits, ties up:
  *     1536 -> 1.5 -> 2, -1536 -> -1.5 -> -1; 3 << 20 -> 3072; 2^31 - 1 -> 2097152 (2^21)
- * and the row's other half (here 7s) is not looked at. Products: input 2.0, synapses n + 1 in the first and 10 (n + 1) in the second. */
+ * and the row's other half (here 7s) is not looked at. Products: input 2.0, synapses n + 1 in the first and 10 (n + 1)
+ * in the second. */
 static void biases(int product, const int *expected)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);
@@ -259,16 +264,16 @@ static void biases(int product, const int *expected)
 	hand_close(h);
 }
 
-/* Rounded: 22 (n + 1) besides. Full: as many times 1024, so 1536 + 22528 = 24064 -> 23.5 -> 24; -1536 + 45056 = 43520 -> 42.5 -> 43; and
- * 2^31 - 1 + 90112 wraps: -2147393537, which saturates at the other side. */
+/* Rounded: 22 (n + 1) besides. Full: as many times 1024, so 1536 + 22528 = 24064 -> 23.5 -> 24; -1536 + 45056 = 43520
+ * -> 42.5 -> 43; and 2^31 - 1 + 90112 wraps: -2147393537, which saturates at the other side. */
 Test(diannao_rtl, bias_and_keep)
 {
 	biases(NPL_Q16_ROUNDED, (const int[]){2 + 22, -1 + 44, 3072 + 66, 32767});
 	biases(NPL_Q16_FULL, (const int[]){24, 43, 3072 + 66, -32768});
 }
 
-/* With Tn = 1 an SB row is one value, and a bias two of them: the lower 16 bits, then the upper. -70000 = 0xfffeee90: rounded -68.36 ->
- * -68. Then 3 * 5. */
+/* With Tn = 1 an SB row is one value, and a bias two of them: the lower 16 bits, then the upper. -70000 = 0xfffeee90:
+ * rounded -68.36 -> -68. Then 3 * 5. */
 Test(diannao_rtl, one_neuron)
 {
 	struct dn_hand *h = hand_open(1, IDEAL);
@@ -286,9 +291,9 @@ Test(diannao_rtl, one_neuron)
 	hand_close(h);
 }
 
-/* sum_bits 16. Chunk 0: 32767 + 32767 = 65534, which is -2, for both outputs. Chunk 1: output 0 gets -32768: 32766 as it is without
- * wrapping, so nothing is counted; output 1 gets 1: 65535 is -1, counted. The third output group does not go through NBout: 32767 + 1 =
- * 32768 is -32768, counted; of its two outputs only one is stored. */
+/* sum_bits 16. Chunk 0: 32767 + 32767 = 65534, which is -2, for both outputs. Chunk 1: output 0 gets -32768: 32766 as
+ * it is without wrapping, so nothing is counted; output 1 gets 1: 65535 is -1, counted. The third output group does not
+ * go through NBout: 32767 + 1 = 32768 is -32768, counted; of its two outputs only one is stored. */
 Test(diannao_rtl, sums_that_wrap)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -317,7 +322,8 @@ Test(diannao_rtl, sums_that_wrap)
 	hand_close(h);
 }
 
-/* Sums as they are: three results of 32 bits in a store of 12 bytes, from two groups of Tn = 2; they take four rows of NBout.
+/* Sums as they are: three results of 32 bits in a store of 12 bytes, from two groups of Tn = 2; they take four rows of
+ * NBout.
  *     full products: 32767 * 32767 = 1073676289, twice that = 2147352578; -32768 * 32767 = -1073709056 */
 Test(diannao_rtl, sums_as_they_are)
 {
@@ -344,7 +350,8 @@ Test(diannao_rtl, sums_as_they_are)
 	hand_close(h);
 }
 
-/* They wrap like others: a third product as large makes 3221028867 = -1073938429, counted; of 24 bits they are sums with their sign. */
+/* They wrap like others: a third product as large makes 3221028867 = -1073938429, counted; of 24 bits they are sums
+ * with their sign. */
 Test(diannao_rtl, sums_as_they_are_wrap)
 {
 	for (int bits = 32; bits >= 24; bits -= 8) {
@@ -366,8 +373,8 @@ Test(diannao_rtl, sums_as_they_are_wrap)
 	}
 }
 
-/* NBin NOP: a multiplication has zeros, SB rows are read all the same. A load that ends within a row fills it up with zeros: NBin has
- * one row, in which 5 6 was before 7. */
+/* NBin NOP: a multiplication has zeros, SB rows are read all the same. A load that ends within a row fills it up with
+ * zeros: NBin has one row, in which 5 6 was before 7. */
 Test(diannao_rtl, zeros)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -389,9 +396,9 @@ Test(diannao_rtl, zeros)
 	hand_close(h);
 }
 
-/* Circular buffers: SB has three rows, NBin two. Row i of SB is i times the input, which is 10. Rows 1 to 3 are loaded without steps, 2 and 3
- * read and kept: 50. Row 1 is freed and row 4 comes into its place; the rows held are now 2, 3 and 4, of which 3 and 4 are read: 70. That frees all
- * of them, and row 5 comes: 50. */
+/* Circular buffers: SB has three rows, NBin two. Row i of SB is i times the input, which is 10. Rows 1 to 3 are loaded
+ * without steps, 2 and 3 read and kept: 50. Row 1 is freed and row 4 comes into its place; the rows held are now 2, 3
+ * and 4, of which 3 and 4 are read: 70. That frees all of them, and row 5 comes: 50. */
 Test(diannao_rtl, rows_from_the_oldest)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);

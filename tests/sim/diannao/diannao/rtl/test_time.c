@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: the register-level engine of DianNao takes the cycles that sim/diannao/diannao/engine/engine.h says, each of them worked out by hand: requests
- * at the port, rows that arrive, steps, results, room in the buffers, SYNC, memory with another clock; and it notices what cannot go on. */
+ * Promise: the register-level engine of DianNao takes the cycles that sim/diannao/diannao/engine/engine.h says, each of
+ * them worked out by hand: requests at the port, rows that arrive, steps, results, room in the buffers, SYNC, memory
+ * with another clock; and it notices what cannot go on. */
 #include "tests/kit/sim/diannao/hand.h"
 
 #define IDEAL "model: ideal\n"
-/* At 980 MHz 255.1 bytes a cycle: an access of up to 255 bytes takes the port for 1 cycle, an SB row of Tn = 16 (512 bytes, 2.007
- * cycles) for 3. The second is the same without rounding up, and both have no latency. */
+/* At 980 MHz 255.1 bytes a cycle: an access of up to 255 bytes takes the port for 1 cycle, an SB row of Tn = 16 (512
+ * bytes, 2.007 cycles) for 3. The second is the same without rounding up, and both have no latency. */
 #define WHOLE "model: fixed\nbytes_per_second: 250e9\nwhole_cycles: yes\n"
 #define EXACT "model: fixed\nbytes_per_second: 250e9\n"
 /* 64 bytes a cycle of 980 MHz, in accesses of 64 bytes. */
@@ -37,8 +38,9 @@ Test(diannao_rtl_time, requests_keep_the_port)
 	}
 }
 
-/* Round robin, with 13 cycles a request: NBin A 0, SB a 13 (there at 16), whose result is in NBout at 16 + 1 + 8 = 25; at 26 the one after SB is
- * NBout: the store, at 27; NBin B 39, SB b 52 (55); result at 64, but the port is kept until 65. */
+/* Round robin, with 13 cycles a request: NBin A 0, SB a 13 (there at 16), whose result is in NBout at 16 + 1 + 8 = 25;
+ * at 26 the one after SB is NBout: the store, at 27; NBin B 39, SB b 52 (55); result at 64, but the port is kept until
+ * 65. */
 Test(diannao_rtl_time, round_robin)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
@@ -58,8 +60,9 @@ Test(diannao_rtl_time, round_robin)
 
 /* SB rows arrive one by one, 3 cycles apart; those of NBin together. Nothing is kept.
  *     NBin 0 to 1, SB 1 to 4, 7, 10, 13: steps there; the result at 13 + 9 = 22, stored at 23
- * Cut into 200, 200 and 112 bytes a row takes 3 cycles again, and NBin's 128 bytes in 100 and 28 two: all is a cycle later.
- * Without rounding up: NBin to 0.50; SB, taken at 0, 2, 4 and 6, to 2.51, 4.52, 6.52, 8.53: steps in 3, 5, 7, 9. */
+ * Cut into 200, 200 and 112 bytes a row takes 3 cycles again, and NBin's 128 bytes in 100 and 28 two: all is a cycle
+ * later. Without rounding up: NBin to 0.50; SB, taken at 0, 2, 4 and 6, to 2.51, 4.52, 6.52, 8.53: steps in 3, 5, 7,
+ * 9. */
 Test(diannao_rtl_time, rows_arrive)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
@@ -98,9 +101,9 @@ Test(diannao_rtl_time, rows_arrive)
 	hand_close(h);
 }
 
-/* Accesses of 64 bytes, one a cycle. Tn = 2: three SB rows of 8 bytes from address 60 are bytes 60 to 63 and 64 to 83: two accesses, the
- * first row is in both. NBin's 12 bytes are one, 0 to 1; SB 1 to 3, all rows there; steps 3, 4, 5; the result at 14, its 4 bytes from 126
- * on are two accesses: 16. */
+/* Accesses of 64 bytes, one a cycle. Tn = 2: three SB rows of 8 bytes from address 60 are bytes 60 to 63 and 64 to 83:
+ * two accesses, the first row is in both. NBin's 12 bytes are one, 0 to 1; SB 1 to 3, all rows there; steps 3, 4, 5;
+ * the result at 14, its 4 bytes from 126 on are two accesses: 16. */
 Test(diannao_rtl_time, accesses_of_memory)
 {
 	struct dn_hand *h = hand_open(2, LINES);
@@ -160,8 +163,8 @@ Test(diannao_rtl_time, room_in_nbin)
 	}
 }
 
-/* SB of 3 rows, two groups of 2: NBin A 0 to 1, SB a 1 to 4 and 7; NBin B 7 to 8; a's rows are free at 8: SB b 8 to 11 and 14. The result of A
- * at 7 + 9 = 16, of B at 23, stored at 24. */
+/* SB of 3 rows, two groups of 2: NBin A 0 to 1, SB a 1 to 4 and 7; NBin B 7 to 8; a's rows are free at 8: SB b 8 to 11
+ * and 14. The result of A at 7 + 9 = 16, of B at 23, stored at 24. */
 Test(diannao_rtl_time, room_in_sb)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
@@ -176,9 +179,9 @@ Test(diannao_rtl_time, room_in_sb)
 	hand_close(h);
 }
 
-/* NBout, ideal memory. One row of results: the maximum of cycle 0 is there, and stored, at 3: the next step is in cycle 3, its result at 6.
- * Sums of 32 bits take two of three rows; the group after waits with its last step until they are stored, at 0 + 1 + 5 = 6;
- * the one after that until 6 + 1 + 5 = 12, and its sums are there at 18. */
+/* NBout, ideal memory. One row of results: the maximum of cycle 0 is there, and stored, at 3: the next step is in cycle
+ * 3, its result at 6. Sums of 32 bits take two of three rows; the group after waits with its last step until they are
+ * stored, at 0 + 1 + 5 = 6; the one after that until 6 + 1 + 5 = 12, and its sums are there at 18. */
 Test(diannao_rtl_time, room_in_nbout)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -207,8 +210,9 @@ Test(diannao_rtl_time, room_in_nbout)
 	hand_close(h);
 }
 
-/* A store that three instructions fill is one request, when the last result is there: steps 1, 2, 3, the last maximum at 6, 96 bytes to
- * 7. NBin's loads have been taken at 0, 1 and 2. The instruction that fills it up is the one that is told. */
+/* A store that three instructions fill is one request, when the last result is there: steps 1, 2, 3, the last maximum
+ * at 6, 96 bytes to 7. NBin's loads have been taken at 0, 1 and 2. The instruction that fills it up is the one that is
+ * told. */
 Test(diannao_rtl_time, store_of_several)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
@@ -221,7 +225,8 @@ Test(diannao_rtl_time, store_of_several)
 	hand_close(h);
 }
 
-/* SYNC, ideal memory: the maximum of cycle 0 is stored at 3, after decoding there; the SYNC is decoded at 4 and its step is in cycle 4. */
+/* SYNC, ideal memory: the maximum of cycle 0 is stored at 3, after decoding there; the SYNC is decoded at 4 and its
+ * step is in cycle 4. */
 Test(diannao_rtl_time, sync)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -245,7 +250,8 @@ Test(diannao_rtl_time, sync)
 	hand_spent(h, 2, 4, 0, 0, 0);
 	hand_close(h);
 
-	/* It waits for loads: SB's row is there at 3, where it is decoded; NBin 3 to 4; the maximum at 7, stored at 8. */
+	/* It waits for loads: SB's row is there at 3, where it is decoded; NBin 3 to 4; the maximum at 7, stored at
+	 * 8. */
 	h = hand_open(16, WHOLE);
 	hand_sb(hand_add(h), DN_LOAD, 1024, 512, 1);
 	hand_maximum(h, 0, 8192, 1)->cp = DN_CP_SYNC;
@@ -257,7 +263,8 @@ Test(diannao_rtl_time, sync)
 	hand_close(h);
 }
 
-/* Nothing to do takes no time; loads alone take theirs: NBin 0 to 1, SB 1 to 4. All four cycles are waited for SB, which has a load then. */
+/* Nothing to do takes no time; loads alone take theirs: NBin 0 to 1, SB 1 to 4. All four cycles are waited for SB,
+ * which has a load then. */
 Test(diannao_rtl_time, end)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
@@ -285,8 +292,8 @@ Test(diannao_rtl_time, end)
 	hand_close(h);
 }
 
-/* At most dma.queue instructions are decoded and have not ended. 1: NBin A 0 to 1, a step, ended at 2: B 2 to 3. The maxima at 4 and 6, stored
- * at 5 and 7. 2: B 1 to 2. Instructions without steps end at once: any number of them. */
+/* At most dma.queue instructions are decoded and have not ended. 1: NBin A 0 to 1, a step, ended at 2: B 2 to 3. The
+ * maxima at 4 and 6, stored at 5 and 7. 2: B 1 to 2. Instructions without steps end at once: any number of them. */
 Test(diannao_rtl_time, window)
 {
 	for (int queue = 1; queue <= 2; queue++) {
@@ -311,7 +318,8 @@ Test(diannao_rtl_time, window)
 	hand_close(h);
 }
 
-/* Rows may be freed before they have come: A's are never read, and free at once; B's load follows A's, 1 to 2, into the same two rows. */
+/* Rows may be freed before they have come: A's are never read, and free at once; B's load follows A's, 1 to 2, into the
+ * same two rows. */
 Test(diannao_rtl_time, freed_before_they_come)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
@@ -328,8 +336,9 @@ Test(diannao_rtl_time, freed_before_they_come)
 	hand_close(h);
 }
 
-/* What has no NFU-1 OP waits for NFU-1 to be empty: a multiplication in cycle 0, the maximum in cycle 4; their results at 9 and 7. Stores are
- * in order: both at 9. The other way round nothing waits: steps in 0 and 1, results at 3 and 10. */
+/* What has no NFU-1 OP waits for NFU-1 to be empty: a multiplication in cycle 0, the maximum in cycle 4; their results
+ * at 9 and 7. Stores are in order: both at 9. The other way round nothing waits: steps in 0 and 1, results at 3 and
+ * 10. */
 Test(diannao_rtl_time, nothing_overtakes_in_nfu1)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
@@ -361,9 +370,9 @@ static struct dn_hand *other_clock(const char *memory, int64_t memory_hz)
 	return h;
 }
 
-/* 300 MHz and 64 bytes a cycle: memory's boundaries are at 0, 3, 6, ... of the machine's. NBin's 64 bytes are there at 1, which is 3; steps 3 and
- * 4; the maximum at 7 is seen at 9, 32 bytes take half a cycle: 12.
- * With 4 cycles a request, which are 2 of memory's: A to 1 (3), a step, the maximum at 6, where memory's 2 is and after NBin comes NBout: its
+/* 300 MHz and 64 bytes a cycle: memory's boundaries are at 0, 3, 6, ... of the machine's. NBin's 64 bytes are there at
+ * 1, which is 3; steps 3 and 4; the maximum at 7 is seen at 9, 32 bytes take half a cycle: 12. With 4 cycles a request,
+ * which are 2 of memory's: A to 1 (3), a step, the maximum at 6, where memory's 2 is and after NBin comes NBout: its
  * store, to 3 (9); B from 4 to 5 (15), the maximum at 18, stored to 7 (21). */
 Test(diannao_rtl_time, slower_memory)
 {
@@ -387,9 +396,9 @@ Test(diannao_rtl_time, slower_memory)
 	hand_close(h);
 }
 
-/* 1.35 GHz and 64 bytes a cycle: memory's boundary m is at m / 1.5. A cycle a request is 2 of memory's: NBin's loads begin at 0, 2 and 4 and take
- * half a cycle: there at 1, 3, 5, seen at 1, 2 and 4 (0.67, 2, 3.33): steps there. The maximum at 7 is seen at 11 (10.5), 96 bytes to 12.5: 13,
- * seen at 9 (8.67). Memory stands at 14 (13.5) then. */
+/* 1.35 GHz and 64 bytes a cycle: memory's boundary m is at m / 1.5. A cycle a request is 2 of memory's: NBin's loads
+ * begin at 0, 2 and 4 and take half a cycle: there at 1, 3, 5, seen at 1, 2 and 4 (0.67, 2, 3.33): steps there. The
+ * maximum at 7 is seen at 11 (10.5), 96 bytes to 12.5: 13, seen at 9 (8.67). Memory stands at 14 (13.5) then. */
 Test(diannao_rtl_time, faster_memory)
 {
 	struct dn_hand *h = other_clock("model: fixed\nbytes_per_second: 86400000000\n", 1350000000);
@@ -406,8 +415,8 @@ Test(diannao_rtl_time, faster_memory)
 	hand_close(h);
 }
 
-/* Ideal memory with a clock of its own answers at its boundaries: at 0, then every 2.5 cycles of the machine. The maximum of cycle 0, at 3, is
- * seen at memory's 2 (5), where it is stored. */
+/* Ideal memory with a clock of its own answers at its boundaries: at 0, then every 2.5 cycles of the machine. The
+ * maximum of cycle 0, at 3, is seen at memory's 2 (5), where it is stored. */
 Test(diannao_rtl_time, ideal_memory_of_another_clock)
 {
 	struct dn_hand *h = other_clock(IDEAL, 360000000);

@@ -120,8 +120,8 @@ Test(tpu_fast_cache, another_part_of_the_weights)
 	test_close(m);
 }
 
-/* More tiles than are kept, in one run: those that were forgotten come again in it, and in the next. A tile of 2048 x 1 takes a
- * panel of 128 KiB. */
+/* More tiles than are kept, in one run: those that were forgotten come again in it, and in the next. A tile of 2048 x 1
+ * takes a panel of 128 KiB. */
 Test(tpu_fast_cache, more_tiles_than_are_kept)
 {
 	enum { ROWS = 2048, TILES = TPU_FAST_KEPT_BYTES / (ROWS * NPL_INT8_PANEL) + 40, AGAIN = 60, OUT = 80 };
@@ -244,7 +244,8 @@ static size_t heap_bytes(void)
 	return heap.uordblks + heap.hblkhd;
 }
 
-/* Kept while they fit, then forgotten all at once; never more than the limit and a tile, in memory that is used again. */
+/* Kept while they fit, then forgotten all at once; never more than the limit and a tile, in memory that is used
+ * again. */
 Test(tpu_fast_cache, tiles_are_kept_and_forgotten)
 {
 	enum { ROWS = 300, COLUMNS = 65, PANELS = 2 * (304 * NPL_INT8_PANEL + 64), TILES = 1 << 12 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's activation arithmetic (sim/systolic/tpu_v1/fast/steps.h). What the program promises: whatever instructions the processor has,
- * each step gives what the formula in docs/tpu-isa.md says, one float32 operation after the other, counts the values that a
- * saturation changes and the additions that wrap, and writes nothing beyond its vector, however long that is. */
+ * The fast engine's activation arithmetic (sim/systolic/tpu_v1/fast/steps.h). What the program promises: whatever
+ * instructions the processor has, each step gives what the formula in docs/tpu-isa.md says, one float32 operation after
+ * the other, counts the values that a saturation changes and the additions that wrap, and writes nothing beyond its
+ * vector, however long that is. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -285,7 +286,8 @@ Test(tpu_fast_steps, pooling)
 	}
 }
 
-/* Every implementation that this processor can run is among those above: the one that is chosen, and the plain loops. */
+/* Every implementation that this processor can run is among those above: the one that is chosen, and the plain
+ * loops. */
 Test(tpu_fast_steps, there_is_a_choice)
 {
 	int n = 0;

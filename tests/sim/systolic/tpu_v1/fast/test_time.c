@@ -2,8 +2,8 @@
  *
  * Times of the fast engine. What the program promises: the rules of docs/tpu-isa.md, section Time, without stepping a
  * cycle, whatever order the program is in; exact fractions of a cycle however long it runs; values change no time.
- * Cases worked out by hand that both engines must pass are in tests/kit/sim/tpu_v1/worked.c, random programs in tests/sim/systolic/tpu_v1/test_engines.c,
- * those that can never end in tests/sim/systolic/tpu_v1/test_stuck.c. */
+ * Cases worked out by hand that both engines must pass are in tests/kit/sim/tpu_v1/worked.c, random programs in
+ * tests/sim/systolic/tpu_v1/test_engines.c, those that can never end in tests/sim/systolic/tpu_v1/test_stuck.c. */
 #include <stdio.h>
 
 #include "sim/systolic/tpu_v1/fast/fast.h"
@@ -242,8 +242,9 @@ Test(tpu_fast_time, long_programs)
 	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = none},
 				  &outcome, &m->err),
 		     0, "%s", m->err.msg);
-	/* Each activate waits for the pass before it, each pass for the activate before it, which reads for 4 cycles: the
-	 * pass may begin when these are over (its first write comes at once), or when the pass before has entered. */
+	/* Each activate waits for the pass before it, each pass for the activate before it, which reads for 4 cycles:
+	 * the pass may begin when these are over (its first write comes at once), or when the pass before has
+	 * entered. */
 	uint64_t first = 3, pass = 60000, read = 4;
 	cr_assert_eq(outcome.cycles, first + PAIRS * (pass + read) + 1);
 	test_close(m);

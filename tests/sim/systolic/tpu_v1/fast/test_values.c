@@ -2,8 +2,9 @@
  *
  * Values of the fast engine. What the program promises: however an instruction's sums are put off, split, put together
  * with others', thrown away or kept, memories and counts are those of the instructions done one after the other, each
- * whole (tests/kit/sim/tpu_v1/interpreter.h). The programs here are those shapes of code that the engine treats in a way of its own; random
- * ones are in tests/sim/systolic/tpu_v1/test_engines.c, runs one after the other in test_cache.c. */
+ * whole (tests/kit/sim/tpu_v1/interpreter.h). The programs here are those shapes of code that the engine treats in a
+ * way of its own; random ones are in tests/sim/systolic/tpu_v1/test_engines.c, runs one after the other in
+ * test_cache.c. */
 #include <stdio.h>
 
 #include "tests/kit/sim/tpu_v1/fast_support.h"
@@ -28,7 +29,8 @@ static struct test_machine *machine(int64_t rows, int64_t columns, uint64_t seed
 
 static const unsigned all_units = (1u << TPU_UNITS) - 1;
 
-/* A run of tiles into one block of accumulators, then one activate: one product. More rows than are evaluated at once. */
+/* A run of tiles into one block of accumulators, then one activate: one product. More rows than are evaluated at
+ * once. */
 Test(tpu_fast_values, runs_of_tiles)
 {
 	static const int64_t sizes[][2] = {{16, 16}, {3, 5}, {20, 70}, {64, 130}, {7, 64}, {130, 9}};
@@ -155,8 +157,8 @@ Test(tpu_fast_values, many_small_blocks)
 	}
 }
 
-/* Sums that grow beyond 32 bits, where the order of additions decides how often that happens, in all widths of operands, read
- * and not read, in pieces, and on top of each other. */
+/* Sums that grow beyond 32 bits, where the order of additions decides how often that happens, in all widths of
+ * operands, read and not read, in pieces, and on top of each other. */
 Test(tpu_fast_values, sums_that_wrap)
 {
 	uint64_t seen = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rooms of the unified buffer are given to layers as by looking along all other allocations again and again, whatever the order. */
+ * Rooms of the unified buffer are given to layers as by looking along all other allocations again and again, whatever
+ * the order. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>

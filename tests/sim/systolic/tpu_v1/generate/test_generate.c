@@ -80,8 +80,8 @@ static void compare_results(const struct ran *r, const struct tpu_config *config
 	}
 }
 
-/* Generates, checks and runs a layer group, and compares what is wanted. False: it joins, slices or adds flattened tensors,
- * which is refused. */
+/* Generates, checks and runs a layer group, and compares what is wanted. False: it joins, slices or adds flattened
+ * tensors, which is refused. */
 static bool run_layer_group(const struct group *c, const struct tpu_config *config,
 			    const struct tpu_generate_options *options, uint64_t seed, struct ran *r)
 {

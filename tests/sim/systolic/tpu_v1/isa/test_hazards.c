@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Hazards between the units of a systolic machine. What the program promises: two units that touch the same row of the
- * unified buffer, or the same byte of host memory, one of them writing, are refused with both instructions named unless a
- * sync on the earlier one lies between them, whichever way round; and nothing else is refused. A machine that keeps a
+ * unified buffer, or the same byte of host memory, one of them writing, are refused with both instructions named unless
+ * a sync on the earlier one lies between them, whichever way round; and nothing else is refused. A machine that keeps a
  * flag per row and unit says the same of random programs. */
 #include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/sim/tpu_v1/isa_support.h"
@@ -96,7 +96,8 @@ Test(tpu_isa_hazards, none)
 
 enum { ROWS = 64, HOST = 256, MOST = 60 };
 
-/* For each unit and row (or byte of host memory): the last instruction that read or wrote it since the last sync, or -1. */
+/* For each unit and row (or byte of host memory): the last instruction that read or wrote it since the last sync, or
+ * -1. */
 struct oracle {
 	int64_t row[TPU_UNITS][2][ROWS], byte[TPU_UNITS][2][HOST];
 };
@@ -214,8 +215,8 @@ Test(tpu_isa_hazards, random_programs)
 	cr_assert(refused > 500 && accepted > 500, "%d, %d", refused, accepted);
 }
 
-/* 200,000 instructions of which none touches what another has, in an order in which no two neighbours meet, and then one
- * that does: this would take hours if each were compared with all before. */
+/* 200,000 instructions of which none touches what another has, in an order in which no two neighbours meet, and then
+ * one that does: this would take hours if each were compared with all before. */
 Test(tpu_isa_hazards, long_programs)
 {
 	enum { COUNT = 200000 };

@@ -40,7 +40,8 @@ Test(tpu_rtl_time, one_tile)
 		EXPECT_COUNT(m, weight_shift, 256);
 		EXPECT_COUNT(m, tiles, 1);
 		EXPECT_COUNT(m, weight_bytes, 65536);
-		/* halt is looked at from 3 on and waits for the matrix unit; but for the shift and the rows, to the end. */
+		/* halt is looked at from 3 on and waits for the matrix unit; but for the shift and the rows, to the
+		 * end. */
 		EXPECT_COUNT(m, raw_stall, 510);
 		test_close(m);
 	}
@@ -59,8 +60,8 @@ Test(tpu_rtl_time, tiles_back_to_back)
 		test_run_ok(m);
 		for (int k = 0; k < 4; k++) {
 			EXPECT_AT(m, TPU_TILE_PUSHED, k, 2 + k);
-			/* The first at 258, as above. The shift of the next tile begins with a pass and takes 256 cycles; the
-			 * next pass begins when that is over and the rows of this one are sent. */
+			/* The first at 258, as above. The shift of the next tile begins with a pass and takes 256
+			 * cycles; the next pass begins when that is over and the rows of this one are sent. */
 			EXPECT_AT(m, TPU_MATRIX_STARTED, pass[k], 258 + k * apart);
 			EXPECT_AT(m, TPU_MATRIX_WRITTEN, pass[k], 258 + k * apart + b + 510);
 			EXPECT_AT(m, TPU_TILE_SHIFTED, k, k ? 258 + (k - 1) * apart : 2);
@@ -99,7 +100,8 @@ Test(tpu_rtl_time, weight_bound)
 	test_close(m);
 }
 
-/* ---- From here on 3 x 5 cells: a tile is 15 bytes and shifted in 3 cycles, the last write is 6 + rows after the start ---- */
+/* ---- From here on 3 x 5 cells: a tile is 15 bytes and shifted in 3 cycles, the last write is 6 + rows after the start
+ * ---- */
 
 Test(tpu_rtl_time, transfers_to_fractions_of_a_cycle)
 {
@@ -162,8 +164,8 @@ Test(tpu_rtl_time, fifo_of_two_tiles)
 Test(tpu_rtl_time, transfer_begins_where_one_ends_or_with_its_instruction)
 {
 	for (int nops = 0; nops < 5; nops++) {
-		/* The first ends at 3 1/7, in cycle 3. The second issues in cycle 1 + nops and can start one later: up to
-		 * cycle 3 it follows at 3 1/7, to 5 2/7; else it begins with its cycle, 4 or 5, and takes 2 1/7. */
+		/* The first ends at 3 1/7, in cycle 3. The second issues in cycle 1 + nops and can start one later: up
+		 * to cycle 3 it follows at 3 1/7, to 5 2/7; else it begins with its cycle, 4 or 5, and takes 2 1/7. */
 		static const int64_t pushed[] = {6, 6, 7, 8, 9};
 		struct test_machine *m = test_open(test_config(3, 5, 7, 1), 0);
 		test_tiles(m, 1, 0);
@@ -180,8 +182,8 @@ Test(tpu_rtl_time, transfer_begins_where_one_ends_or_with_its_instruction)
 
 Test(tpu_rtl_time, several_transfers_in_a_cycle)
 {
-	/* 40 bytes per cycle: tiles end at 1 + 15/40, 30/40, 45/40, so the first two are pushed at 2, the third at 3, and
-	 * the table of 40 bytes, an instruction more, ends at 1 + 85/40 = 3.125. */
+	/* 40 bytes per cycle: tiles end at 1 + 15/40, 30/40, 45/40, so the first two are pushed at 2, the third at 3,
+	 * and the table of 40 bytes, an instruction more, ends at 1 + 85/40 = 3.125. */
 	struct test_machine *m = test_open(test_config(3, 5, 40, 1), 0);
 	test_tiles(m, 3, 0);
 	test_tables(m, 1, 9);

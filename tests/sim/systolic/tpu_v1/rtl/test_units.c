@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rtl engine's times of the activation unit, the host link and issue, and what the counters make of waiting. What the
- * program promises: each expected cycle here is worked out by hand from the rules in docs/tpu-isa.md, section Time; the
- * arithmetic stands beside it. All on 3 x 5 cells with 15 bytes of weights per cycle: a tile is transferred in one cycle
- * and shifted in 3, a table of 40 bytes takes 2 2/3, the last write comes 6 cycles after the rows. */
+ * The rtl engine's times of the activation unit, the host link and issue, and what the counters make of waiting. What
+ * the program promises: each expected cycle here is worked out by hand from the rules in docs/tpu-isa.md, section Time;
+ * the arithmetic stands beside it. All on 3 x 5 cells with 15 bytes of weights per cycle: a tile is transferred in one
+ * cycle and shifted in 3, a table of 40 bytes takes 2 2/3, the last write comes 6 cycles after the rows. */
 #include "tests/kit/sim/tpu_v1/machine.h"
 
 static struct test_machine *small(void)
@@ -18,7 +18,8 @@ static void load(struct test_machine *m)
 	test_tiles(m, 1, 0);    /* .. 4 2/3: pushed at 5, popped at 8 */
 }
 
-/* Cycles per vector: activate.cycles_per_row times the rows that the buffer gives for it, or takes, whichever are more. */
+/* Cycles per vector: activate.cycles_per_row times the rows that the buffer gives for it, or takes, whichever are
+ * more. */
 Test(tpu_rtl_units, activate_cycles)
 {
 	static const struct {
@@ -187,13 +188,13 @@ Test(tpu_rtl_units, pooling_cycles)
 		/* 4x4 to 2x2: the last window ends with the last pixel. */
 		{4, 2, 2, 2, 0, 1, 16},
 		{4, 2, 2, 2, 0, 3, 48},
-		/* 2x2 to 3x3, a pixel of padding: windows are complete after vectors 0, 1, 1, 2, 3, 3, 3, 3, 3, so they leave
-		 * at 1, 2, 3, then 4 (complete at 3), 5, 6, 7, 8, 9. */
+		/* 2x2 to 3x3, a pixel of padding: windows are complete after vectors 0, 1, 1, 2, 3, 3, 3, 3, 3, so they
+		 * leave at 1, 2, 3, then 4 (complete at 3), 5, 6, 7, 8, 9. */
 		{2, 3, 2, 1, 1, 1, 9},
 		/* The next image is complete after 4, 5, 5, 6, 7...; its first result leaves at 10. */
 		{2, 3, 2, 1, 1, 2, 18},
-		/* 3x3 with padding 1 at the start only, 3x3 out: complete after 4, 5, 5, 7, 8, 8, 7, 8, 8; leave at 5, 6, 7,
-		 * 8, 9, 10, 11, 12, 13. */
+		/* 3x3 with padding 1 at the start only, 3x3 out: complete after 4, 5, 5, 7, 8, 8, 7, 8, 8; leave at 5,
+		 * 6, 7, 8, 9, 10, 11, 12, 13. */
 		{3, 3, 3, 1, 1, 1, 13},
 		/* The whole image. */
 		{3, 1, 3, 1, 0, 2, 18},
@@ -373,8 +374,8 @@ Test(tpu_rtl_units, stalls)
 	test_run_ok(m);
 	EXPECT_AT(m, TPU_HOST_ENDED, 2, 13);
 	EXPECT_AT(m, TPU_MATRIX_STARTED, pass, 8);
-	/* Sync from cycle 4 on: at the head of the queue is a pass whose tile is stalled (4), shifted (5 to 7), active (8 to
-	 * 13), and then 6 cycles of waiting for its last write at 20. */
+	/* Sync from cycle 4 on: at the head of the queue is a pass whose tile is stalled (4), shifted (5 to 7), active
+	 * (8 to 13), and then 6 cycles of waiting for its last write at 20. */
 	EXPECT_AT(m, TPU_ISSUED, sync, 20);
 	EXPECT_COUNT(m, weight_stall, 1);
 	EXPECT_COUNT(m, weight_shift, 3);
