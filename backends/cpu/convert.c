@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/computer/clock.h"
 #include "cpu.h"
 
@@ -95,19 +96,14 @@ static void run_piece(void *context, int64_t piece, int worker)
 	c->work(c, each * piece, piece + 1 == c->pieces ? c->count : each * (piece + 1), &c->counts[worker]);
 }
 
-static bool is_byte(const struct npl_tensor *t)
-{
-	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
-}
-
 bool cpu_is_conversion(const struct npl_layer *layer)
 {
 	if (layer->n_in != 1 || layer->n_more)
 		return false;
 	if (layer->op == NPL_OP_QUANTIZELINEAR)
-		return layer->in[0]->dtype == NPL_F32 && is_byte(layer->out) && layer->out->quant.scale > 0;
-	return layer->op == NPL_OP_DEQUANTIZELINEAR && is_byte(layer->in[0]) && layer->in[0]->quant.scale > 0 &&
-	       layer->out->dtype == NPL_F32;
+		return layer->in[0]->dtype == NPL_F32 && npl_is_byte(layer->out->dtype) && layer->out->quant.scale > 0;
+	return layer->op == NPL_OP_DEQUANTIZELINEAR && npl_is_byte(layer->in[0]->dtype) &&
+	       layer->in[0]->quant.scale > 0 && layer->out->dtype == NPL_F32;
 }
 
 int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/base/dtype.h"
 #include "core/ops/window.h"
 #include "cpu.h"
 #include "dnn_impl.h"
@@ -74,7 +75,7 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 	if (!x || x->dtype != layer->out->dtype || layer->n_more || x->shape.rank < 3 ||
 	    x->shape.rank > 2 + NPL_VOLUME || npl_tensor_count(x) < 1 || npl_tensor_count(layer->out) < 1)
 		return false;
-	if (x->dtype != NPL_F32 && (layer->op != NPL_OP_MAXPOOL || (x->dtype != NPL_U8 && x->dtype != NPL_I8)))
+	if (x->dtype != NPL_F32 && (layer->op != NPL_OP_MAXPOOL || !npl_is_byte(x->dtype)))
 		return false;
 	if (is_conv(layer->op))
 		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->conv.private_kernels && layer->in[1]->data &&

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
@@ -56,20 +57,16 @@ static bool is_reduction(enum npl_op op)
 	return npl_op_defs[op].run == npl_op_defs[NPL_OP_REDUCESUM].run;
 }
 
-static bool is_byte(const struct npl_tensor *t)
-{
-	return t && (t->dtype == NPL_U8 || t->dtype == NPL_I8);
-}
-
 static bool is_quantised(const struct npl_tensor *t)
 {
-	return is_byte(t) && t->quant.scale > 0 && !t->quant.channel_scale &&
+	return t && npl_is_byte(t->dtype) && t->quant.scale > 0 && !t->quant.channel_scale &&
 	       t->quant.zero_point >= npl_int8_min(t->dtype) && t->quant.zero_point <= npl_int8_max(t->dtype);
 }
 
 bool cpu_int8_is_product(const struct npl_layer *layer)
 {
-	return is_product(layer) && layer->n_in > 1 && is_byte(layer->in[0]) && is_byte(layer->in[1]);
+	return is_product(layer) && layer->n_in > 1 && npl_is_byte(layer->in[0]->dtype) &&
+	       npl_is_byte(layer->in[1]->dtype);
 }
 
 /* Two matrices, or stacks of them, of which none is empty. */

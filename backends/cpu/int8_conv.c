@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
 
@@ -202,7 +203,7 @@ bool cpu_int8_conv_knows(const struct npl_layer *layer)
 		return false;
 	return layer->op == NPL_OP_CONV && !layer->attrs->conv.private_kernels && w && x->dtype == NPL_U8 &&
 	       w->dtype == NPL_I8 && !w->quant.zero_point && w->data && (!bias || bias->data) &&
-	       (y->dtype == NPL_U8 || y->dtype == NPL_I8) && layer->fused <= NPL_ACT_RELU6 &&
+	       npl_is_byte(y->dtype) && layer->fused <= NPL_ACT_RELU6 &&
 	       layer->attrs->conv.window.rank <= NPL_SPATIAL &&
 	       (!x->quant.zero_point || !has_padding(&layer->attrs->conv.window));
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/computer/clock.h"
 #include "cpu.h"
 
@@ -113,11 +114,6 @@ int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const 
 	return multiply(cpu, &work, result, err);
 }
 
-static bool is_byte(const struct npl_tensor *t)
-{
-	return t && (t->dtype == NPL_U8 || t->dtype == NPL_I8);
-}
-
 /* Input k: one zero point for all, or none. */
 static bool has_one_zero(const struct npl_layer *layer, int k)
 {
@@ -134,9 +130,9 @@ static int32_t zero_of(const struct npl_layer *layer, int k)
 
 bool cpu_is_matmul_integer(const struct npl_layer *layer)
 {
-	return layer->op == NPL_OP_MATMULINTEGER && is_byte(layer->in[0]) && is_byte(layer->in[1]) &&
-	       layer->out->dtype == NPL_I32 && has_one_zero(layer, 2) && has_one_zero(layer, 3) &&
-	       npl_tensor_count(layer->in[0]) > 0 && npl_tensor_count(layer->in[1]) > 0;
+	return layer->op == NPL_OP_MATMULINTEGER && npl_is_byte(layer->in[0]->dtype) &&
+	       npl_is_byte(layer->in[1]->dtype) && layer->out->dtype == NPL_I32 && has_one_zero(layer, 2) &&
+	       has_one_zero(layer, 3) && npl_tensor_count(layer->in[0]) > 0 && npl_tensor_count(layer->in[1]) > 0;
 }
 
 int cpu_matmul_integer_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,

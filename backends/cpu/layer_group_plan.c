@@ -4,6 +4,7 @@
  * brought into the order that it wants. oneDNN's kernels for AVX2 and AVX-512 want channels last. */
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/grow.h"
 #include "core/measured.h"
 #include "layer_group.h"
@@ -221,24 +222,20 @@ static int plan_view(struct cpu_layer_group *c, int l, int maker, struct npl_err
 	return 0;
 }
 
-static bool is_byte(const struct npl_tensor *t)
-{
-	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
-}
-
 /* Channels joined that are last: pieces of each position, one after the other; bytes only where all stand for the
  * same. */
 static bool joins_channels(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	const struct npl_tensor *out = layer->out;
 	int rank = out->shape.rank;
-	if (layer->op != NPL_OP_CONCAT || layer->fused || (out->dtype != NPL_F32 && !is_byte(out)) || rank < 3 ||
-	    (layer->attrs->along.axis != 1 && layer->attrs->along.axis != 1 - rank) || !npl_tensor_count(out))
+	if (layer->op != NPL_OP_CONCAT || layer->fused || (out->dtype != NPL_F32 && !npl_is_byte(out->dtype)) ||
+	    rank < 3 || (layer->attrs->along.axis != 1 && layer->attrs->along.axis != 1 - rank) ||
+	    !npl_tensor_count(out))
 		return false;
 	bool last = false;
 	for (int k = 0; k < layer->n_in; k++) {
 		last = last || is_last(c, layer->in[k]);
-		if (is_byte(out) && layer->in[k] && !npl_tensor_same_quant(layer->in[k], out))
+		if (npl_is_byte(out->dtype) && layer->in[k] && !npl_tensor_same_quant(layer->in[k], out))
 			return false;
 	}
 	return last;
@@ -248,11 +245,11 @@ static bool joins_channels(const struct cpu_layer_group *c, const struct npl_lay
 static bool bytes_last(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	bool last = false;
-	if (!is_byte(layer->out) || !cpu_is_by_element(layer))
+	if (!npl_is_byte(layer->out->dtype) || !cpu_is_by_element(layer))
 		return false;
 	for (int k = 0; k < layer->n_in; k++) {
 		last = last || (layer->in[k] && is_last(c, layer->in[k]));
-		if (layer->in[k] && !is_byte(layer->in[k]))
+		if (layer->in[k] && !npl_is_byte(layer->in[k]->dtype))
 			return false;
 	}
 	return last;
@@ -357,7 +354,7 @@ static int plan_conv8(struct cpu_layer_group *c, int l, struct npl_err *err)
 /* What the library is worth asking for with channels last alone: of averages with channels first slices.c is faster. */
 static bool only_last(const struct npl_layer *layer)
 {
-	return is_byte(layer->out) || layer->op == NPL_OP_AVERAGEPOOL;
+	return npl_is_byte(layer->out->dtype) || layer->op == NPL_OP_AVERAGEPOOL;
 }
 
 static int choose_way(struct cpu_layer_group *c, int l, struct npl_err *err)

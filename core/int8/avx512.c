@@ -34,15 +34,9 @@ INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 const struct npl_int8_kernel npl_int8_avx512 = {
 	.name = "avx512bw",
 	.needs = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW, /* AVX2: of its pack and dots */
-	.rows = ROWS,
-	.columns = VECTORS * LANES,
-	.value_bytes = VALUE_BYTES,
 	.pack = npl_int8_pack_words_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,
-	.run = run,
-	.run_rows = run_rows,
-	.part_rows = PART_ROWS,
-	.part_columns = PART_VECTORS * LANES,
+	TILES,
 	.dots = npl_int8_dots_avx2,
 	.dot_bytes = VALUE_BYTES,
 	.finish = npl_int8_finish_avx512,

@@ -27,16 +27,10 @@ INLINE VEC values_at(const struct npl_int8_dots *d, int j, int64_t k)
 const struct npl_int8_kernel npl_int8_avx512_vnni = {
 	.name = "avx512-vnni",
 	.needs = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512VNNI, /* AVX2: of its pack */
-	.rows = ROWS,
-	.columns = VECTORS * LANES,
-	.value_bytes = VALUE_BYTES,
 	.narrow = true,
 	.pack = npl_int8_pack_bytes_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,
-	.run = run,
-	.run_rows = run_rows,
-	.part_rows = PART_ROWS,
-	.part_columns = PART_VECTORS * LANES,
+	TILES,
 	.dots = npl_int8_dots_avx512_vnni,
 	.dot_bytes = VALUE_BYTES,
 	.finish = npl_int8_finish_avx512,

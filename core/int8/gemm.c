@@ -11,6 +11,7 @@
 #include "int8.h"
 
 #include "core/base/arith.h"
+#include "core/base/dtype.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +164,7 @@ static int check_product(const struct npl_int8_product *p, struct npl_err *err)
 	const struct npl_int8_matrix *const operand[] = {&p->a, &p->b};
 	for (int i = 0; i < 2; i++) {
 		const struct npl_int8_matrix *x = operand[i];
-		if (x->dtype != NPL_U8 && x->dtype != NPL_I8)
+		if (!npl_is_byte(x->dtype))
 			return npl_fail(err, NPL_EINTERNAL, "8-bit product: operand %d is %s", i,
 					npl_dtype_name(x->dtype));
 		if (x->zero_point < npl_int8_min(x->dtype) || x->zero_point > npl_int8_max(x->dtype))

@@ -4,17 +4,13 @@
 #include "layer_impl.h"
 
 #include "core/base/arith.h"
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define GEMM_ACC 524288 /* sums waiting to be finished: 2 MiB, so that packing the operands again is a small part */
-
-static bool is_byte(const struct npl_tensor *t)
-{
-	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
-}
 
 static bool zero_in_range(const struct npl_tensor *t)
 {
@@ -57,13 +53,13 @@ bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "not a Conv or Gemm with weights");
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *y = layer->out;
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
-	if (!is_byte(x) || !is_byte(w) || (!is_byte(y) && y->dtype != NPL_I32))
+	if (!npl_is_byte(x->dtype) || !npl_is_byte(w->dtype) || (!npl_is_byte(y->dtype) && y->dtype != NPL_I32))
 		return npl_refuse(why, n, "the operands are not 8-bit integers, or the results not of 8 or 32 bits");
 	if (!shapes_fit(layer))
 		return npl_refuse(why, n, "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
-	if (!zero_in_range(x) || !zero_in_range(w) || (is_byte(y) && !zero_in_range(y)))
+	if (!zero_in_range(x) || !zero_in_range(w) || (npl_is_byte(y->dtype) && !zero_in_range(y)))
 		return npl_refuse(why, n, "a zero point lies outside its 8-bit type");
-	if (layer->fused > NPL_ACT_RELU6 || (layer->fused == NPL_ACT_RELU6 && !is_byte(y)))
+	if (layer->fused > NPL_ACT_RELU6 || (layer->fused == NPL_ACT_RELU6 && !npl_is_byte(y->dtype)))
 		return npl_refuse(why, n, "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
 		return npl_refuse(why, n, "the bias is not one 32-bit integer per output channel");

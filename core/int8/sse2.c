@@ -52,14 +52,8 @@ static TARGET void pack_bytes(const struct npl_int8_packing *p)
 
 const struct npl_int8_kernel npl_int8_sse2 = {
 	.name = "sse2",
-	.rows = ROWS,
-	.columns = VECTORS * LANES,
-	.value_bytes = VALUE_BYTES,
 	.pack = pack_words,
 	.pack_bytes = pack_bytes,
-	.run = run,
-	.run_rows = run_rows,
-	.part_rows = PART_ROWS,
-	.part_columns = PART_VECTORS * LANES,
+	TILES,
 	.finish = npl_int8_finish_sse2,
 };

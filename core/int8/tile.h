@@ -116,6 +116,7 @@ INLINE VEC plus_product(VEC sum, operand row, operand column, const enum form fo
 INLINE void make_sums(const struct npl_int8_tile *t, const int rows, const int vectors, const enum form form)
 {
 	const bool panels = form <= SCATTERED;
+	const bool fetch = panels && VALUE_BYTES == 1 && LANES == 16; /* these sums would be ready before c is there */
 	const int64_t groups = t->groups, a_step = panels ? 4 * ROWS : 4 * VALUE_BYTES,
 		      b_step = panels ? 4 * LANES * VECTORS : 4 * NPL_INT8_PANEL, c_stride = t->c_stride;
 	const uint8_t *a[MOST_ROWS], *b = t->b;
@@ -126,9 +127,12 @@ INLINE void make_sums(const struct npl_int8_tile *t, const int rows, const int v
 		a[i] = panels ? (const uint8_t *)t->a + 4 * i : t->a_row[i];
 #pragma GCC unroll 4
 		for (int j = 0; j < vectors; j++) {
-			if (panels && VALUE_BYTES == 1)
+			if (fetch)
 				__builtin_prefetch(c + i * c_stride + LANES * j);
-			sum[i][j] = V(add_epi32)(V(set1_epi32)(t->row_start[i]), load(t->column_start + LANES * j));
+			sum[i][j] = V(set1_epi32)(0);
+			if (!panels || VALUE_BYTES == 1) /* else no zero point is left in the values */
+				sum[i][j] = V(add_epi32)(V(set1_epi32)(t->row_start[i]),
+							 load(t->column_start + LANES * j));
 		}
 	}
 	for (int64_t g = 0; g < groups; g++) {
@@ -221,5 +225,10 @@ static TARGET void run_rows(const struct npl_int8_tile *t)
 	else
 		some_columns(t, 5);
 }
+
+/* What a kernel says of all this. */
+#define TILES                                                                                                          \
+	.rows = ROWS, .columns = VECTORS * LANES, .value_bytes = VALUE_BYTES, .run = run, .run_rows = run_rows,        \
+	.part_rows = PART_ROWS, .part_columns = PART_VECTORS * LANES
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "elements.h"
 
 const struct npl_integer_inputs *npl_integer_inputs_of(enum npl_op op)
@@ -32,7 +33,7 @@ const struct npl_tensor *op_integer_input(const struct npl_tensor *const *in, in
 
 static int check_operand(const struct npl_tensor *x, const char *what, struct npl_err *err)
 {
-	if (x->dtype == NPL_U8 || x->dtype == NPL_I8)
+	if (npl_is_byte(x->dtype))
 		return 0;
 	return npl_fail(err, NPL_EINPUT, "%s is %s, expected uint8 or int8", what, npl_dtype_name(x->dtype));
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cast.h"
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 #include "elements.h"
 #include "ops.h"
@@ -89,7 +90,7 @@ static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *co
 static int check_integers(const struct npl_attrs *attrs, enum npl_dtype q, bool back, struct npl_err *err)
 {
 	const bool wide = q == NPL_U16 || q == NPL_I16;
-	if (q == NPL_U8 || q == NPL_I8 || (back && q == NPL_I32) || (wide && !op_before(attrs, 21)))
+	if (npl_is_byte(q) || (back && q == NPL_I32) || (wide && !op_before(attrs, 21)))
 		return 0;
 	return npl_fail(err, NPL_EINPUT, "the quantised type is %s, expected uint8 or int8%s", npl_dtype_name(q),
 			wide ? ": 16 bits came with opset 21" : "");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
 #include "npulab/causes.h"
@@ -37,7 +38,7 @@ struct kept {
 /* A device of integers that has floats too leaves some layers to these. */
 static struct kept kept_of(const struct npl_device_info *info, const struct npl_layer_run *row)
 {
-	const bool bytes = row->output_dtype == NPL_I8 || row->output_dtype == NPL_U8;
+	const bool bytes = npl_is_byte(row->output_dtype);
 	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* of integers, as they are */
 	if ((info->capabilities & NPL_ALSO_FLOAT32) && !bytes && !sums)
 		return (struct kept){NPL_FORMAT_F32, sizeof(float)};
@@ -102,7 +103,7 @@ static void settle(const struct npl_roofline_device *device, double peak, struct
 /* The roof of a row's number format, the first where there is none of its own. */
 static int roof_of(const struct npl_roofline_device *device, const struct npl_layer_run *row)
 {
-	const bool integers = row->output_dtype == NPL_I8 || row->output_dtype == NPL_U8;
+	const bool integers = npl_is_byte(row->output_dtype);
 	const enum npl_format format = integers ? NPL_FORMAT_INT8 : kept_of(&device->info, row).format;
 	for (int i = 1; i < device->n_roofs; i++)
 		if (device->roof[i].format == format)

@@ -3,6 +3,7 @@
  * The integers behind folded constants: the result of a DequantizeLinear remembers them, and so does what only moves
  * the elements of such a result. Machines of integers then take them as the model has them, to the bit. */
 #include "build.h"
+#include "core/base/dtype.h"
 
 static int remember_integers(struct graph_builder *b, const struct graph_node *node)
 {
@@ -11,7 +12,7 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 	struct npl_model_integers *from = npl_arena_alloc(&b->graph->arena, sizeof *from);
 	int64_t parts = npl_shape_count(&scale->shape);
 	int32_t *zeros = npl_arena_array(&b->graph->arena, (size_t)parts, sizeof *zeros);
-	if (q.dtype != NPL_I8 && q.dtype != NPL_U8 && q.dtype != NPL_I32)
+	if (!npl_is_byte(q.dtype) && q.dtype != NPL_I32)
 		return 0;
 	if (scale->dtype != NPL_F32 || b->value[node->out[0]].dtype != NPL_F32)
 		return 0;

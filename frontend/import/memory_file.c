@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/files/file.h"
 #include "core/files/words.h"
 #include "npulab/graph.h"
@@ -238,7 +239,7 @@ int npl_memory_load(const char *path, enum npl_dtype word, struct npl_tensor *by
 {
 	*bytes = (struct npl_tensor){0};
 	int rc = load(path, word, bytes, err);
-	if (!rc && bytes->dtype != NPL_U8 && bytes->dtype != NPL_I8 && bytes->dtype != word)
+	if (!rc && !npl_is_byte(bytes->dtype) && bytes->dtype != word)
 		rc = npl_fail(err, NPL_EINPUT, "%s: elements of %s, expected uint8 or int8%s: memory is bytes", path,
 			      npl_dtype_name(bytes->dtype), word == NPL_I16 ? ", or int16, the machine's words" : "");
 	if (rc) {

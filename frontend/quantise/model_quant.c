@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "npulab/session.h"
 

@@ -78,9 +78,4 @@ bool npl_operand_scale(const struct npl_operands *operands, int k, const char *w
 /* Whether the rule on integers takes this scale. */
 bool npl_is_scale(float scale);
 
-static inline bool npl_is_byte(enum npl_dtype dtype)
-{
-	return dtype == NPL_U8 || dtype == NPL_I8;
-}
-
 #endif

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "frontend/quantise/quantise.h"
 #include "model_layer.h"
 #include "npulab/progress.h"

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/ops/integer_inputs.h"
 

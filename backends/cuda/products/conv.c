@@ -13,15 +13,11 @@
 #include "backends/cuda/load/memory_plan.h"
 #include "channels_last.h"
 #include "core/base/arith.h"
+#include "core/base/dtype.h"
 #include "core/integer.h"
 #include "core/ops/window.h"
 
 #define MOST_GROUP_TAPS 128 /* of a patch in one group: 3 x 3 of up to 14 channels */
-
-static bool is_8bit(const struct npl_tensor *t)
-{
-	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
-}
 
 bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
 {
@@ -32,9 +28,9 @@ bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer,
 		return true;
 	else if (!npl_integer_layer_ok(layer, why, n))
 		return false;
-	else if (!is_8bit(layer->in[0]) || !is_8bit(layer->in[1]))
+	else if (!npl_is_byte(layer->in[0]->dtype) || !npl_is_byte(layer->in[1]->dtype))
 		reason = "the GPU multiplies integers of 8 bits";
-	else if (!is_8bit(layer->out) && layer->out->dtype != NPL_I32)
+	else if (!npl_is_byte(layer->out->dtype) && layer->out->dtype != NPL_I32)
 		reason = "its result is neither of 8 nor of 32 bits";
 	if (reason)
 		snprintf(why, n, "%s", reason);

@@ -6,22 +6,18 @@
 
 #include "backends/cuda/load/memory_plan.h"
 #include "core/base/arith.h"
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/integer.h"
 #include "layer.h"
-
-static bool is_8bit(const struct npl_tensor *t)
-{
-	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
-}
 
 static bool integers_take(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (!npl_integer_layer_ok(layer, why, n))
 		return false;
-	if (!is_8bit(layer->in[0]) || !is_8bit(layer->in[1]))
+	if (!npl_is_byte(layer->in[0]->dtype) || !npl_is_byte(layer->in[1]->dtype))
 		return npl_refuse(why, n, "the GPU multiplies integers of 8 bits");
-	return is_8bit(layer->out) || layer->out->dtype == NPL_I32 ||
+	return npl_is_byte(layer->out->dtype) || layer->out->dtype == NPL_I32 ||
 	       npl_refuse(why, n, "its result is neither of 8 nor of 32 bits");
 }
 
