@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conservation laws checked after every layer (DESIGN "Cycles"): a simulator whose counters do not add up is
+ * Conservation laws checked after every layer (ARCHITECTURE.md, Invariants): a simulator whose counters do not add up is
  * wrong somewhere, and a wrong figure must not reach a report. */
 #include "books.h"
 

@@ -4,7 +4,7 @@
 # Holds the files that README.md, ARCHITECTURE.md, CONTRIBUTING.md and docs/ name in `code` against the tree. A name with a folder must be
 # the path of a file or folder from the root, or from include/ for `npulab/...`; `*` stands for any text. A bare name
 # of a source file must be one file's alone, or that of a file in a folder that its paragraph or table row
-# names. Names with a placeholder in capitals (`machines/NAME.yaml`) and those of build outputs are not looked at.
+# names. A name with a folder that is not from the root (`isa/isa.h`) must be below such a folder. Names with a placeholder in capitals (`machines/NAME.yaml`) and those of build outputs are not looked at.
 #
 # A source file that a comment of the code names must exist, too, by its path or its bare name.
 #
@@ -51,6 +51,10 @@ def problem(word, near, files, folders):
         return None
     if PATH.fullmatch(word):
         return None if matches(word, files, folders) else "there is no such file or folder"
+    if "/" in word and SOURCE.fullmatch(os.path.basename(word)):
+        found = [f for f in files if fnmatch.fnmatchcase(f, "*/" + word)]
+        below = [f for f in found if not near or any(f.startswith(folder + "/") for folder in near)]
+        return None if below else "there is no such file in the folders named beside it" if found else "there is no such file"
     if not SOURCE.fullmatch(word):
         return None
     found = [f for f in files if fnmatch.fnmatchcase(os.path.basename(f), word)]
@@ -81,7 +85,7 @@ def paragraphs(text):
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 NAMED = re.compile(r"[\w./-]*\w\.(?:c|h|def|cu|v)\b")
 # Files of other projects and of the system, which comments name. tests/test_rooms.c names those of trees that it makes.
-FOREIGN = {"sched.h", "string.h", "stdio.h", "stdlib.h", "math.h", "malloc.h", "dynamic.c", "cublasLt.h", "nvml.h", "cblas.h",
+FOREIGN = {"sched.h", "string.h", "stdio.h", "stdlib.h", "math.h", "malloc.h", "driver/others/dynamic.c", "cublasLt.h", "nvml.h", "cblas.h",
            "dnnl_types.h", "cudnn.h"}
 
 
@@ -92,9 +96,11 @@ def in_comments(path, files, names):
     for comment in COMMENT.finditer(text):
         for word in NAMED.finditer(comment.group()):
             name = word.group()
-            if "/" in name and not PATH.fullmatch(name):
-                continue
-            known = matches(name, files, ()) if "/" in name else name in names or name in FOREIGN
+            rooted = PATH.fullmatch(name)
+            known = (
+                matches(name, files, ()) if rooted
+                else name in FOREIGN or (any(f.endswith("/" + name.lstrip("./")) for f in files) if "/" in name else name in names)
+            )
             if not known and not PLACEHOLDER.search(name):
                 yield text.count("\n", 0, comment.start() + word.start()) + 1, name
 

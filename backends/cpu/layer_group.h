@@ -48,7 +48,7 @@ struct cpu_step {
 
 struct cpu_layer_group {
 	struct cpu_state *cpu;
-	struct npl_layer_group group;
+	struct npl_layer_group asked;
 	bool prepared;
 	int threads; /* of the layer that is planned */
 	int n_locations;
@@ -62,18 +62,18 @@ struct cpu_layer_group {
 	struct npl_arena arena; /* lists of the steps */
 };
 
-int cpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
+int cpu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err);
 int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err);
 void cpu_layer_group_close(void *opened); /* accepts NULL */
 
 /* Who holds the data of a location in an order. */
-struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *c, int location, enum cpu_layout layout);
+struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout);
 
 /* layer_group_plan.c: the steps and the locations, but for the memory. */
-int cpu_layer_group_plan(struct cpu_layer_group *c, struct npl_err *err);
+int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err);
 /* layer_group_memory.c: where each location lies; locations whose steps do not overlap share memory. */
-int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err);
+int cpu_layer_group_memory(struct cpu_layer_group *group, struct npl_err *err);
 
 #endif

@@ -43,19 +43,19 @@ static void put(struct block *block, struct block *earlier, int n, struct block 
 	block->offset = at;
 }
 
-int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err)
+int cpu_layer_group_memory(struct cpu_layer_group *group, struct npl_err *err)
 {
-	size_t room = (size_t)c->n_locations * CPU_LAYOUTS + 1;
+	size_t room = (size_t)group->n_locations * CPU_LAYOUTS + 1;
 	struct block *block = calloc(room, sizeof *block), **beside = calloc(room, sizeof(struct block *));
 	int n = 0;
 	if (!block || !beside) {
 		free(block);
 		free(beside);
-		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", c->group.n);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", group->asked.n);
 	}
-	for (int p = 0; p < c->n_locations; p++)
+	for (int p = 0; p < group->n_locations; p++)
 		for (int f = 0; f < CPU_LAYOUTS; f++) {
-			struct cpu_location *location = &c->location[p];
+			struct cpu_location *location = &group->location[p];
 			bool callers = f == CPU_FIRST && (location->given || location->wanted);
 			if (!location->has[f] || callers)
 				continue;
@@ -67,12 +67,12 @@ int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err)
 						    .layout = (enum cpu_layout)f};
 		}
 	qsort(block, (size_t)n, sizeof *block, larger);
-	c->memory_bytes = 0;
+	group->memory_bytes = 0;
 	for (int i = 0; i < n; i++) {
 		put(&block[i], block, i, beside);
 		block[i].location->offset[block[i].layout] = block[i].offset;
-		if (block[i].offset + block[i].bytes > c->memory_bytes)
-			c->memory_bytes = block[i].offset + block[i].bytes;
+		if (block[i].offset + block[i].bytes > group->memory_bytes)
+			group->memory_bytes = block[i].offset + block[i].bytes;
 	}
 	free(block);
 	free(beside);

@@ -16,9 +16,9 @@
 #define MACS_OF_THREAD_INT8 4000000.0
 #define ELEMENTS_OF_THREAD  32768.0
 
-struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *c, int location, enum cpu_layout layout)
+struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout)
 {
-	return &c->location[layout == CPU_FIRST ? c->location[location].root : location];
+	return &group->location[layout == CPU_FIRST ? group->location[location].root : location];
 }
 
 static int out_of_memory(struct npl_err *err)
@@ -35,28 +35,30 @@ static bool orders_agree(const struct npl_tensor *t)
 	return t->shape.rank < 3 || t->shape.dim[1] <= 1 || positions <= 1;
 }
 
-static int location_of(const struct cpu_layer_group *c, const struct npl_tensor *tensor)
+static int location_of(const struct cpu_layer_group *group, const struct npl_tensor *tensor)
 {
-	for (int i = c->n_locations - 1; i >= 0; i--)
-		if (c->location[i].tensor == tensor)
+	for (int i = group->n_locations - 1; i >= 0; i--)
+		if (group->location[i].tensor == tensor)
 			return i;
 	return -1;
 }
 
 /* A tensor that a layer makes; layer -1: it is given. */
-static int add_location(struct cpu_layer_group *c, const struct npl_tensor *tensor, int layer, struct npl_err *err)
+static int add_location(struct cpu_layer_group *group, const struct npl_tensor *tensor, int layer, struct npl_err *err)
 {
-	struct cpu_location *more = npl_grow(c->location, c->n_locations, &c->locations_capacity, sizeof *more);
+	struct cpu_location *more = npl_grow(group->location, group->n_locations, &group->locations_capacity,
+					     sizeof *more);
 	if (!more) {
 		out_of_memory(err);
 		return -1;
 	}
-	c->location = more;
-	struct cpu_location *location = &c->location[c->n_locations];
-	*location = (struct cpu_location){.tensor = tensor, .root = c->n_locations, .layer = layer, .given = layer < 0};
-	for (int i = 0; i < c->group.n_wanted; i++)
-		location->wanted |= c->group.wanted[i] == tensor;
-	return c->n_locations++;
+	group->location = more;
+	struct cpu_location *location = &group->location[group->n_locations];
+	*location = (struct cpu_location){
+		.tensor = tensor, .root = group->n_locations, .layer = layer, .given = layer < 0};
+	for (int i = 0; i < group->asked.n_wanted; i++)
+		location->wanted |= group->asked.wanted[i] == tensor;
+	return group->n_locations++;
 }
 
 /* The order in which a location really lies where `asked` is good. */
@@ -65,20 +67,20 @@ static enum cpu_layout really(const struct cpu_location *location, enum cpu_layo
 	return orders_agree(location->tensor) ? CPU_FIRST : asked;
 }
 
-static struct cpu_step *add_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int layer, int n_in, int n_out,
+static struct cpu_step *add_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int layer, int n_in, int n_out,
 				 struct npl_err *err)
 {
-	int *list = npl_arena_array(&c->arena, (size_t)(n_in + n_out), sizeof *list);
-	struct cpu_step *more = list ? npl_grow(c->step, c->n_steps, &c->steps_room, sizeof *more) : NULL;
+	int *list = npl_arena_array(&group->arena, (size_t)(n_in + n_out), sizeof *list);
+	struct cpu_step *more = list ? npl_grow(group->step, group->n_steps, &group->steps_room, sizeof *more) : NULL;
 	if (!more) {
 		out_of_memory(err);
 		return NULL;
 	}
-	c->step = more;
-	struct cpu_step *step = &c->step[c->n_steps++];
+	group->step = more;
+	struct cpu_step *step = &group->step[group->n_steps++];
 	*step = (struct cpu_step){.kind = kind,
 				  .layer = layer,
-				  .threads = c->threads,
+				  .threads = group->threads,
 				  .n_in = n_in,
 				  .n_out = n_out,
 				  .in = list,
@@ -87,10 +89,10 @@ static struct cpu_step *add_step(struct cpu_layer_group *c, enum cpu_step_kind k
 }
 
 /* Step s, the latest, reads or makes the location in this order. */
-static void use(struct cpu_layer_group *c, int location, enum cpu_layout layout)
+static void use(struct cpu_layer_group *group, int location, enum cpu_layout layout)
 {
-	struct cpu_location *held = cpu_location_of_data(c, location, layout);
-	int s = c->n_steps - 1;
+	struct cpu_location *held = cpu_location_of_data(group, location, layout);
+	int s = group->n_steps - 1;
 	if (!held->has[layout])
 		held->first[layout] = s;
 	held->has[layout] = true;
@@ -98,54 +100,54 @@ static void use(struct cpu_layer_group *c, int location, enum cpu_layout layout)
 }
 
 /* Makes the location there in the order, which costs the layer where it is not. */
-static int need(struct cpu_layer_group *c, int location, enum cpu_layout layout, int layer, struct npl_err *err)
+static int need(struct cpu_layer_group *group, int location, enum cpu_layout layout, int layer, struct npl_err *err)
 {
-	const struct cpu_location *held = cpu_location_of_data(c, location, layout);
+	const struct cpu_location *held = cpu_location_of_data(group, location, layout);
 	enum cpu_layout other = layout == CPU_FIRST ? CPU_LAST : CPU_FIRST;
 	if (held->has[layout] || (held->given && layout == CPU_FIRST))
 		return 0;
-	struct cpu_step *step = add_step(c, CPU_STEP_DNN, layer, 1, 1, err);
+	struct cpu_step *step = add_step(group, CPU_STEP_DNN, layer, 1, 1, err);
 	if (!step)
 		return err->code;
 	step->in[0] = step->out[0] = location;
 	step->x = other;
 	step->y = layout;
-	use(c, location, other);
-	use(c, location, layout);
-	return cpu_dnn_reorder(&c->cpu->dnn, c->location[location].tensor, other, layout, &step->op, err);
+	use(group, location, other);
+	use(group, location, layout);
+	return cpu_dnn_reorder(&group->cpu->dnn, group->location[location].tensor, other, layout, &step->op, err);
 }
 
 /* Where a location of this tensor is already with channels last. */
-static bool is_last(const struct cpu_layer_group *c, const struct npl_tensor *tensor)
+static bool is_last(const struct cpu_layer_group *group, const struct npl_tensor *tensor)
 {
-	int p = location_of(c, tensor);
-	return p >= 0 && c->location[p].has[CPU_LAST];
+	int p = location_of(group, tensor);
+	return p >= 0 && group->location[p].has[CPU_LAST];
 }
 
-static int find_inputs(struct cpu_layer_group *c, const struct npl_layer *layer, int *in, struct npl_err *err)
+static int find_inputs(struct cpu_layer_group *group, const struct npl_layer *layer, int *in, struct npl_err *err)
 {
 	for (int k = 0; k < layer->n_in; k++) {
-		in[k] = layer->in[k] ? location_of(c, layer->in[k]) : -1;
+		in[k] = layer->in[k] ? location_of(group, layer->in[k]) : -1;
 		if (!layer->in[k] || in[k] >= 0)
 			continue;
-		if ((in[k] = add_location(c, layer->in[k], -1, err)) < 0)
+		if ((in[k] = add_location(group, layer->in[k], -1, err)) < 0)
 			return err->code;
 	}
 	return 0;
 }
 
 /* A step of oneDNN: what is read first, what is added to its result or -1, and the result. */
-static int plan_dnn(struct cpu_layer_group *c, int l, enum cpu_layout layout, const struct npl_tensor *x, int addend,
-		    int maker, struct cpu_dnn_op *op, struct npl_err *err)
+static int plan_dnn(struct cpu_layer_group *group, int l, enum cpu_layout layout, const struct npl_tensor *x,
+		    int addend, int maker, struct cpu_dnn_op *op, struct npl_err *err)
 {
-	int in[2] = {location_of(c, x), addend}, n_in = addend < 0 ? 1 : 2, rc = 0;
+	int in[2] = {location_of(group, x), addend}, n_in = addend < 0 ? 1 : 2, rc = 0;
 	if (in[0] < 0)
-		in[0] = add_location(c, x, -1, err);
-	int out = in[0] < 0 ? -1 : add_location(c, c->group.layer[maker]->out, maker, err);
+		in[0] = add_location(group, x, -1, err);
+	int out = in[0] < 0 ? -1 : add_location(group, group->asked.layer[maker]->out, maker, err);
 	rc = out < 0 ? err->code : 0;
 	for (int k = 0; k < n_in && !rc; k++)
-		rc = need(c, in[k], really(&c->location[in[k]], layout), l, err);
-	struct cpu_step *step = rc ? NULL : add_step(c, CPU_STEP_DNN, l, n_in, 1, err);
+		rc = need(group, in[k], really(&group->location[in[k]], layout), l, err);
+	struct cpu_step *step = rc ? NULL : add_step(group, CPU_STEP_DNN, l, n_in, 1, err);
 	if (!step) {
 		cpu_dnn_release(op);
 		return err->code;
@@ -155,23 +157,23 @@ static int plan_dnn(struct cpu_layer_group *c, int l, enum cpu_layout layout, co
 	step->out[0] = out;
 	for (int k = 0; k < n_in; k++) {
 		step->in[k] = in[k];
-		use(c, in[k], really(&c->location[in[k]], layout));
+		use(group, in[k], really(&group->location[in[k]], layout));
 	}
-	use(c, out, really(&c->location[out], layout));
+	use(group, out, really(&group->location[out], layout));
 	return 0;
 }
 
 /* The layer as a step whose inputs lie in the order x and whose results in y. */
-static int plan_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int l, enum cpu_layout x, enum cpu_layout y,
-		     struct npl_err *err)
+static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int l, enum cpu_layout x,
+		     enum cpu_layout y, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->group.layer[l];
+	const struct npl_layer *layer = group->asked.layer[l];
 	int in[NPL_LAYER_INPUTS] = {0}, n_in = layer->n_in;
-	int rc = find_inputs(c, layer, in, err);
+	int rc = find_inputs(group, layer, in, err);
 	for (int k = 0; k < n_in && !rc; k++)
 		if (in[k] >= 0)
-			rc = need(c, in[k], really(&c->location[in[k]], x), l, err);
-	struct cpu_step *step = rc ? NULL : add_step(c, kind, l, n_in, 1 + layer->n_more, err);
+			rc = need(group, in[k], really(&group->location[in[k]], x), l, err);
+	struct cpu_step *step = rc ? NULL : add_step(group, kind, l, n_in, 1 + layer->n_more, err);
 	if (!step)
 		return err->code;
 	step->x = x;
@@ -179,19 +181,19 @@ static int plan_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int l, 
 	for (int k = 0; k < n_in; k++) {
 		step->in[k] = in[k];
 		if (in[k] >= 0)
-			use(c, in[k], really(&c->location[in[k]], x));
+			use(group, in[k], really(&group->location[in[k]], x));
 	}
 	for (int k = 0; k <= layer->n_more; k++) {
-		int p = add_location(c, &layer->out[k], l, err);
+		int p = add_location(group, &layer->out[k], l, err);
 		if (p < 0)
 			return err->code;
-		c->step[c->n_steps - 1].out[k] = p;
-		use(c, p, really(&c->location[p], y));
+		group->step[group->n_steps - 1].out[k] = p;
+		use(group, p, really(&group->location[p], y));
 	}
-	step = &c->step[c->n_steps - 1];
+	step = &group->step[group->n_steps - 1];
 	step->work = *layer;
-	step->in_tensor = npl_arena_array(&c->arena, (size_t)layer->n_in, sizeof *step->in_tensor);
-	step->out_tensor = npl_arena_array(&c->arena, (size_t)layer->n_more + 1, sizeof *step->out_tensor);
+	step->in_tensor = npl_arena_array(&group->arena, (size_t)layer->n_in, sizeof *step->in_tensor);
+	step->out_tensor = npl_arena_array(&group->arena, (size_t)layer->n_more + 1, sizeof *step->out_tensor);
 	if (!step->in_tensor || !step->out_tensor)
 		return out_of_memory(err);
 	for (int k = 0; k < layer->n_in; k++)
@@ -209,22 +211,22 @@ static int plan_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int l, 
 }
 
 /* A view names another's data in another shape; it is there in the order of ONNX, for which who made it pays. */
-static int plan_view(struct cpu_layer_group *c, int l, int maker, struct npl_err *err)
+static int plan_view(struct cpu_layer_group *group, int l, int maker, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->group.layer[l];
+	const struct npl_layer *layer = group->asked.layer[l];
 	int in[NPL_LAYER_INPUTS] = {0};
-	if (find_inputs(c, layer, in, err) || need(c, in[0], CPU_FIRST, maker, err))
+	if (find_inputs(group, layer, in, err) || need(group, in[0], CPU_FIRST, maker, err))
 		return err->code;
-	int p = add_location(c, layer->out, l, err);
+	int p = add_location(group, layer->out, l, err);
 	if (p < 0)
 		return err->code;
-	c->location[p].root = c->location[in[0]].root;
+	group->location[p].root = group->location[in[0]].root;
 	return 0;
 }
 
 /* Channels joined that are last: pieces of each position, one after the other; bytes only where all stand for the
  * same. */
-static bool joins_channels(const struct cpu_layer_group *c, const struct npl_layer *layer)
+static bool joins_channels(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	const struct npl_tensor *out = layer->out;
 	int rank = out->shape.rank;
@@ -234,7 +236,7 @@ static bool joins_channels(const struct cpu_layer_group *c, const struct npl_lay
 		return false;
 	bool last = false;
 	for (int k = 0; k < layer->n_in; k++) {
-		last = last || is_last(c, layer->in[k]);
+		last = last || is_last(group, layer->in[k]);
 		if (npl_is_byte(out->dtype) && layer->in[k] && !npl_tensor_same_quant(layer->in[k], out))
 			return false;
 	}
@@ -242,13 +244,13 @@ static bool joins_channels(const struct cpu_layer_group *c, const struct npl_lay
 }
 
 /* Element by element on bytes, some of which are there with channels last. */
-static bool bytes_last(const struct cpu_layer_group *c, const struct npl_layer *layer)
+static bool bytes_last(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	bool last = false;
 	if (!npl_is_byte(layer->out->dtype) || !cpu_is_by_element(layer))
 		return false;
 	for (int k = 0; k < layer->n_in; k++) {
-		last = last || (layer->in[k] && is_last(c, layer->in[k]));
+		last = last || (layer->in[k] && is_last(group, layer->in[k]));
 		if (layer->in[k] && !npl_is_byte(layer->in[k]->dtype))
 			return false;
 	}
@@ -256,12 +258,12 @@ static bool bytes_last(const struct cpu_layer_group *c, const struct npl_layer *
 }
 
 /* Whether some operand is there with channels last only, and all may be brought there. */
-static bool elements_last(const struct cpu_layer_group *c, const struct npl_layer *layer)
+static bool elements_last(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	bool last = false;
 	for (int k = 0; k < layer->n_in; k++)
 		if (layer->in[k]) {
-			last = last || is_last(c, layer->in[k]);
+			last = last || is_last(group, layer->in[k]);
 			if (layer->in[k]->dtype != NPL_F32)
 				return false;
 		}
@@ -275,16 +277,16 @@ static bool is_view(const struct npl_layer *layer)
 }
 
 /* The one layer that reads what layer l makes; -1: none, several, or it is wanted as well. */
-static int only_reader(const struct cpu_layer_group *c, int l)
+static int only_reader(const struct cpu_layer_group *group, int l)
 {
-	const struct npl_tensor *out = c->group.layer[l]->out;
+	const struct npl_tensor *out = group->asked.layer[l]->out;
 	int reader = -1;
-	for (int i = 0; i < c->group.n_wanted; i++)
-		if (c->group.wanted[i] == out)
+	for (int i = 0; i < group->asked.n_wanted; i++)
+		if (group->asked.wanted[i] == out)
 			return -1;
-	for (int i = l + 1; i < c->group.n; i++)
-		for (int k = 0; k < c->group.layer[i]->n_in; k++)
-			if (c->group.layer[i]->in[k] == out) {
+	for (int i = l + 1; i < group->asked.n; i++)
+		for (int k = 0; k < group->asked.layer[i]->n_in; k++)
+			if (group->asked.layer[i]->in[k] == out) {
 				if (reader >= 0)
 					return -1;
 				reader = i;
@@ -293,61 +295,61 @@ static int only_reader(const struct cpu_layer_group *c, int l)
 }
 
 /* The location of a tensor that is there before layer l is done; NPL_EDEVICE: it is not. */
-static int location_before(struct cpu_layer_group *c, int l, const struct npl_tensor *tensor, struct npl_err *err)
+static int location_before(struct cpu_layer_group *group, int l, const struct npl_tensor *tensor, struct npl_err *err)
 {
-	int location = location_of(c, tensor);
-	for (int i = l; i < c->group.n && location < 0; i++)
-		for (int k = 0; k <= c->group.layer[i]->n_more; k++)
-			if (&c->group.layer[i]->out[k] == tensor)
+	int location = location_of(group, tensor);
+	for (int i = l; i < group->asked.n && location < 0; i++)
+		for (int k = 0; k <= group->asked.layer[i]->n_more; k++)
+			if (&group->asked.layer[i]->out[k] == tensor)
 				return npl_fail(err, NPL_EDEVICE, "it is made later"), -1;
-	return location < 0 ? add_location(c, tensor, -1, err) : location;
+	return location < 0 ? add_location(group, tensor, -1, err) : location;
 }
 
 /* A convolution whose result is only added to something that is there already, as at the end of a residual block: one
  * pass, with the Relu behind the sum. NPL_EDEVICE: it is not so, or the library cannot. */
-static int plan_sum(struct cpu_layer_group *c, int l, struct npl_err *err)
+static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *conv = c->group.layer[l];
-	int a = conv->op == NPL_OP_CONV && !conv->fused ? only_reader(c, l) : -1;
-	const struct npl_layer *add = a < 0 ? NULL : c->group.layer[a];
+	const struct npl_layer *conv = group->asked.layer[l];
+	int a = conv->op == NPL_OP_CONV && !conv->fused ? only_reader(group, l) : -1;
+	const struct npl_layer *add = a < 0 ? NULL : group->asked.layer[a];
 	if (!add || add->op != NPL_OP_ADD || add->n_in != 2 || add->fused > NPL_ACT_RELU6 ||
 	    add->attrs->binary.legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
 	    add->out->dtype != NPL_F32)
 		return NPL_EDEVICE;
-	int other = location_before(c, l, add->in[add->in[0] == conv->out], err), last = a;
+	int other = location_before(group, l, add->in[add->in[0] == conv->out], err), last = a;
 	struct cpu_dnn_tail tail = {.add = true, .then = add->fused};
 	struct cpu_dnn_op *op;
 	if (other < 0)
 		return err->code;
-	int r = tail.then ? -1 : only_reader(c, a);
-	if (r >= 0 && c->group.layer[r]->op == NPL_OP_RELU && !c->group.layer[r]->fused) {
+	int r = tail.then ? -1 : only_reader(group, a);
+	if (r >= 0 && group->asked.layer[r]->op == NPL_OP_RELU && !group->asked.layer[r]->fused) {
 		tail.then = NPL_ACT_RELU;
 		last = r;
 	}
-	int rc = cpu_dnn_prepare(&c->cpu->dnn, conv, CPU_LAST, CPU_LAST, &tail, &op, err);
+	int rc = cpu_dnn_prepare(&group->cpu->dnn, conv, CPU_LAST, CPU_LAST, &tail, &op, err);
 	if (!rc)
-		rc = plan_dnn(c, l, CPU_LAST, conv->in[0], other, last, op, err);
+		rc = plan_dnn(group, l, CPU_LAST, conv->in[0], other, last, op, err);
 	if (!rc)
-		c->pass[a] = c->pass[last] = l;
+		group->pass[a] = group->pass[last] = l;
 	return rc;
 }
 
 /* A convolution of bytes. NPL_EDEVICE: not so. */
-static int plan_conv8(struct cpu_layer_group *c, int l, struct npl_err *err)
+static int plan_conv8(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->group.layer[l];
+	const struct npl_layer *layer = group->asked.layer[l];
 	struct cpu_int8_conv *conv;
-	int rc = cpu_int8_conv_knows(layer) ? cpu_int8_conv_prepare(c->cpu, layer, c->threads, &conv, err)
+	int rc = cpu_int8_conv_knows(layer) ? cpu_int8_conv_prepare(group->cpu, layer, group->threads, &conv, err)
 					    : NPL_EDEVICE;
 	if (rc)
 		return rc;
-	rc = plan_dnn(c, l, CPU_LAST, layer->in[0], -1, l, NULL, err);
+	rc = plan_dnn(group, l, CPU_LAST, layer->in[0], -1, l, NULL, err);
 	if (rc) {
 		cpu_int8_conv_release(conv);
 		return rc;
 	}
-	c->step[c->n_steps - 1].kind = CPU_STEP_CONV8;
-	c->step[c->n_steps - 1].conv8 = conv;
+	group->step[group->n_steps - 1].kind = CPU_STEP_CONV8;
+	group->step[group->n_steps - 1].conv8 = conv;
 	return 0;
 }
 
@@ -357,87 +359,87 @@ static bool only_last(const struct npl_layer *layer)
 	return npl_is_byte(layer->out->dtype) || layer->op == NPL_OP_AVERAGEPOOL;
 }
 
-static int choose_way(struct cpu_layer_group *c, int l, struct npl_err *err)
+static int choose_way(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->group.layer[l];
-	const bool dnn = c->cpu->dnn.engine != NULL;
+	const struct npl_layer *layer = group->asked.layer[l];
+	const bool dnn = group->cpu->dnn.engine != NULL;
 	if (dnn && cpu_int8_is_product(layer)) {
-		int rc = plan_conv8(c, l, err);
+		int rc = plan_conv8(group, l, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
-	} else if (dnn && cpu_dnn_knows(layer) && (!only_last(layer) || is_last(c, layer->in[0]))) {
+	} else if (dnn && cpu_dnn_knows(layer) && (!only_last(layer) || is_last(group, layer->in[0]))) {
 		struct cpu_dnn_op *op = NULL;
 		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||
-			     is_last(c, layer->in[0]) || orders_agree(layer->in[0]);
+			     is_last(group, layer->in[0]) || orders_agree(layer->in[0]);
 		enum cpu_layout layout = image ? CPU_LAST : CPU_FIRST;
-		int rc = plan_sum(c, l, err);
+		int rc = plan_sum(group, l, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
-		rc = cpu_dnn_prepare(&c->cpu->dnn, layer, layout, layout, NULL, &op, err);
+		rc = cpu_dnn_prepare(&group->cpu->dnn, layer, layout, layout, NULL, &op, err);
 		if (!rc)
-			return plan_dnn(c, l, layout, layer->in[0], -1, l, op, err);
+			return plan_dnn(group, l, layout, layer->in[0], -1, l, op, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
 	}
-	if (dnn && cpu_maxpool_knows(layer) && is_last(c, layer->in[0]))
-		return plan_step(c, CPU_STEP_MAXPOOL, l, CPU_LAST, CPU_LAST, err);
+	if (dnn && cpu_maxpool_knows(layer) && is_last(group, layer->in[0]))
+		return plan_step(group, CPU_STEP_MAXPOOL, l, CPU_LAST, CPU_LAST, err);
 	if (cpu_is_conversion(layer)) {
-		enum cpu_layout layout = dnn && is_last(c, layer->in[0]) ? CPU_LAST : CPU_FIRST;
-		return plan_step(c, CPU_STEP_LAYER, l, layout, layout, err);
+		enum cpu_layout layout = dnn && is_last(group, layer->in[0]) ? CPU_LAST : CPU_FIRST;
+		return plan_step(group, CPU_STEP_LAYER, l, layout, layout, err);
 	}
 	if (npl_layer_widens(layer)) {
-		if (plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
+		if (plan_step(group, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
 			return err->code;
-		return cpu_widened_open(c->cpu, layer, true, &c->step[c->n_steps - 1].widened, err);
+		return cpu_widened_open(group->cpu, layer, true, &group->step[group->n_steps - 1].widened, err);
 	}
 	if (cpu_is_elementwise(layer)) {
-		enum cpu_layout layout = dnn && elements_last(c, layer) ? CPU_LAST : CPU_FIRST;
-		return plan_step(c, CPU_STEP_ELEMENTS, l, layout, layout, err);
+		enum cpu_layout layout = dnn && elements_last(group, layer) ? CPU_LAST : CPU_FIRST;
+		return plan_step(group, CPU_STEP_ELEMENTS, l, layout, layout, err);
 	}
-	if (dnn && joins_channels(c, layer))
-		return plan_step(c, CPU_STEP_JOIN, l, CPU_LAST, CPU_LAST, err);
-	if (dnn && bytes_last(c, layer))
-		return plan_step(c, CPU_STEP_LAYER, l, CPU_LAST, CPU_LAST, err);
-	if (plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
+	if (dnn && joins_channels(group, layer))
+		return plan_step(group, CPU_STEP_JOIN, l, CPU_LAST, CPU_LAST, err);
+	if (dnn && bytes_last(group, layer))
+		return plan_step(group, CPU_STEP_LAYER, l, CPU_LAST, CPU_LAST, err);
+	if (plan_step(group, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
 		return err->code;
 	/* weights that are there now are there to stay (npulab/layer_group.h) */
 	if (cpu_int8_is_product(layer) && layer->in[1]->data)
-		return npl_int8_job_prepare(layer, c->cpu->threads, &c->step[c->n_steps - 1].int8, err);
+		return npl_int8_job_prepare(layer, group->cpu->threads, &group->step[group->n_steps - 1].int8, err);
 	return 0;
 }
 
 /* Threads for a primitive of this layer, which shares its work among those that there are when it is made: with little
  * to do each, they would wait for each other longer than they work, and for a whole time slice where another program
  * has one of the processors. */
-static int threads_for(const struct cpu_layer_group *c, const struct npl_layer *layer)
+static int threads_for(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	const double macs = cpu_int8_is_product(layer) ? MACS_OF_THREAD_INT8 : MACS_OF_THREAD,
 		     work = layer->macs ? (double)layer->macs / macs
 					: (double)npl_tensor_count(layer->in[0]) / ELEMENTS_OF_THREAD;
-	return work < 2 ? 1 : work > c->cpu->threads ? c->cpu->threads : (int)work;
+	return work < 2 ? 1 : work > group->cpu->threads ? group->cpu->threads : (int)work;
 }
 
-static int plan_layer(struct cpu_layer_group *c, int l, struct npl_err *err)
+static int plan_layer(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->group.layer[l];
-	c->threads = layer->n_in > 0 && layer->in[0] ? threads_for(c, layer) : c->cpu->threads;
-	if (c->cpu->dnn.engine)
-		cpu_dnn_set_threads(&c->cpu->dnn, c->threads);
-	return choose_way(c, l, err);
+	const struct npl_layer *layer = group->asked.layer[l];
+	group->threads = layer->n_in > 0 && layer->in[0] ? threads_for(group, layer) : group->cpu->threads;
+	if (group->cpu->dnn.engine)
+		cpu_dnn_set_threads(&group->cpu->dnn, group->threads);
+	return choose_way(group, l, err);
 }
-int cpu_layer_group_plan(struct cpu_layer_group *c, struct npl_err *err)
+int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err)
 {
 	int rc = 0, maker = 0;
-	for (int l = 0; l < c->group.n && !rc; l++)
-		if (is_view(c->group.layer[l])) {
-			rc = plan_view(c, l, maker, err);
-		} else if (c->pass[l] == l) { /* else an earlier one has done it */
-			rc = plan_layer(c, l, err);
+	for (int l = 0; l < group->asked.n && !rc; l++)
+		if (is_view(group->asked.layer[l])) {
+			rc = plan_view(group, l, maker, err);
+		} else if (group->pass[l] == l) { /* else an earlier one has done it */
+			rc = plan_layer(group, l, err);
 			maker = l;
 		}
 	/* What is wanted is wanted in ONNX's order. */
-	for (int p = 0; p < c->n_locations && !rc; p++)
-		if (c->location[p].wanted)
-			rc = need(c, p, CPU_FIRST, c->location[p].layer, err);
+	for (int p = 0; p < group->n_locations && !rc; p++)
+		if (group->location[p].wanted)
+			rc = need(group, p, CPU_FIRST, group->location[p].layer, err);
 	return rc;
 }

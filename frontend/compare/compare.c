@@ -159,7 +159,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					      .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
 					      .q16_plain = job->options->q16_plain,
 					      .timing_only = job->options->timing_only,
-					      .alone = job->options->alone};
+					      .layer_by_layer = job->options->layer_by_layer};
 	struct npl_session *session = NULL;
 	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
 	int rc = all ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -203,11 +203,11 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 	struct npl_comparison whole, alone;
 	const bool simulated = device->from == NPL_TIME_MODELLED;
 	options->timing_only = simulated;
-	options->alone = false;
+	options->layer_by_layer = false;
 	int rc = npl_compare(graph, samples, calibration, options, &whole, err);
 	if (rc)
 		return rc;
-	options->alone = true;
+	options->layer_by_layer = true;
 	if (simulated && !(rc = npl_compare(graph, samples, calibration, options, &alone, err))) {
 		rc = take_points(r, device, &alone.device[0], err);
 		npl_comparison_free(&alone);

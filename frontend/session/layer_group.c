@@ -177,7 +177,8 @@ struct readers {
 	bool formats[NPL_FORMATS]; /* in which format */
 };
 
-/* Who reads what a view makes reads its input: the integers of a quantised value, whatever he wants of them. */
+/* A reader of a view's result counts as a reader of the view's input. If the view quantises, it reads the integers,
+ * whatever format its own readers ask for. */
 static void read_through(const struct npl_session *s, int i, struct readers *readers)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -504,7 +505,7 @@ int npl_layer_groups_open(struct npl_session *s, struct npl_err *err)
 		int last;
 		if (!begins(s, i))
 			continue;
-		int rc = longest(s, i, s->alone ? i : last_of_layer_group(s, i), &last, err);
+		int rc = longest(s, i, s->layer_by_layer ? i : last_of_layer_group(s, i), &last, err);
 		if (!rc && last >= 0)
 			rc = open_layer_group(s, i, last, s->timing_only, &s->arena, &s->group[s->n_layer_groups], err);
 		if (rc)

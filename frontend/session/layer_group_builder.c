@@ -309,5 +309,5 @@ bool npl_layer_group_renames(const struct npl_session *s, int device)
 bool npl_layer_group_converts(const struct npl_session *s, int device)
 {
 	return device != NPL_ON_HOST && npl_device_get_info(s->device[device])->capabilities & NPL_CONVERTS_IN_GROUP &&
-	       !s->alone;
+	       !s->layer_by_layer;
 }

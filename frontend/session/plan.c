@@ -253,7 +253,7 @@ static bool keeps_range(const struct npl_node *node)
 	return npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE;
 }
 
-/* A step as it is before its device is asked. plain: in float32, whatever that one's format is. */
+/* A step as it is before its device is asked. in_float32: it runs in float32, whatever the device's format is. */
 static struct npl_step first_step(const struct npl_session *s, int i, const int *place, bool in_float32)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -472,7 +472,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->n_devices = options->n_devices;
 	s->q16_plain = options->q16_plain;
 	s->timing_only = options->timing_only;
-	s->alone = options->alone;
+	s->layer_by_layer = options->layer_by_layer;
 	s->inputs_over_link = options->inputs_over_link;
 	s->outputs_over_link = options->outputs_over_link;
 	s->resident = options->resident;
@@ -548,7 +548,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->range);
 	free(s->range_int8);
 	free(s->range_of);
-	free(s->matters);
+	free(s->mask_below);
 	free(s->reader);
 	free(s->sharing);
 	npl_model_quants_free(&s->model);

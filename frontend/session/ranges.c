@@ -60,7 +60,7 @@ static struct npl_range range_at(const struct npl_session *s, enum npl_format fo
 	struct npl_range range = format == NPL_FORMAT_INT8 && s->range_int8 ? s->range_int8[v] : s->range[v];
 	if (npl_is_masked(s, v)) {
 		range.high = range.low > range.high ? 0 : range.high;
-		range.low = fminf(s->matters[v], range.high);
+		range.low = fminf(s->mask_below[v], range.high);
 	}
 	return range;
 }

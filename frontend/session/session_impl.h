@@ -50,7 +50,7 @@ struct npl_session {
 	struct npl_range *range_int8; /* the ranges of the format int8, where they are others; NULL: they are not */
 	/* per value: elements below this are a mask, which only a Softmax reads, and gives 0 for; -INFINITY: there are
 	 * none. NULL without ranges */
-	float *matters;
+	float *mask_below;
 	int *reader;   /* per value: the last node that reads it; -1: none does */
 	int *last_use; /* per value: the last node that reads it, through views and what is fused; -1: none does */
 	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
@@ -58,7 +58,7 @@ struct npl_session {
 	int *sharing; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */
 	const struct npl_processor_model *host; /* the figures of the modelled host */
-	bool q16_plain, timing_only, alone, hash, inputs_over_link, outputs_over_link;
+	bool q16_plain, timing_only, layer_by_layer, hash, inputs_over_link, outputs_over_link;
 	const struct npl_value_observer *observer; /* of what is made; NULL: nobody looks */
 	const bool *resident;                      /* while it is opened */
 	struct npl_arena arena;

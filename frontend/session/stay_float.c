@@ -32,9 +32,9 @@ static float level_of_input(const struct npl_session *s, const struct npl_node *
 	const struct npl_range *range = &s->range[node->in[k]];
 	if (node->op == NPL_OP_SOFTMAX)
 		return range->peaked ? range->peak - LEAST_EXPONENT : -INFINITY;
-	float level = node->out[0] >= 0 ? s->matters[node->out[0]] : -INFINITY;
+	float level = node->out[0] >= 0 ? s->mask_below[node->out[0]] : -INFINITY;
 	for (int o = 1; o < node->n_out; o++)
-		level = node->out[o] >= 0 ? fminf(level, s->matters[node->out[o]]) : level;
+		level = node->out[o] >= 0 ? fminf(level, s->mask_below[node->out[o]]) : level;
 	if (node->op == NPL_OP_ADD || node->op == NPL_OP_SUM) {
 		for (int o = 0; o < node->n_in; o++)
 			level -= o == k ? 0 : high_of(s, node->in[o]);
@@ -49,29 +49,29 @@ int npl_masks_find(struct npl_session *s, struct npl_err *err)
 	const struct npl_graph *graph = s->graph;
 	if (!s->range)
 		return 0;
-	s->matters = malloc(((size_t)graph->n_values + 1) * sizeof *s->matters);
-	if (!s->matters)
+	s->mask_below = malloc(((size_t)graph->n_values + 1) * sizeof *s->mask_below);
+	if (!s->mask_below)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	for (int v = 0; v < graph->n_values; v++)
-		s->matters[v] = INFINITY;
+		s->mask_below[v] = INFINITY;
 	for (int o = 0; o < graph->n_outputs; o++)
-		s->matters[graph->output[o]] = -INFINITY;
+		s->mask_below[graph->output[o]] = -INFINITY;
 	for (int i = graph->n_nodes - 1; i >= 0; i--)
 		for (int k = 0; k < graph->node[i].n_in; k++) {
 			const int v = graph->node[i].in[k];
 			if (v >= 0)
-				s->matters[v] = fminf(s->matters[v], level_of_input(s, &graph->node[i], k));
+				s->mask_below[v] = fminf(s->mask_below[v], level_of_input(s, &graph->node[i], k));
 		}
 	return 0;
 }
 
 bool npl_is_masked(const struct npl_session *s, int v)
 {
-	if (!s->matters || !isfinite(s->matters[v]))
+	if (!s->mask_below || !isfinite(s->mask_below[v]))
 		return false;
 	const struct npl_range *range = &s->range[v];
 	const float high = fmaxf(high_of(s, v), 0), low = fminf(range->low > range->high ? 0 : range->low, 0);
-	return range->infinite || high - low > COARSER * (high - fminf(s->matters[v], 0));
+	return range->infinite || high - low > COARSER * (high - fminf(s->mask_below[v], 0));
 }
 
 /* Whether value v is computed in float32 in this plan: by the host, or by the step's own device. A network's inputs and

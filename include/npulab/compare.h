@@ -125,7 +125,7 @@ struct npl_compare_options {
 	bool layer_accuracy; /* of every layer too; takes a copy of one batch's values, up to 1 GiB */
 	bool no_accuracy;    /* skip the reference (it still runs where it is needed to calibrate) */
 	bool timing_only;    /* cycles without values; real devices cannot */
-	bool alone;          /* every layer by itself, as in npl_session_options */
+	bool layer_by_layer; /* every layer by itself, as in npl_session_options */
 	bool once; /* simulated figures are held against one further pass, how long npulab takes is not measured */
 	const char *const *
 		device_names; /* "NAME[@KEY=VALUE]...", settings of this entry alone; indices of place refer to these */

@@ -83,7 +83,7 @@ struct npl_roofline {
 };
 
 /* The devices of the options, which must be simulated ones, processors or GPUs (NPL_EUSAGE). graph NULL: roofs alone,
- * samples are not looked at. Of a simulated machine every layer runs by itself (npl_session_options.alone), so that no
+ * samples are not looked at. Of a simulated machine every layer runs by itself (npl_session_options.layer_by_layer), so that no
  * layer takes credit for weights that came during another; the network runs as always. calibration as in
  * npl_compare. */
 int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,

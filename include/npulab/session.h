@@ -63,7 +63,7 @@ struct npl_session_options {
 		*ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
 	bool q16_plain;       /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
 	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
-	bool alone;           /* every layer is a program of its own: its time is not shared with its neighbours' */
+	bool layer_by_layer;  /* every layer is a program of its own: its time is not shared with its neighbours' */
 	/* On devices with layer groups: the network's inputs cross the link within a group's cycles. False: before
 	 * them. */
 	bool inputs_over_link;
@@ -138,7 +138,7 @@ struct npl_run {
 	int n_layers;
 	struct npl_layer_run *layer; /* one per node of the graph, in its order */
 	uint64_t cycles;             /* of all simulated machines used */
-	/* the makespan: the three below less what of them goes on at the same time; batches one after the other */
+	/* Time of the run: device_seconds + host_seconds + link_seconds less what of them overlaps. Batches do not overlap. */
 	double seconds;
 	double device_seconds, host_seconds, link_seconds; /* sums of the rows */
 	double overlap_seconds;                            /* exactly 0 where nothing overlaps */

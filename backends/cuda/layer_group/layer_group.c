@@ -32,97 +32,99 @@ int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void *
 			struct npl_layer_group_info *info, struct npl_err *err)
 {
 	struct cu_device *device = state;
-	struct cu_layer_group *c = calloc(1, sizeof *c);
-	if (!c)
+	struct cu_layer_group *group = calloc(1, sizeof *group);
+	if (!group)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
-	c->device = device;
-	c->asked = *asked;
-	c->asked.wanted = copy_list(asked->wanted, asked->n_wanted);
-	c->asked.constant = copy_list(asked->constant, asked->n_constant);
-	c->asked.resident = NULL;
-	c->asked.n_resident = 0;
-	c->pass = calloc((size_t)asked->n + 1, sizeof *c->pass);
-	int rc = c->pass && c->asked.wanted && c->asked.constant ? cu_device_enter(device, err)
-								 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	group->device = device;
+	group->asked = *asked;
+	group->asked.wanted = copy_list(asked->wanted, asked->n_wanted);
+	group->asked.constant = copy_list(asked->constant, asked->n_constant);
+	group->asked.resident = NULL;
+	group->asked.n_resident = 0;
+	group->pass = calloc((size_t)asked->n + 1, sizeof *group->pass);
+	int rc = group->pass && group->asked.wanted && group->asked.constant
+			 ? cu_device_enter(device, err)
+			 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int l = 0; l < asked->n && !rc; l++)
-		c->pass[l] = asked->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
+		group->pass[l] = asked->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
 	if (!rc && !asked->timing_only)
-		rc = cu_layer_group_prepare(c, err);
+		rc = cu_layer_group_prepare(group, err);
 	if (rc) {
-		cu_layer_group_close(c);
+		cu_layer_group_close(group);
 		return rc;
 	}
-	*info = (struct npl_layer_group_info){.pass = c->pass};
-	*opened = c;
+	*info = (struct npl_layer_group_info){.pass = group->pass};
+	*opened = group;
 	return 0;
 }
 
 void cu_layer_group_close(void *opened)
 {
-	struct cu_layer_group *c = opened;
+	struct cu_layer_group *group = opened;
 	struct npl_err ignored;
-	if (!c)
+	if (!group)
 		return;
-	cu_device_enter(c->device, &ignored);
-	cu_layer_group_release(c);
-	free((void *)c->asked.wanted);
-	free((void *)c->asked.constant);
-	free(c->pass);
-	free(c);
+	cu_device_enter(group->device, &ignored);
+	cu_layer_group_release(group);
+	free((void *)group->asked.wanted);
+	free((void *)group->asked.constant);
+	free(group->pass);
+	free(group);
 }
 
-static uint64_t address_of(const struct cu_layer_group *c, int h)
+static uint64_t address_of(const struct cu_layer_group *group, int h)
 {
-	const struct cu_held *root = &c->held[c->held[h].root];
+	const struct cu_held *root = &group->held[group->held[h].root];
 	if (root->piece >= 0)
-		return c->device->values.address + c->piece[root->piece].offset;
-	return root->constant && root->read ? c->resident.address + c->constants_at + root->at : 0;
+		return group->device->values.address + group->piece[root->piece].offset;
+	return root->constant && root->read ? group->resident.address + group->constants_at + root->at : 0;
 }
 
-static uint64_t turned_address(const struct cu_layer_group *c, int h)
+static uint64_t turned_address(const struct cu_layer_group *group, int h)
 {
-	const struct cu_held *held = &c->held[h];
-	return held->turned_piece >= 0 ? c->device->values.address + c->piece[held->turned_piece].offset
-				       : c->resident.address + c->constants_at + held->turned_at;
+	const struct cu_held *held = &group->held[h];
+	return held->turned_piece >= 0 ? group->device->values.address + group->piece[held->turned_piece].offset
+				       : group->resident.address + group->constants_at + held->turned_at;
 }
 
 /* As it lies in its memory. */
-static struct cu_value value_of(const struct cu_layer_group *c, int h)
+static struct cu_value value_of(const struct cu_layer_group *group, int h)
 {
-	return (struct cu_value){.address = address_of(c, h),
-				 .dtype = c->held[h].stored,
-				 .shape = c->held[h].tensor->shape,
-				 .channels_last = c->held[h].channels_last};
+	return (struct cu_value){.address = address_of(group, h),
+				 .dtype = group->held[h].stored,
+				 .shape = group->held[h].tensor->shape,
+				 .channels_last = group->held[h].channels_last};
 }
 
 /* In another shape than the memory's owner has: as ONNX has it, so the owner's copy if that lies otherwise. */
-static struct cu_value reshaped(const struct cu_layer_group *c, int h)
+static struct cu_value reshaped(const struct cu_layer_group *group, int h)
 {
-	struct cu_value value = value_of(c, h);
-	if (c->held[h].root != h && cu_layout_crosses(c, h) && c->held[c->held[h].root].turned_first >= 0)
-		value.address = turned_address(c, c->held[h].root);
+	struct cu_value value = value_of(group, h);
+	if (group->held[h].root != h && cu_layout_crosses(group, h) &&
+	    group->held[group->held[h].root].turned_first >= 0)
+		value.address = turned_address(group, group->held[h].root);
 	return value;
 }
 
 /* As a layer reads it. */
-static struct cu_value value_for(const struct cu_layer_group *c, int h, bool channels_last)
+static struct cu_value value_for(const struct cu_layer_group *group, int h, bool channels_last)
 {
 	if (h < 0)
 		return (struct cu_value){0};
-	h = cu_layout_like(c, h);
-	struct cu_value value = reshaped(c, h);
-	if (value.channels_last != channels_last && c->held[h].turned_first >= 0)
-		value.address = turned_address(c, h);
+	h = cu_layout_like(group, h);
+	struct cu_value value = reshaped(group, h);
+	if (value.channels_last != channels_last && group->held[h].turned_first >= 0)
+		value.address = turned_address(group, h);
 	value.channels_last = channels_last;
 	return value;
 }
 
 /* As the host has it, in the shape of the memory's owner. */
-static struct cu_value landing_of(const struct cu_layer_group *c, const struct cu_held *held)
+static struct cu_value landing_of(const struct cu_layer_group *group, const struct cu_held *held)
 {
-	return (struct cu_value){.address = c->device->values.address + c->piece[held->landing].offset,
+	return (struct cu_value){.address = group->device->values.address + group->piece[held->landing].offset,
 				 .dtype = held->tensor->dtype,
-				 .shape = c->held[held->root].tensor->shape};
+				 .shape = group->held[held->root].tensor->shape};
 }
 
 static bool comes(const struct cu_held *held)
@@ -136,29 +138,30 @@ static size_t bytes_of(const struct cu_held *held)
 }
 
 /* Where a tensor's bytes stand on the host while they cross the link. */
-static void *host_memory(const struct cu_layer_group *c, const struct cu_held *held)
+static void *host_memory(const struct cu_layer_group *group, const struct cu_held *held)
 {
-	const struct cu_pinned *staging = &c->device->staging;
-	return staging->bytes >= c->staging_bytes && staging->memory ? (char *)staging->memory + held->at
-								     : held->tensor->data;
+	const struct cu_pinned *staging = &group->device->staging;
+	return staging->bytes >= group->staging_bytes && staging->memory ? (char *)staging->memory + held->at
+									 : held->tensor->data;
 }
 
-static int record(const struct cu_layer_group *c, int event, struct npl_err *err)
+static int record(const struct cu_layer_group *group, int event, struct npl_err *err)
 {
-	return cu_try(&c->device->driver, err, cuEventRecord, event_record, (c->event[event], c->device->stream));
+	return cu_try(&group->device->driver, err, cuEventRecord, event_record,
+		      (group->event[event], group->device->stream));
 }
 
-static int wait(const struct cu_layer_group *c, struct npl_err *err)
+static int wait(const struct cu_layer_group *group, struct npl_err *err)
 {
-	return cu_try(&c->device->driver, err, cuStreamSynchronize, stream_wait, (c->device->stream));
+	return cu_try(&group->device->driver, err, cuStreamSynchronize, stream_wait, (group->device->stream));
 }
 
 /* A constant as it is stored, in one order. `room` holds it twice. */
-static int fill_constant(struct cu_layer_group *c, int h, bool channels_last, uint64_t to, char *room,
+static int fill_constant(struct cu_layer_group *group, int h, bool channels_last, uint64_t to, char *room,
 			 struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
-	const struct cu_held *held = &c->held[h];
+	const struct cu_device *d = group->device;
+	const struct cu_held *held = &group->held[h];
 	const int64_t count = npl_tensor_count(held->tensor);
 	const size_t element = npl_dtype_size(held->stored), bytes = (size_t)count * element;
 	const void *from = held->tensor->data;
@@ -170,38 +173,38 @@ static int fill_constant(struct cu_layer_group *c, int h, bool channels_last, ui
 		cu_layout_turn(&held->tensor->shape, element, true, from, room + bytes);
 		from = room + bytes;
 	}
-	return cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device, (to, from, bytes, d->stream)) || wait(c, err)
+	return cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device, (to, from, bytes, d->stream)) || wait(group, err)
 		       ? err->code
 		       : 0;
 }
 
 /* The constants, once; no part of any time. */
-static int fill_constants(struct cu_layer_group *c, struct npl_err *err)
+static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 {
-	for (int h = 0; h < c->n_held; h++) {
-		const struct cu_held *held = &c->held[h];
+	for (int h = 0; h < group->n_held; h++) {
+		const struct cu_held *held = &group->held[h];
 		const size_t bytes = (size_t)npl_tensor_count(held->tensor) * npl_dtype_size(held->stored);
 		if (held->result >= 0 || !held->constant || !held->read || !bytes)
 			continue;
 		char *room = malloc(2 * bytes);
 		if (!room)
 			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", 2 * bytes);
-		int rc = fill_constant(c, h, held->channels_last, address_of(c, h), room, err);
+		int rc = fill_constant(group, h, held->channels_last, address_of(group, h), room, err);
 		if (!rc && held->turned_first >= 0)
-			rc = fill_constant(c, h, !held->channels_last, turned_address(c, h), room, err);
+			rc = fill_constant(group, h, !held->channels_last, turned_address(group, h), room, err);
 		free(room);
 		if (rc)
 			return err->code;
 	}
-	c->filled = true;
+	group->filled = true;
 	return 0;
 }
 
-static int check_data(const struct cu_layer_group *c, struct npl_err *err)
+static int check_data(const struct cu_layer_group *group, struct npl_err *err)
 {
-	for (int h = 0; h < c->n_held; h++) {
-		const struct cu_held *held = &c->held[h];
-		bool needed = held->result < 0 ? held->read : held->wanted && !c->asked.timing_only;
+	for (int h = 0; h < group->n_held; h++) {
+		const struct cu_held *held = &group->held[h];
+		bool needed = held->result < 0 ? held->read : held->wanted && !group->asked.timing_only;
 		if (needed && !held->tensor->data && npl_tensor_count(held->tensor) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
 					"tensor '%s' has no data; a measured device runs on real ones",
@@ -211,103 +214,111 @@ static int check_data(const struct cu_layer_group *c, struct npl_err *err)
 }
 
 /* Memory that layer groups share, which another may have left too small for this one. */
-static int reserve(struct cu_layer_group *c, struct npl_err *err)
+static int reserve(struct cu_layer_group *group, struct npl_err *err)
 {
-	struct cu_device *d = c->device;
+	struct cu_device *d = group->device;
 	char what[100];
-	snprintf(what, sizeof what, "the values of %d layer%s", c->asked.n, npl_plural(c->asked.n));
-	if (cu_block_reserve(&d->driver, c->values_bytes, what, &d->values, err) ||
-	    cu_block_reserve(&d->driver, c->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
+	snprintf(what, sizeof what, "the values of %d layer%s", group->asked.n, npl_plural(group->asked.n));
+	if (cu_block_reserve(&d->driver, group->values_bytes, what, &d->values, err) ||
+	    cu_block_reserve(&d->driver, group->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
 		return err->code;
-	return c->staging_bytes <= MOST_STAGING ? cu_pinned_reserve(&d->driver, c->staging_bytes, &d->staging, err) : 0;
+	return group->staging_bytes <= MOST_STAGING
+		       ? cu_pinned_reserve(&d->driver, group->staging_bytes, &d->staging, err)
+		       : 0;
 }
 
 /* Between the type and order that the host has and the stored ones. */
-static int cast(struct cu_layer_group *c, int h, bool given, struct npl_err *err)
+static int cast(struct cu_layer_group *group, int h, bool given, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
-	if (c->held[h].landing < 0 || !npl_tensor_count(c->held[h].tensor))
+	const struct cu_device *d = group->device;
+	if (group->held[h].landing < 0 || !npl_tensor_count(group->held[h].tensor))
 		return 0;
-	const struct cu_value stored = value_of(c, c->held[h].root), landing = landing_of(c, &c->held[h]);
+	const struct cu_value stored = value_of(group, group->held[h].root),
+			      landing = landing_of(group, &group->held[h]);
 	return cu_kernel_cast(d->kernels, given ? &landing : &stored, given ? &stored : &landing, d->stream, err);
 }
 
-static int bring_given(struct cu_layer_group *c, struct npl_err *err)
+static int bring_given(struct cu_layer_group *group, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
-	for (int h = 0; h < c->n_held; h++)
-		if (comes(&c->held[h]) && host_memory(c, &c->held[h]) != c->held[h].tensor->data &&
-		    bytes_of(&c->held[h]))
-			memcpy(host_memory(c, &c->held[h]), c->held[h].tensor->data, bytes_of(&c->held[h]));
-	if (record(c, 0, err))
+	const struct cu_device *d = group->device;
+	for (int h = 0; h < group->n_held; h++)
+		if (comes(&group->held[h]) && host_memory(group, &group->held[h]) != group->held[h].tensor->data &&
+		    bytes_of(&group->held[h]))
+			memcpy(host_memory(group, &group->held[h]), group->held[h].tensor->data,
+			       bytes_of(&group->held[h]));
+	if (record(group, 0, err))
 		return err->code;
-	for (int h = 0; h < c->n_held; h++) {
-		const struct cu_held *held = &c->held[h];
+	for (int h = 0; h < group->n_held; h++) {
+		const struct cu_held *held = &group->held[h];
 		if (!comes(held))
 			continue;
-		uint64_t to = held->landing >= 0 ? landing_of(c, held).address : address_of(c, h);
+		uint64_t to = held->landing >= 0 ? landing_of(group, held).address : address_of(group, h);
 		if ((bytes_of(held) && cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
-					      (to, host_memory(c, held), bytes_of(held), d->stream))) ||
-		    cast(c, h, true, err) || record(c, held->event, err))
+					      (to, host_memory(group, held), bytes_of(held), d->stream))) ||
+		    cast(group, h, true, err) || record(group, held->event, err))
 			return err->code;
 	}
 	return 0;
 }
 
 /* The copy of a held tensor in the other order, where this is the first step of this run that needs it. */
-static int turn(struct cu_layer_group *c, int h, struct npl_err *err)
+static int turn(struct cu_layer_group *group, int h, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
-	struct cu_held *held = &c->held[h];
-	const struct cu_value from = reshaped(c, h);
+	const struct cu_device *d = group->device;
+	struct cu_held *held = &group->held[h];
+	const struct cu_value from = reshaped(group, h);
 	struct cu_value to = from;
 	if (held->turned || held->turned_piece < 0)
 		return 0;
 	held->turned = true;
-	to.address = turned_address(c, h);
+	to.address = turned_address(group, h);
 	to.channels_last = !from.channels_last;
 	return cu_kernel_cast(d->kernels, &from, &to, d->stream, err);
 }
 
 /* Input k of layer l, in the order that it wants. */
-static int turn_input(struct cu_layer_group *c, int l, int k, struct npl_err *err)
+static int turn_input(struct cu_layer_group *group, int l, int k, struct npl_err *err)
 {
-	if (c->in[l][k] < 0 || !cu_layer_reads(&c->layer[l], k))
+	if (group->in[l][k] < 0 || !cu_layer_reads(&group->layer[l], k))
 		return 0;
-	const int h = cu_layout_like(c, c->in[l][k]), root = c->held[h].root;
-	if (h != root && cu_layout_crosses(c, h) && c->held[root].turned_first <= l + 1 &&
-	    c->held[root].turned_last >= l + 1 && turn(c, root, err))
+	const int h = cu_layout_like(group, group->in[l][k]), root = group->held[h].root;
+	if (h != root && cu_layout_crosses(group, h) && group->held[root].turned_first <= l + 1 &&
+	    group->held[root].turned_last >= l + 1 && turn(group, root, err))
 		return err->code;
-	const bool other = c->read_last[l][k] != c->held[h].channels_last;
-	return other && !cu_layout_is_free(&c->held[h].tensor->shape) ? turn(c, h, err) : 0;
+	const bool other = group->read_last[l][k] != group->held[h].channels_last;
+	return other && !cu_layout_is_free(&group->held[h].tensor->shape) ? turn(group, h, err) : 0;
 }
 
-static int run_layer(struct cu_layer_group *c, int l, struct npl_err *err)
+static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->asked.layer[l];
-	struct cu_value *in = c->value, *out = c->value + NPL_LAYER_INPUTS;
-	if (c->layer[l].way == CU_WAY_NONE)
+	const struct npl_layer *layer = group->asked.layer[l];
+	struct cu_value *in = group->value, *out = group->value + NPL_LAYER_INPUTS;
+	if (group->layer[l].way == CU_WAY_NONE)
 		return 0;
 	for (int k = 0; k < layer->n_in; k++) {
-		if (turn_input(c, l, k, err))
+		if (turn_input(group, l, k, err))
 			return npl_prefix(err, "layer '%s'", layer->name);
-		in[k] = value_for(c, c->in[l][k], c->read_last[l][k]);
+		in[k] = value_for(group, group->in[l][k], group->read_last[l][k]);
 	}
 	for (int k = 0; k <= layer->n_more; k++)
-		out[k] = value_of(c, c->out[l] + k);
-	const uint64_t scratch = c->scratch[l] < 0 ? 0 : c->device->values.address + c->piece[c->scratch[l]].offset;
-	if (c->counters.bytes)
-		cu_kernels_count_at(c->device->kernels, c->counters.address + (uint64_t)l * sizeof *c->saturations);
-	if (cu_layer_run(&c->layer[l], in, out, scratch, err))
+		out[k] = value_of(group, group->out[l] + k);
+	const uint64_t scratch = group->scratch[l] < 0
+					 ? 0
+					 : group->device->values.address + group->piece[group->scratch[l]].offset;
+	if (group->counters.bytes)
+		cu_kernels_count_at(group->device->kernels,
+				    group->counters.address + (uint64_t)l * sizeof *group->saturations);
+	if (cu_layer_run(&group->layer[l], in, out, scratch, err))
 		return npl_prefix(err, "layer '%s'", layer->name);
 	return 0;
 }
 
 /* A result as the session knows it, for an observer. */
-static int show(struct cu_layer_group *c, int h, const struct npl_layer_group_observer *observer, struct npl_err *err)
+static int show(struct cu_layer_group *group, int h, const struct npl_layer_group_observer *observer,
+		struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
-	const struct cu_held *held = &c->held[h];
+	const struct cu_device *d = group->device;
+	const struct cu_held *held = &group->held[h];
 	const int64_t count = npl_tensor_count(held->tensor);
 	const size_t bytes = (size_t)count * npl_dtype_size(held->stored);
 	struct npl_tensor copy = *held->tensor;
@@ -316,11 +327,11 @@ static int show(struct cu_layer_group *c, int h, const struct npl_layer_group_ob
 	char *raw = malloc(2 * bytes + 1);
 	int rc = raw ? npl_tensor_alloc(&copy, err) : npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", bytes);
 	if (!rc && bytes)
-		rc = cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (raw, address_of(c, h), bytes, d->stream));
+		rc = cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (raw, address_of(group, h), bytes, d->stream));
 	if (!rc)
-		rc = wait(c, err);
+		rc = wait(group, err);
 	const char *plain = raw;
-	if (!rc && cu_layout_crosses(c, h)) {
+	if (!rc && cu_layout_crosses(group, h)) {
 		cu_layout_turn(&copy.shape, npl_dtype_size(held->stored), false, raw, raw + bytes);
 		plain = raw + bytes;
 	}
@@ -335,82 +346,85 @@ static int show(struct cu_layer_group *c, int h, const struct npl_layer_group_ob
 	return rc;
 }
 
-static int show_layer(struct cu_layer_group *c, int l, const struct npl_layer_group_observer *observer,
+static int show_layer(struct cu_layer_group *group, int l, const struct npl_layer_group_observer *observer,
 		      struct npl_err *err)
 {
-	for (int k = 0; k <= c->asked.layer[l]->n_more; k++)
-		if (!c->held[c->out[l] + k].wanted && c->pass[l] >= 0 && show(c, c->out[l] + k, observer, err))
+	for (int k = 0; k <= group->asked.layer[l]->n_more; k++)
+		if (!group->held[group->out[l] + k].wanted && group->pass[l] >= 0 &&
+		    show(group, group->out[l] + k, observer, err))
 			return err->code;
 	return 0;
 }
 
-static int run_layers(struct cu_layer_group *c, const struct npl_layer_group_observer *observer, struct npl_err *err)
+static int run_layers(struct cu_layer_group *group, const struct npl_layer_group_observer *observer,
+		      struct npl_err *err)
 {
-	const bool observed = observer && observer->made && !c->asked.timing_only;
-	c->apart = observed;
-	for (int h = 0; h < c->n_held; h++)
-		c->held[h].turned = false;
-	for (int l = 0; l < c->asked.n; l++) {
-		if (((!l || observed) && record(c, c->begin[l], err)) || run_layer(c, l, err) ||
-		    record(c, c->end[l], err) || (observed && show_layer(c, l, observer, err)))
+	const bool observed = observer && observer->made && !group->asked.timing_only;
+	group->apart = observed;
+	for (int h = 0; h < group->n_held; h++)
+		group->held[h].turned = false;
+	for (int l = 0; l < group->asked.n; l++) {
+		if (((!l || observed) && record(group, group->begin[l], err)) || run_layer(group, l, err) ||
+		    record(group, group->end[l], err) || (observed && show_layer(group, l, observer, err)))
 			return err->code;
 	}
 	return 0;
 }
 
-static int take_wanted(struct cu_layer_group *c, struct npl_err *err)
+static int take_wanted(struct cu_layer_group *group, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
-	if (record(c, c->leave, err))
+	const struct cu_device *d = group->device;
+	if (record(group, group->leave, err))
 		return err->code;
-	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++) {
-		const struct cu_held *held = &c->held[h];
+	for (int h = 0; h < group->n_held && !group->asked.timing_only; h++) {
+		const struct cu_held *held = &group->held[h];
 		if (!held->wanted)
 			continue;
-		uint64_t from = held->landing >= 0 ? landing_of(c, held).address : address_of(c, h);
-		if (cast(c, h, false, err) ||
+		uint64_t from = held->landing >= 0 ? landing_of(group, held).address : address_of(group, h);
+		if (cast(group, h, false, err) ||
 		    (bytes_of(held) && cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
-					      (host_memory(c, held), from, bytes_of(held), d->stream))) ||
-		    record(c, held->event, err))
+					      (host_memory(group, held), from, bytes_of(held), d->stream))) ||
+		    record(group, held->event, err))
 			return err->code;
 	}
-	if (wait(c, err))
+	if (wait(group, err))
 		return err->code;
-	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++)
-		if (c->held[h].wanted && bytes_of(&c->held[h]) &&
-		    host_memory(c, &c->held[h]) != c->held[h].tensor->data)
-			memcpy(c->held[h].tensor->data, host_memory(c, &c->held[h]), bytes_of(&c->held[h]));
+	for (int h = 0; h < group->n_held && !group->asked.timing_only; h++)
+		if (group->held[h].wanted && bytes_of(&group->held[h]) &&
+		    host_memory(group, &group->held[h]) != group->held[h].tensor->data)
+			memcpy(group->held[h].tensor->data, host_memory(group, &group->held[h]),
+			       bytes_of(&group->held[h]));
 	return 0;
 }
 
 /* What a run leaves beside its results begins as zeros. */
-static int clear_marks(const struct cu_layer_group *c, struct npl_err *err)
+static int clear_marks(const struct cu_layer_group *group, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
+	const struct cu_device *d = group->device;
 	if (cu_try(&d->driver, err, cuMemsetD8Async, set, (d->fault.address, 0, sizeof(int32_t), d->stream)))
 		return err->code;
-	return c->counters.bytes ? cu_try(&d->driver, err, cuMemsetD8Async, set,
-					  (c->counters.address, 0, c->counters.bytes, d->stream))
-				 : 0;
+	return group->counters.bytes ? cu_try(&d->driver, err, cuMemsetD8Async, set,
+					      (group->counters.address, 0, group->counters.bytes, d->stream))
+				     : 0;
 }
 
-static int take_counters(struct cu_layer_group *c, struct npl_err *err)
+static int take_counters(struct cu_layer_group *group, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
+	const struct cu_device *d = group->device;
 	cu_kernels_count_at(d->kernels, 0);
-	if (!c->counters.bytes)
+	if (!group->counters.bytes)
 		return 0;
 	return cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
-		      (c->saturations, c->counters.address, c->counters.bytes, d->stream));
+		      (group->saturations, group->counters.address, group->counters.bytes, d->stream));
 }
 
 /* An index outside its tensor, or a NaN that is to be an integer, cannot stop a kernel; it leaves a mark. */
-static int check_fault(const struct cu_layer_group *c, struct npl_err *err)
+static int check_fault(const struct cu_layer_group *group, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
+	const struct cu_device *d = group->device;
 	int32_t fault = 0;
 	if (cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (&fault, d->fault.address, sizeof fault, d->stream)) ||
-	    wait(c, err))
+	    wait(group, err))
 		return err->code;
 	if (fault == 2)
 		return npl_fail(err, NPL_EINPUT,
@@ -421,21 +435,21 @@ static int check_fault(const struct cu_layer_group *c, struct npl_err *err)
 	return fault ? npl_fail(err, NPL_EINPUT, "an index is outside of the tensor that it picks from") : 0;
 }
 
-static int elapsed(const struct cu_layer_group *c, int from, int to, double *seconds, struct npl_err *err)
+static int elapsed(const struct cu_layer_group *group, int from, int to, double *seconds, struct npl_err *err)
 {
 	float milliseconds = 0;
-	if (cu_try(&c->device->driver, err, cuEventElapsedTime, event_elapsed,
-		   (&milliseconds, c->event[from], c->event[to])))
+	if (cu_try(&group->device->driver, err, cuEventElapsedTime, event_elapsed,
+		   (&milliseconds, group->event[from], group->event[to])))
 		return err->code;
 	*seconds = (double)milliseconds * 1e-3;
 	return 0;
 }
 
-static int add_transfer(const struct cu_layer_group *c, const struct cu_held *held, int before,
+static int add_transfer(const struct cu_layer_group *group, const struct cu_held *held, int before,
 			struct npl_transfers *sum, struct npl_err *err)
 {
 	double seconds = 0;
-	if (elapsed(c, before, held->event, &seconds, err))
+	if (elapsed(group, before, held->event, &seconds, err))
 		return err->code;
 	sum->n++;
 	sum->bytes += bytes_of(held);
@@ -443,34 +457,34 @@ static int add_transfer(const struct cu_layer_group *c, const struct cu_held *he
 	return 0;
 }
 
-static int fill_results(const struct cu_layer_group *c, struct npl_result *results, struct npl_err *err)
+static int fill_results(const struct cu_layer_group *group, struct npl_result *results, struct npl_err *err)
 {
 	int before = 0;
-	for (int h = 0; h < c->n_held; h++) { /* all that come, before any that goes */
-		const struct cu_held *held = &c->held[h];
+	for (int h = 0; h < group->n_held; h++) { /* all that come, before any that goes */
+		const struct cu_held *held = &group->held[h];
 		if (!comes(held))
 			continue;
-		if (add_transfer(c, held, before, &results[held->layer].to_device, err))
+		if (add_transfer(group, held, before, &results[held->layer].to_device, err))
 			return err->code;
 		before = held->event;
 	}
-	before = c->leave;
-	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++) {
-		const struct cu_held *held = &c->held[h];
+	before = group->leave;
+	for (int h = 0; h < group->n_held && !group->asked.timing_only; h++) {
+		const struct cu_held *held = &group->held[h];
 		if (!held->wanted)
 			continue;
-		if (add_transfer(c, held, before, &results[held->layer].to_host, err))
+		if (add_transfer(group, held, before, &results[held->layer].to_host, err))
 			return err->code;
 		before = held->event;
 	}
-	for (int l = 0; l < c->asked.n; l++) {
-		const int begin = l && !c->apart ? c->end[l - 1] : c->begin[l];
-		results[l].macs = c->asked.layer[l]->macs;
+	for (int l = 0; l < group->asked.n; l++) {
+		const int begin = l && !group->apart ? group->end[l - 1] : group->begin[l];
+		results[l].macs = group->asked.layer[l]->macs;
 		results[l].seconds_origin = NPL_TIME_MEASURED;
-		results[l].saturations = c->saturations ? c->saturations[l] : 0;
-		if (c->pass[l] < 0)
+		results[l].saturations = group->saturations ? group->saturations[l] : 0;
+		if (group->pass[l] < 0)
 			continue;
-		if (elapsed(c, begin, c->end[l], &results[l].seconds, err) ||
+		if (elapsed(group, begin, group->end[l], &results[l].seconds, err) ||
 		    npl_result_energy(&results[l], "GPU", 0, 0, "absent", err))
 			return err->code;
 	}
@@ -481,32 +495,32 @@ int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_o
 		       struct npl_result *results, struct npl_err *err)
 {
 	const struct cu_device *d = state;
-	struct cu_layer_group *c = opened;
+	struct cu_layer_group *group = opened;
 	int rc = cu_device_enter(d, err);
-	if (!rc && !c->ready)
-		rc = cu_layer_group_prepare(c, err);
+	if (!rc && !group->ready)
+		rc = cu_layer_group_prepare(group, err);
 	if (!rc)
-		rc = check_data(c, err);
+		rc = check_data(group, err);
 	if (!rc)
-		rc = reserve(c, err);
-	if (!rc && !c->filled)
-		rc = fill_constants(c, err);
+		rc = reserve(group, err);
+	if (!rc && !group->filled)
+		rc = fill_constants(group, err);
 	if (!rc)
-		rc = clear_marks(c, err);
+		rc = clear_marks(group, err);
 	if (!rc)
-		rc = bring_given(c, err);
+		rc = bring_given(group, err);
 	if (!rc)
-		rc = run_layers(c, observer, err);
+		rc = run_layers(group, observer, err);
 	if (!rc)
-		rc = take_wanted(c, err);
+		rc = take_wanted(group, err);
 	if (!rc)
-		rc = take_counters(c, err);
+		rc = take_counters(group, err);
 	if (!rc)
-		rc = check_fault(c, err);
+		rc = check_fault(group, err);
 	if (!rc)
-		return fill_results(c, results, err);
+		return fill_results(group, results, err);
 	cu_kernels_count_at(d->kernels, 0);
-	if (c->ready)
+	if (group->ready)
 		d->driver.stream_wait(d->stream); /* nothing that was begun may go on in memory that others use next */
 	return rc;
 }

@@ -62,7 +62,7 @@ struct cu_layer_group {
 };
 
 /* layer_group_plan.c: prepares everything but the constants. */
-int cu_layer_group_prepare(struct cu_layer_group *c, struct npl_err *err);
-void cu_layer_group_release(struct cu_layer_group *c);
+int cu_layer_group_prepare(struct cu_layer_group *group, struct npl_err *err);
+void cu_layer_group_release(struct cu_layer_group *group);
 
 #endif

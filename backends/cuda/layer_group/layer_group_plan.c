@@ -17,35 +17,35 @@ static int out_of_memory(struct npl_err *err)
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
-static int find_held(const struct cu_layer_group *c, const struct npl_tensor *tensor)
+static int find_held(const struct cu_layer_group *group, const struct npl_tensor *tensor)
 {
-	for (int h = c->n_held - 1; h >= 0; h--)
-		if (c->held[h].tensor == tensor)
+	for (int h = group->n_held - 1; h >= 0; h--)
+		if (group->held[h].tensor == tensor)
 			return h;
 	return -1;
 }
 
-static int add_held(struct cu_layer_group *c, const struct npl_tensor *tensor, int layer, int result, int step)
+static int add_held(struct cu_layer_group *group, const struct npl_tensor *tensor, int layer, int result, int step)
 {
-	c->held[c->n_held] = (struct cu_held){.tensor = tensor,
-					      .stored = cu_device_type(c->device, tensor->dtype),
-					      .root = c->n_held,
-					      .layer = layer,
-					      .result = result,
-					      .first = step,
-					      .last = step,
-					      .turned_first = -1,
-					      .turned_last = -1,
-					      .turned_piece = -1,
-					      .piece = -1,
-					      .landing = -1,
-					      .event = -1};
-	return c->n_held++;
+	group->held[group->n_held] = (struct cu_held){.tensor = tensor,
+						      .stored = cu_device_type(group->device, tensor->dtype),
+						      .root = group->n_held,
+						      .layer = layer,
+						      .result = result,
+						      .first = step,
+						      .last = step,
+						      .turned_first = -1,
+						      .turned_last = -1,
+						      .turned_piece = -1,
+						      .piece = -1,
+						      .landing = -1,
+						      .event = -1};
+	return group->n_held++;
 }
 
-static void needed_at(struct cu_layer_group *c, int h, int step)
+static void needed_at(struct cu_layer_group *group, int h, int step)
 {
-	struct cu_held *root = &c->held[c->held[h].root];
+	struct cu_held *root = &group->held[group->held[h].root];
 	if (step > root->last)
 		root->last = step;
 	if (step < root->first)
@@ -58,64 +58,64 @@ static bool names_data(const struct npl_layer *layer)
 }
 
 /* Tensors that the layer reads and makes. Weights are the layer's own business. */
-static void hold_layer(struct cu_layer_group *c, int l, bool (*resident)[3])
+static void hold_layer(struct cu_layer_group *group, int l, bool (*resident)[3])
 {
-	const struct npl_layer *layer = c->asked.layer[l];
+	const struct npl_layer *layer = group->asked.layer[l];
 	for (int k = 0; k < layer->n_in; k++) {
-		c->in[l][k] = layer->in[k] ? find_held(c, layer->in[k]) : -1;
-		if (!layer->in[k] || c->in[l][k] >= 0)
+		group->in[l][k] = layer->in[k] ? find_held(group, layer->in[k]) : -1;
+		if (!layer->in[k] || group->in[l][k] >= 0)
 			continue;
-		if ((k == 1 || k == 2) && layer->in[k]->data && cu_layer_weighs(c->device, layer))
+		if ((k == 1 || k == 2) && layer->in[k]->data && cu_layer_weighs(group->device, layer))
 			resident[l][k] = true;
 		else
-			c->in[l][k] = add_held(c, layer->in[k], l, -1, 0);
+			group->in[l][k] = add_held(group, layer->in[k], l, -1, 0);
 	}
-	c->out[l] = c->n_held;
+	group->out[l] = group->n_held;
 	for (int k = 0; k <= layer->n_more; k++)
-		add_held(c, &layer->out[k], l, k, l + 1);
-	if (names_data(layer) && c->in[l][0] >= 0)
-		c->held[c->out[l]].root = c->held[c->in[l][0]].root;
+		add_held(group, &layer->out[k], l, k, l + 1);
+	if (names_data(layer) && group->in[l][0] >= 0)
+		group->held[group->out[l]].root = group->held[group->in[l][0]].root;
 }
 
-static int open_layers(struct cu_layer_group *c, struct npl_err *err)
+static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 {
-	bool(*resident)[3] = calloc((size_t)c->asked.n, sizeof *resident);
+	bool(*resident)[3] = calloc((size_t)group->asked.n, sizeof *resident);
 	int rc = resident ? 0 : out_of_memory(err);
-	for (int l = 0; l < c->asked.n && !rc; l++) {
-		const struct npl_layer *layer = c->asked.layer[l];
-		hold_layer(c, l, resident);
-		rc = cu_layer_open(c->device, layer, resident[l], names_data(layer), &c->layer[l], err);
+	for (int l = 0; l < group->asked.n && !rc; l++) {
+		const struct npl_layer *layer = group->asked.layer[l];
+		hold_layer(group, l, resident);
+		rc = cu_layer_open(group->device, layer, resident[l], names_data(layer), &group->layer[l], err);
 		if (rc)
 			npl_prefix(err, "layer '%s'", layer->name);
-		if (!rc && c->layer[l].workspace_bytes > c->workspace_bytes)
-			c->workspace_bytes = c->layer[l].workspace_bytes;
+		if (!rc && group->layer[l].workspace_bytes > group->workspace_bytes)
+			group->workspace_bytes = group->layer[l].workspace_bytes;
 	}
 	free(resident);
 	return rc;
 }
 
 /* When each tensor is needed. */
-static void find_lifetimes(struct cu_layer_group *c, const struct npl_layer_group *asked)
+static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_group *asked)
 {
-	for (int l = 0; l < c->asked.n; l++)
-		for (int k = 0; k < c->asked.layer[l]->n_in; k++) {
-			int h = c->in[l][k];
-			if (h < 0 || (!cu_layer_reads(&c->layer[l], k) && !names_data(c->asked.layer[l])))
+	for (int l = 0; l < group->asked.n; l++)
+		for (int k = 0; k < group->asked.layer[l]->n_in; k++) {
+			int h = group->in[l][k];
+			if (h < 0 || (!cu_layer_reads(&group->layer[l], k) && !names_data(group->asked.layer[l])))
 				continue;
-			c->held[c->held[h].root].read = true;
-			needed_at(c, h, l + 1);
+			group->held[group->held[h].root].read = true;
+			needed_at(group, h, l + 1);
 		}
 	for (int i = 0; i < asked->n_wanted; i++) {
-		int h = find_held(c, asked->wanted[i]);
+		int h = find_held(group, asked->wanted[i]);
 		if (h < 0)
 			continue;
-		c->held[h].wanted = true;
-		needed_at(c, h, c->asked.n + 1);
+		group->held[h].wanted = true;
+		needed_at(group, h, group->asked.n + 1);
 	}
 	for (int i = 0; i < asked->n_constant; i++) {
-		int h = find_held(c, asked->constant[i]);
+		int h = find_held(group, asked->constant[i]);
 		if (h >= 0)
-			c->held[h].constant = true;
+			group->held[h].constant = true;
 	}
 }
 
@@ -124,14 +124,14 @@ static size_t bytes_as(const struct npl_tensor *tensor, enum npl_dtype dtype)
 	return (size_t)npl_tensor_count(tensor) * npl_dtype_size(dtype);
 }
 
-static int add_piece(struct cu_layer_group *c, size_t bytes, int first, int last)
+static int add_piece(struct cu_layer_group *group, size_t bytes, int first, int last)
 {
-	c->piece[c->n_pieces] = (struct cu_piece){.bytes = bytes, .first = first, .last = last};
-	return c->n_pieces++;
+	group->piece[group->n_pieces] = (struct cu_piece){.bytes = bytes, .first = first, .last = last};
+	return group->n_pieces++;
 }
 
 /* The copy in the other order: of a constant made once, else for its steps. */
-static void place_turned(struct cu_layer_group *c, struct cu_held *held, size_t *constants)
+static void place_turned(struct cu_layer_group *group, struct cu_held *held, size_t *constants)
 {
 	const size_t bytes = bytes_as(held->tensor, held->stored);
 	if (held->turned_first < 0)
@@ -140,46 +140,48 @@ static void place_turned(struct cu_layer_group *c, struct cu_held *held, size_t 
 		held->turned_at = *constants;
 		*constants += cu_aligned(bytes);
 	} else {
-		held->turned_piece = add_piece(c, bytes, held->turned_first, held->turned_last);
+		held->turned_piece = add_piece(group, bytes, held->turned_first, held->turned_last);
 	}
 }
 
 /* A tensor's memory: among the values, or with the weights if it never changes; and its place in the staging memory. */
-static void place(struct cu_layer_group *c, struct cu_held *held, int h, size_t *constants)
+static void place(struct cu_layer_group *group, struct cu_held *held, int h, size_t *constants)
 {
 	const bool given = held->result < 0;
 	if (held->root == h && given && held->constant) {
 		held->at = *constants;
 		*constants += held->read ? cu_aligned(bytes_as(held->tensor, held->stored)) : 0;
 	} else if (held->root == h && (held->read || !given)) {
-		held->piece = add_piece(c, bytes_as(held->tensor, held->stored), held->first, held->last);
+		held->piece = add_piece(group, bytes_as(held->tensor, held->stored), held->first, held->last);
 	}
-	place_turned(c, held, constants);
+	place_turned(group, held, constants);
 	if (held->constant || (given && !held->read) || (!given && !held->wanted))
 		return;
-	if (held->stored != held->tensor->dtype || cu_layout_crosses(c, h))
-		held->landing = add_piece(c, npl_tensor_bytes(held->tensor), given ? 0 : c->asked.n + 1,
-					  given ? 0 : c->asked.n + 1);
-	held->at = c->staging_bytes;
-	c->staging_bytes += cu_aligned(npl_tensor_bytes(held->tensor));
+	if (held->stored != held->tensor->dtype || cu_layout_crosses(group, h))
+		held->landing = add_piece(group, npl_tensor_bytes(held->tensor), given ? 0 : group->asked.n + 1,
+					  given ? 0 : group->asked.n + 1);
+	held->at = group->staging_bytes;
+	group->staging_bytes += cu_aligned(npl_tensor_bytes(held->tensor));
 }
 
-static int plan_values(struct cu_layer_group *c, size_t *constants, struct npl_err *err)
+static int plan_values(struct cu_layer_group *group, size_t *constants, struct npl_err *err)
 {
-	c->piece = calloc(3 * (size_t)c->n_held + (size_t)c->asked.n + 1, sizeof *c->piece);
-	if (!c->piece)
+	group->piece = calloc(3 * (size_t)group->n_held + (size_t)group->asked.n + 1, sizeof *group->piece);
+	if (!group->piece)
 		return out_of_memory(err);
-	for (int h = 0; h < c->n_held; h++)
-		place(c, &c->held[h], h, constants);
-	for (int l = 0; l < c->asked.n; l++)
-		c->scratch[l] = c->layer[l].scratch_bytes ? add_piece(c, c->layer[l].scratch_bytes, l + 1, l + 1) : -1;
-	return cu_plan_memory(c->piece, c->n_pieces, &c->values_bytes, err);
+	for (int h = 0; h < group->n_held; h++)
+		place(group, &group->held[h], h, constants);
+	for (int l = 0; l < group->asked.n; l++)
+		group->scratch[l] = group->layer[l].scratch_bytes
+					    ? add_piece(group, group->layer[l].scratch_bytes, l + 1, l + 1)
+					    : -1;
+	return cu_plan_memory(group->piece, group->n_pieces, &group->values_bytes, err);
 }
 
 /* Weights go up one layer at a time, so that the host needs room for one more copy of one layer's alone. */
-static int upload_weights(struct cu_layer_group *c, struct cu_layer *layer, struct npl_err *err)
+static int upload_weights(struct cu_layer_group *group, struct cu_layer *layer, struct npl_err *err)
 {
-	const struct cu_device *d = c->device;
+	const struct cu_device *d = group->device;
 	const size_t bytes = layer->weights.bytes;
 	char *image = bytes ? aligned_alloc(CU_ALIGNMENT, cu_aligned(bytes)) : NULL;
 	if (!bytes)
@@ -194,37 +196,37 @@ static int upload_weights(struct cu_layer_group *c, struct cu_layer *layer, stru
 	return rc;
 }
 
-static int place_weights(struct cu_layer_group *c, size_t constants, struct npl_err *err)
+static int place_weights(struct cu_layer_group *group, size_t constants, struct npl_err *err)
 {
 	char what[100];
 	size_t weights = 0;
 	int layers = 0;
-	for (int l = 0; l < c->asked.n; l++) {
-		weights += cu_aligned(c->layer[l].weights.bytes);
-		layers += c->layer[l].weights.bytes > 0;
+	for (int l = 0; l < group->asked.n; l++) {
+		weights += cu_aligned(group->layer[l].weights.bytes);
+		layers += group->layer[l].weights.bytes > 0;
 	}
 	snprintf(what, sizeof what, "the weights of %d layer%s", layers, npl_plural(layers));
-	if (cu_block_open(&c->device->driver, weights + constants, what, &c->resident, err))
+	if (cu_block_open(&group->device->driver, weights + constants, what, &group->resident, err))
 		return err->code;
-	c->constants_at = weights;
-	uint64_t at = c->resident.address;
-	for (int l = 0; l < c->asked.n; l++) {
-		c->layer[l].weights.address = at;
-		at += cu_aligned(c->layer[l].weights.bytes);
-		if (upload_weights(c, &c->layer[l], err))
+	group->constants_at = weights;
+	uint64_t at = group->resident.address;
+	for (int l = 0; l < group->asked.n; l++) {
+		group->layer[l].weights.address = at;
+		at += cu_aligned(group->layer[l].weights.bytes);
+		if (upload_weights(group, &group->layer[l], err))
 			return err->code;
 	}
 	return 0;
 }
 
 /* Algorithms by measurement, where there is room for it: less memory than that is no error. */
-static void search_algorithms(struct cu_layer_group *c)
+static void search_algorithms(struct cu_layer_group *group)
 {
-	struct cu_device *d = c->device;
+	struct cu_device *d = group->device;
 	struct npl_err ignored;
 	size_t values = 0, workspace = 0;
-	for (int l = 0; l < c->asked.n; l++) {
-		const struct cu_layer *layer = &c->layer[l];
+	for (int l = 0; l < group->asked.n; l++) {
+		const struct cu_layer *layer = &group->layer[l];
 		const size_t bytes = cu_dnn_search_bytes(layer);
 		values = bytes > values ? bytes : values;
 		if (bytes && layer->dnn.most_workspace_bytes > workspace)
@@ -233,126 +235,128 @@ static void search_algorithms(struct cu_layer_group *c)
 	if (!values || cu_block_reserve(&d->driver, values, "values", &d->values, &ignored) ||
 	    cu_block_reserve(&d->driver, workspace, "workspace", &d->workspace, &ignored))
 		return;
-	c->workspace_bytes = 0;
-	for (int l = 0; l < c->asked.n; l++) {
-		cu_dnn_layer_search(d, &c->layer[l]);
-		if (c->layer[l].workspace_bytes > c->workspace_bytes)
-			c->workspace_bytes = c->layer[l].workspace_bytes;
+	group->workspace_bytes = 0;
+	for (int l = 0; l < group->asked.n; l++) {
+		cu_dnn_layer_search(d, &group->layer[l]);
+		if (group->layer[l].workspace_bytes > group->workspace_bytes)
+			group->workspace_bytes = group->layer[l].workspace_bytes;
 	}
 }
 
-static int make_counters(struct cu_layer_group *c, struct npl_err *err)
+static int make_counters(struct cu_layer_group *group, struct npl_err *err)
 {
-	if (c->device->precision != CU_INT8)
+	if (group->device->precision != CU_INT8)
 		return 0;
-	c->saturations = calloc((size_t)c->asked.n, sizeof *c->saturations);
-	return c->saturations ? cu_block_open(&c->device->driver, (size_t)c->asked.n * sizeof *c->saturations,
-					      "the counters of layers", &c->counters, err)
-			      : out_of_memory(err);
+	group->saturations = calloc((size_t)group->asked.n, sizeof *group->saturations);
+	return group->saturations
+		       ? cu_block_open(&group->device->driver, (size_t)group->asked.n * sizeof *group->saturations,
+				       "the counters of layers", &group->counters, err)
+		       : out_of_memory(err);
 }
 
-static int next_event(struct cu_layer_group *c)
+static int next_event(struct cu_layer_group *group)
 {
-	return c->n_events++;
+	return group->n_events++;
 }
 
 /* An event before the first transfer, behind each, behind each layer, before a layer where another did not just end,
  * and behind each wanted tensor. */
-static int make_events(struct cu_layer_group *c, struct npl_err *err)
+static int make_events(struct cu_layer_group *group, struct npl_err *err)
 {
-	const struct cu_driver *driver = &c->device->driver;
-	const int most = c->n_held + 2 * c->asked.n + 2;
-	c->event = calloc((size_t)most, sizeof *c->event);
-	if (!c->event)
+	const struct cu_driver *driver = &group->device->driver;
+	const int most = group->n_held + 2 * group->asked.n + 2;
+	group->event = calloc((size_t)most, sizeof *group->event);
+	if (!group->event)
 		return out_of_memory(err);
-	next_event(c);
-	for (int h = 0; h < c->n_held; h++)
-		if (c->held[h].result < 0 && c->held[h].read && !c->held[h].constant)
-			c->held[h].event = next_event(c);
-	for (int l = 0; l < c->asked.n; l++) {
-		c->begin[l] = next_event(c);
-		c->end[l] = next_event(c);
+	next_event(group);
+	for (int h = 0; h < group->n_held; h++)
+		if (group->held[h].result < 0 && group->held[h].read && !group->held[h].constant)
+			group->held[h].event = next_event(group);
+	for (int l = 0; l < group->asked.n; l++) {
+		group->begin[l] = next_event(group);
+		group->end[l] = next_event(group);
 	}
-	c->leave = next_event(c);
-	for (int h = 0; h < c->n_held; h++)
-		if (c->held[h].wanted)
-			c->held[h].event = next_event(c);
-	for (int i = 0; i < c->n_events; i++)
-		if (cu_try(driver, err, cuEventCreate, event_create, (&c->event[i], 0)))
+	group->leave = next_event(group);
+	for (int h = 0; h < group->n_held; h++)
+		if (group->held[h].wanted)
+			group->held[h].event = next_event(group);
+	for (int i = 0; i < group->n_events; i++)
+		if (cu_try(driver, err, cuEventCreate, event_create, (&group->event[i], 0)))
 			return err->code;
 	return 0;
 }
 
-static int take_room(struct cu_layer_group *c, struct npl_err *err)
+static int take_room(struct cu_layer_group *group, struct npl_err *err)
 {
-	const size_t n = (size_t)c->asked.n;
+	const size_t n = (size_t)group->asked.n;
 	size_t tensors = 0, operands = 0;
-	for (int l = 0; l < c->asked.n; l++) {
-		const struct npl_layer *layer = c->asked.layer[l];
+	for (int l = 0; l < group->asked.n; l++) {
+		const struct npl_layer *layer = group->asked.layer[l];
 		tensors += (size_t)layer->n_in + 1 + (size_t)layer->n_more;
 	}
 	operands = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS + 1;
-	c->layer = calloc(n, sizeof *c->layer);
-	c->held = calloc(tensors + 1, sizeof *c->held);
-	c->in = calloc(n, sizeof *c->in);
-	c->read_last = calloc(n, sizeof *c->read_last);
-	c->out = calloc(n, sizeof *c->out);
-	c->scratch = calloc(n, sizeof *c->scratch);
-	c->begin = calloc(n, sizeof *c->begin);
-	c->end = calloc(n, sizeof *c->end);
-	c->value = calloc(operands, sizeof *c->value);
-	return c->layer && c->held && c->in && c->read_last && c->out && c->scratch && c->begin && c->end && c->value
+	group->layer = calloc(n, sizeof *group->layer);
+	group->held = calloc(tensors + 1, sizeof *group->held);
+	group->in = calloc(n, sizeof *group->in);
+	group->read_last = calloc(n, sizeof *group->read_last);
+	group->out = calloc(n, sizeof *group->out);
+	group->scratch = calloc(n, sizeof *group->scratch);
+	group->begin = calloc(n, sizeof *group->begin);
+	group->end = calloc(n, sizeof *group->end);
+	group->value = calloc(operands, sizeof *group->value);
+	return group->layer && group->held && group->in && group->read_last && group->out && group->scratch &&
+			       group->begin && group->end && group->value
 		       ? 0
 		       : out_of_memory(err);
 }
 
-int cu_layer_group_prepare(struct cu_layer_group *c, struct npl_err *err)
+int cu_layer_group_prepare(struct cu_layer_group *group, struct npl_err *err)
 {
 	size_t constants = 0;
-	int rc = take_room(c, err);
+	int rc = take_room(group, err);
 	if (!rc)
-		rc = open_layers(c, err);
+		rc = open_layers(group, err);
 	if (!rc) {
-		find_lifetimes(c, &c->asked);
-		cu_layout_plan(c);
-		rc = plan_values(c, &constants, err);
+		find_lifetimes(group, &group->asked);
+		cu_layout_plan(group);
+		rc = plan_values(group, &constants, err);
 	}
 	if (!rc)
-		rc = place_weights(c, constants, err);
+		rc = place_weights(group, constants, err);
 	if (!rc)
-		search_algorithms(c);
+		search_algorithms(group);
 	if (!rc)
-		rc = make_counters(c, err);
+		rc = make_counters(group, err);
 	if (!rc)
-		rc = make_events(c, err);
+		rc = make_events(group, err);
 	if (rc)
-		cu_layer_group_release(c);
+		cu_layer_group_release(group);
 	else
-		c->ready = true;
+		group->ready = true;
 	return rc;
 }
 
-void cu_layer_group_release(struct cu_layer_group *c)
+void cu_layer_group_release(struct cu_layer_group *group)
 {
-	const struct cu_driver *driver = &c->device->driver;
-	for (int i = 0; c->event && i < c->n_events; i++)
-		if (c->event[i])
-			driver->event_destroy(c->event[i]);
-	for (int l = 0; c->layer && l < c->asked.n; l++)
-		cu_layer_close(&c->layer[l]);
-	cu_block_close(driver, &c->resident);
-	cu_block_close(driver, &c->counters);
-	free(c->saturations);
-	free(c->layer);
-	free(c->held);
-	free(c->in);
-	free(c->read_last);
-	free(c->out);
-	free(c->scratch);
-	free(c->piece);
-	free(c->event);
-	free(c->begin);
-	free(c->end);
-	free(c->value);
-	*c = (struct cu_layer_group){.device = c->device, .asked = c->asked, .pass = c->pass};
+	const struct cu_driver *driver = &group->device->driver;
+	for (int i = 0; group->event && i < group->n_events; i++)
+		if (group->event[i])
+			driver->event_destroy(group->event[i]);
+	for (int l = 0; group->layer && l < group->asked.n; l++)
+		cu_layer_close(&group->layer[l]);
+	cu_block_close(driver, &group->resident);
+	cu_block_close(driver, &group->counters);
+	free(group->saturations);
+	free(group->layer);
+	free(group->held);
+	free(group->in);
+	free(group->read_last);
+	free(group->out);
+	free(group->scratch);
+	free(group->piece);
+	free(group->event);
+	free(group->begin);
+	free(group->end);
+	free(group->value);
+	*group = (struct cu_layer_group){.device = group->device, .asked = group->asked, .pass = group->pass};
 }

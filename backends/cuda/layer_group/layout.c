@@ -8,25 +8,25 @@
 
 #include "layer_group.h"
 
-int cu_layout_like(const struct cu_layer_group *c, int h)
+int cu_layout_like(const struct cu_layer_group *group, int h)
 {
-	const int root = c->held[h].root;
-	return npl_shape_equal(&c->held[h].tensor->shape, &c->held[root].tensor->shape) ? root : h;
+	const int root = group->held[h].root;
+	return npl_shape_equal(&group->held[h].tensor->shape, &group->held[root].tensor->shape) ? root : h;
 }
 
-bool cu_layout_crosses(const struct cu_layer_group *c, int h)
+bool cu_layout_crosses(const struct cu_layer_group *group, int h)
 {
-	const struct cu_held *root = &c->held[c->held[h].root];
+	const struct cu_held *root = &group->held[group->held[h].root];
 	return root->channels_last && !cu_layout_is_free(&root->tensor->shape);
 }
 
 enum need { ANY, PLAIN, LAST };
 
 /* How layer l wants its input k when its result lies so. */
-static enum need need_of(const struct cu_layer_group *c, int l, int k, bool result_last)
+static enum need need_of(const struct cu_layer_group *group, int l, int k, bool result_last)
 {
-	const struct cu_layer *layer = &c->layer[l];
-	const struct npl_layer *asked = c->asked.layer[l];
+	const struct cu_layer *layer = &group->layer[l];
+	const struct npl_layer *asked = group->asked.layer[l];
 	if (layer->way == CU_WAY_NONE)
 		return ANY;
 	if (layer->way != CU_WAY_KERNEL)
@@ -44,97 +44,97 @@ static enum need need_of(const struct cu_layer_group *c, int l, int k, bool resu
 	}
 }
 
-static bool names_data(const struct cu_layer_group *c, int l)
+static bool names_data(const struct cu_layer_group *group, int l)
 {
-	return c->layer[l].way == CU_WAY_NONE && c->asked.layer[l]->op == NPL_OP_RESHAPE;
+	return group->layer[l].way == CU_WAY_NONE && group->asked.layer[l]->op == NPL_OP_RESHAPE;
 }
 
 /* The held tensor that layer l reads as input k; -1: none. */
-static int read_by(const struct cu_layer_group *c, int l, int k)
+static int read_by(const struct cu_layer_group *group, int l, int k)
 {
-	const int h = c->in[l][k];
-	return h < 0 || names_data(c, l) || !cu_layer_reads(&c->layer[l], k) ? -1 : cu_layout_like(c, h);
+	const int h = group->in[l][k];
+	return h < 0 || names_data(group, l) || !cu_layer_reads(&group->layer[l], k) ? -1 : cu_layout_like(group, h);
 }
 
 /* Backwards, what would best lie with channels last if it were made so: what a layer needs so, or passes on to one that
  * does. A tensor that somebody needs plain is best left so. Given tensors and constants lie by this wish. */
-static void find_wishes(struct cu_layer_group *c)
+static void find_wishes(struct cu_layer_group *group)
 {
-	for (int l = c->asked.n - 1; l >= 0; l--) {
-		const struct cu_held *out = &c->held[c->out[l]];
+	for (int l = group->asked.n - 1; l >= 0; l--) {
+		const struct cu_held *out = &group->held[group->out[l]];
 		const bool result = out->channels_last && !out->needed_plain;
-		for (int k = 0; k < c->asked.layer[l]->n_in; k++) {
-			const int h = read_by(c, l, k);
-			const enum need need = h < 0 ? ANY : need_of(c, l, k, result);
-			if (need == ANY || cu_layout_is_free(&c->held[h].tensor->shape))
+		for (int k = 0; k < group->asked.layer[l]->n_in; k++) {
+			const int h = read_by(group, l, k);
+			const enum need need = h < 0 ? ANY : need_of(group, l, k, result);
+			if (need == ANY || cu_layout_is_free(&group->held[h].tensor->shape))
 				continue;
-			c->held[h].channels_last |= need == LAST;
-			c->held[h].needed_plain |= need == PLAIN;
+			group->held[h].channels_last |= need == LAST;
+			group->held[h].needed_plain |= need == PLAIN;
 		}
-		for (int k = 0; k < c->asked.layer[l]->n_in && names_data(c, l); k++)
-			if (c->in[l][k] >= 0 && cu_layout_like(c, c->out[l]) == c->out[l])
-				c->held[c->held[c->in[l][k]].root].needed_plain = true;
+		for (int k = 0; k < group->asked.layer[l]->n_in && names_data(group, l); k++)
+			if (group->in[l][k] >= 0 && cu_layout_like(group, group->out[l]) == group->out[l])
+				group->held[group->held[group->in[l][k]].root].needed_plain = true;
 	}
 }
 
 /* A copy of h in the order that it does not lie in is there at this step. */
-static void turned_at(struct cu_layer_group *c, int h, int step)
+static void turned_at(struct cu_layer_group *group, int h, int step)
 {
-	struct cu_held *held = &c->held[h];
+	struct cu_held *held = &group->held[h];
 	if (held->turned_first < 0)
 		held->turned_first = step;
 	held->turned_last = step;
 }
 
 /* h in this order is read at this step. What gives others' data another shape has them as ONNX does. */
-static void reads(struct cu_layer_group *c, int h, bool last, int step)
+static void reads(struct cu_layer_group *group, int h, bool last, int step)
 {
-	const struct cu_held *held = &c->held[h];
+	const struct cu_held *held = &group->held[h];
 	const bool turned = last != held->channels_last && !cu_layout_is_free(&held->tensor->shape);
-	if (held->root != h && cu_layout_crosses(c, h) && (!turned || held->turned_first < 0))
-		turned_at(c, held->root, step);
+	if (held->root != h && cu_layout_crosses(group, h) && (!turned || held->turned_first < 0))
+		turned_at(group, held->root, step);
 	if (turned)
-		turned_at(c, h, step);
+		turned_at(group, h, step);
 }
 
-static bool result_lies_last(const struct cu_layer_group *c, int l)
+static bool result_lies_last(const struct cu_layer_group *group, int l)
 {
-	const struct npl_layer *asked = c->asked.layer[l];
-	if (c->layer[l].way != CU_WAY_KERNEL)
-		return c->layer[l].channels_last;
+	const struct npl_layer *asked = group->asked.layer[l];
+	if (group->layer[l].way != CU_WAY_KERNEL)
+		return group->layer[l].channels_last;
 	if (cu_kernel_layouts(asked) != CU_LAYOUT_FOLLOWS)
 		return false;
 	for (int k = 0; k < asked->n_in; k++) {
-		const int h = read_by(c, l, k);
-		if (h >= 0 && c->held[h].channels_last && asked->in[k]->shape.rank == asked->out->shape.rank &&
+		const int h = read_by(group, l, k);
+		if (h >= 0 && group->held[h].channels_last && asked->in[k]->shape.rank == asked->out->shape.rank &&
 		    !cu_layout_is_free(&asked->in[k]->shape))
 			return true;
 	}
 	return false;
 }
 
-void cu_layout_plan(struct cu_layer_group *c)
+void cu_layout_plan(struct cu_layer_group *group)
 {
-	for (int h = 0; h < c->n_held; h++)
-		c->held[h].turned_first = c->held[h].turned_last = -1;
-	find_wishes(c);
-	for (int h = 0; h < c->n_held; h++) {
-		struct cu_held *held = &c->held[h];
+	for (int h = 0; h < group->n_held; h++)
+		group->held[h].turned_first = group->held[h].turned_last = -1;
+	find_wishes(group);
+	for (int h = 0; h < group->n_held; h++) {
+		struct cu_held *held = &group->held[h];
 		held->channels_last = held->result < 0 && held->channels_last && !held->needed_plain;
 	}
-	for (int l = 0; l < c->asked.n; l++) {
-		const struct npl_layer *asked = c->asked.layer[l];
-		const bool last = result_lies_last(c, l);
+	for (int l = 0; l < group->asked.n; l++) {
+		const struct npl_layer *asked = group->asked.layer[l];
+		const bool last = result_lies_last(group, l);
 		for (int k = 0; k <= asked->n_more; k++)
-			c->held[c->out[l] + k].channels_last = last && (c->layer[l].way != CU_WAY_KERNEL ||
-									cu_kernel_follows(asked, k));
+			group->held[group->out[l] + k].channels_last = last && (group->layer[l].way != CU_WAY_KERNEL ||
+										cu_kernel_follows(asked, k));
 		for (int k = 0; k < asked->n_in; k++) {
-			const int h = read_by(c, l, k);
+			const int h = read_by(group, l, k);
 			if (h < 0)
 				continue;
-			const enum need need = need_of(c, l, k, last);
-			c->read_last[l][k] = need == ANY ? c->held[h].channels_last : need == LAST;
-			reads(c, h, c->read_last[l][k], l + 1);
+			const enum need need = need_of(group, l, k, last);
+			group->read_last[l][k] = need == ANY ? group->held[h].channels_last : need == LAST;
+			reads(group, h, group->read_last[l][k], l + 1);
 		}
 	}
 }

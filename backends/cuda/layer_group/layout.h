@@ -16,10 +16,10 @@ struct cu_layer_group;
 
 /* Decides, when layers are open and the layer group knows who reads what: `channels_last` of what it holds, read_last
  * of its layers' inputs, and which tensors have a copy in the other order, at which steps. */
-void cu_layout_plan(struct cu_layer_group *c);
+void cu_layout_plan(struct cu_layer_group *group);
 
 /* The held tensor whose memory and order h has: where it gives another the same shape, that one, else itself. */
-int cu_layout_like(const struct cu_layer_group *c, int h);
+int cu_layout_like(const struct cu_layer_group *group, int h);
 /* Whether h's elements must be turned before the host has them, or after. */
 bool cu_layout_crosses(const struct cu_layer_group *group, int h);
 

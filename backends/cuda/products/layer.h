@@ -97,7 +97,7 @@ enum cu_precision cu_layer_precision(const struct cu_device *device, const struc
 /* The type of the numbers that a layer of floats multiplies and makes. */
 enum npl_dtype cu_layer_type(const struct cu_layer *layer);
 
-/* Writes the weights as they lie on the GPU: made->weights.bytes of them. */
+/* Writes layer->weights.bytes bytes to image: the weights in the layout that they have on the GPU. */
 int cu_layer_fill(const struct cu_layer *layer, char *image, struct npl_err *err);
 
 /* Rows times a matrix (N,K) with one bias per column. */

@@ -62,7 +62,8 @@ static struct net attention(uint64_t *rng)
 
 static struct outcome run_int8(struct net *net, struct npl_device **device, bool alone, const char *what)
 {
-	return run_with(net, (struct npl_session_options){.n_devices = 1, .device = device, .alone = alone}, what);
+	return run_with(net, (struct npl_session_options){.n_devices = 1, .device = device, .layer_by_layer = alone},
+			what);
 }
 
 /* Ranges that are too narrow, so that values saturate where they are converted. */

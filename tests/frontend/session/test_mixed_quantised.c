@@ -291,7 +291,7 @@ static struct counts check_net(struct net *net, struct npl_device **device, int 
 {
 	struct npl_session_options options = {.n_devices = n_devices, .device = device, .place = place};
 	struct outcome together = run_with(net, options, what);
-	options.alone = true;
+	options.layer_by_layer = true;
 	struct outcome alone = run_with(net, options, what);
 	check_same_outputs(net, together.out, alone.out, what);
 	for (int i = 0; i < net->graph->n_nodes; i++) {
