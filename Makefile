@@ -95,10 +95,11 @@ check: $(out)/npulab_tests all $(fake_cuda) $(bench_cuda) ## builds and runs the
 
 # Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
 processor_suites := @(runner|systolic_*|tpu_fast_values|int8*|q16*|exact*|half*|cpu*|onednn*|processor*|sha256*|integer*|ops_kernel*|ops_functions*)/*
-test-emulated: ## the suites that depend on the processor, on emulated ones: Nehalem and Haswell
+PROCESSORS := Nehalem Haswell
+test-emulated: ## the suites that depend on the processor, on emulated ones (PROCESSORS=Nehalem for one of the two)
 	@scripts/install-deps.sh test emulate
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(out)/npulab_tests
-	@for processor in Nehalem Haswell; do \
+	@for processor in $(PROCESSORS); do \
 	 EMULATE=$$processor FILTER='$(processor_suites)' scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab || exit 1; done
 
 asan: ## the tests under the address and undefined-behaviour sanitizers; a leak fails
