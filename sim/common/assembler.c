@@ -455,12 +455,6 @@ static int take_address(struct assembler *a, const char *directive, bool *given,
 	return rc;
 }
 
-/* Which machine it is has been settled before (sim_text_machine). */
-static int take_machine(const struct assembler *a)
-{
-	return a->begun ? complain(a, ".machine, expected it before all else and once") : 0;
-}
-
 static int take_directive(struct assembler *a)
 {
 	enum { MACHINE, HOST, WEIGHTS, CONSTANT };
@@ -478,8 +472,8 @@ static int take_directive(struct assembler *a)
 	if (!is_word(a))
 		return complain(a, "%s without %s, expected one", names[i], lacks[i]);
 	switch (i) {
-	case MACHINE:
-		rc = take_machine(a);
+	case MACHINE: /* whose name has been read before (sim_text_machine) */
+		rc = a->begun ? complain(a, ".machine, expected it before all else and once") : 0;
 		break;
 	case HOST:
 		rc = take_address(a, names[i], &a->host, &a->program->host_address);

@@ -1,39 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Binary programs (container.h). Every number is little-endian. */
+ * Binary programs (container.h). Numbers are little-endian, as this computer's are (instruction_set.h). */
 #include "container.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	MAGIC_BYTES = 8,
-	AT_VERSION = MAGIC_BYTES,
-	AT_CONSTANTS = 12,
-	AT_INSTRUCTIONS = 16,
-	AT_HOST = 24,
-	AT_WEIGHTS = 32,
-	AT_SET = 40,
-	AT_MACHINE = AT_SET + SIM_SET_NAME,
-	HEADER_BYTES = AT_MACHINE + SIM_MACHINE_NAME,
-	VERSION = 1
+enum { VERSION = 1 };
+
+struct header {
+	char magic[8]; /* with a zero */
+	uint32_t version, constants;
+	uint64_t instructions, host_address, weight_address;
+	char set[SIM_SET_NAME], machine[SIM_MACHINE_NAME]; /* filled up with zeros */
 };
-static const char magic[MAGIC_BYTES] = "NPULAB\n"; /* and a zero */
+static const char magic[] = "NPULAB\n";
+_Static_assert(sizeof magic == sizeof((struct header *)0)->magic && sizeof(struct header) == 120, "as in docs/exec.md");
 
-static void put(uint8_t *bytes, int n, uint64_t value)
-{
-	for (int i = 0; i < n; i++)
-		bytes[i] = (uint8_t)(value >> 8 * i);
-}
-
-static uint64_t get(const uint8_t *bytes, int n)
-{
-	uint64_t value = 0;
-	for (int i = 0; i < n; i++)
-		value |= (uint64_t)bytes[i] << 8 * i;
-	return value;
-}
+/* Binaries of before had all of it but for the names. */
+#define FORMER_HEADER offsetof(struct header, set)
 
 static size_t constant_bytes(const struct sim_instruction_set *set)
 {
@@ -45,33 +31,36 @@ bool sim_has_header(const uint8_t *bytes, size_t n)
 	return n >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
 }
 
-/* A name filled up with zeros, one at least. */
-static bool take_name(const uint8_t *bytes, size_t capacity, char *name)
+/* Whether a name is filled up with zeros, one at least. */
+static bool is_filled(const char *name, size_t capacity)
 {
-	const size_t length = strnlen((const char *)bytes, capacity);
-	for (size_t i = length; i < capacity; i++)
-		if (bytes[i])
-			return false;
-	memcpy(name, bytes, capacity);
-	return length < capacity;
+	size_t i = strnlen(name, capacity);
+	const bool ends = i < capacity;
+	while (i < capacity && !name[i])
+		i++;
+	return ends && i == capacity;
 }
 
 int sim_header_names(const char *source, const uint8_t *bytes, size_t n, char set[SIM_SET_NAME],
 		     char machine[SIM_MACHINE_NAME], struct npl_err *err)
 {
-	if (n < HEADER_BYTES)
+	struct header header;
+	if (n < sizeof header)
 		return npl_fail(err, NPL_EINPUT, "%s: cut off: %zu bytes, expected a header of %d", source, n,
-				HEADER_BYTES);
-	if (get(bytes + AT_VERSION, 4) != VERSION)
+				(int)sizeof header);
+	memcpy(&header, bytes, sizeof header);
+	if (header.version != VERSION)
 		return npl_fail(err, NPL_EINPUT, "%s: version %llu of binary programs, expected %d", source,
-				(unsigned long long)get(bytes + AT_VERSION, 4), VERSION);
-	if (!take_name(bytes + AT_SET, SIM_SET_NAME, set) ||
-	    !take_name(bytes + AT_MACHINE, SIM_MACHINE_NAME, machine) || !sim_machine_name_ok(machine))
+				(unsigned long long)header.version, VERSION);
+	if (!is_filled(header.set, sizeof header.set) || !is_filled(header.machine, sizeof header.machine) ||
+	    !sim_machine_name_ok(header.machine))
 		return npl_fail(
 			err, NPL_EINPUT,
 			"%s: the names of instruction set and machine in the header, expected visible characters, "
 			"filled up with zeros",
 			source);
+	memcpy(set, header.set, sizeof header.set);
+	memcpy(machine, header.machine, sizeof header.machine);
 	return 0;
 }
 
@@ -80,8 +69,13 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 {
 	const struct sim_instruction_set *set = program->set;
 	const size_t each = sim_instruction_bytes(set);
+	struct header header = {.version = VERSION,
+				.constants = (uint32_t)program->n_constants,
+				.instructions = (uint64_t)program->count,
+				.host_address = program->host_address,
+				.weight_address = program->weight_address};
 	*bytes = NULL;
-	*n = HEADER_BYTES + (size_t)program->n_constants * constant_bytes(set) + (size_t)program->count * each;
+	*n = sizeof header + (size_t)program->n_constants * constant_bytes(set) + (size_t)program->count * each;
 	if (!sim_machine_name_ok(machine))
 		return npl_fail(err, NPL_EINPUT,
 				"the machine's name '%s', expected at most %d visible characters without blanks: a "
@@ -93,22 +87,18 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 	if (!*bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of program", *n);
 	uint8_t *at = *bytes;
-	memcpy(at, magic, sizeof magic);
-	put(at + AT_VERSION, 4, VERSION);
-	put(at + AT_CONSTANTS, 4, (uint64_t)program->n_constants);
-	put(at + AT_INSTRUCTIONS, 8, (uint64_t)program->count);
-	put(at + AT_HOST, 8, program->host_address);
-	put(at + AT_WEIGHTS, 8, program->weight_address);
-	memcpy(at + AT_SET, set->name, strlen(set->name));
-	memcpy(at + AT_MACHINE, machine, strlen(machine));
-	at += HEADER_BYTES;
+	memcpy(header.magic, magic, sizeof magic);
+	snprintf(header.set, sizeof header.set, "%s", set->name);
+	snprintf(header.machine, sizeof header.machine, "%s", machine);
+	memcpy(at, &header, sizeof header);
+	at += sizeof header;
 	for (int i = 0; i < program->n_constants; i++, at += constant_bytes(set)) {
 		const struct sim_constant *constant = &program->constant[i];
 		memcpy(at, constant->name, strlen(constant->name));
 		for (int k = 0; k < set->constants->pairs; k++) {
-			put(at + SIM_CONSTANT_NAME + 4 * k, 2, (uint16_t)constant->value[k]);
-			put(at + SIM_CONSTANT_NAME + 4 * k + 2, 2,
-			    (uint16_t)constant->value[set->constants->pairs + k]);
+			sim_put_number(at + SIM_CONSTANT_NAME + 4 * k, 2, (uint16_t)constant->value[k]);
+			sim_put_number(at + SIM_CONSTANT_NAME + 4 * k + 2, 2,
+				       (uint16_t)constant->value[set->constants->pairs + k]);
 		}
 	}
 	for (int64_t i = 0; i < program->count; i++, at += each)
@@ -120,9 +110,10 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 static size_t header_bytes(const struct sim_instruction_set *set, const uint8_t *bytes, size_t n)
 {
 	if (sim_has_header(bytes, n))
-		return HEADER_BYTES;
-	return set->former_magic && n >= AT_SET && !memcmp(bytes, set->former_magic, strlen(set->former_magic) + 1)
-		       ? AT_SET
+		return sizeof(struct header);
+	return set->former_magic && n >= FORMER_HEADER &&
+			       !memcmp(bytes, set->former_magic, strlen(set->former_magic) + 1)
+		       ? FORMER_HEADER
 		       : 0;
 }
 
@@ -131,19 +122,19 @@ static int take_constant(const char *source, const uint8_t *bytes, struct sim_pr
 	const struct sim_constants *constants = program->set->constants;
 	struct sim_constant new = {0};
 	const int number = program->n_constants + 1;
-	if (!take_name(bytes, SIM_CONSTANT_NAME, new.name) || !sim_constant_name_ok(constants, new.name))
+	memcpy(new.name, bytes, sizeof new.name);
+	if (!is_filled(new.name, sizeof new.name) || !sim_constant_name_ok(constants, new.name))
 		return npl_fail(err, NPL_EINPUT,
 				"%s: the name of %s %d is '%.*s', expected at most %d letters, digits and '_', filled "
 				"up with zeros, and not %s",
-				source, constants->directive + 1, number,
-				(int)strnlen((const char *)bytes, SIM_CONSTANT_NAME), (const char *)bytes,
+				source, constants->directive + 1, number, SIM_CONSTANT_NAME, (const char *)bytes,
 				SIM_CONSTANT_NAME - 1, constants->identity);
 	if (sim_constant_number(program, new.name))
 		return npl_fail(err, NPL_EINPUT, "%s: %ss %d and %d are both named %s", source,
 				constants->directive + 1, sim_constant_number(program, new.name), number, new.name);
 	for (int k = 0; k < constants->pairs; k++) {
-		new.value[k] = (int16_t)get(bytes + SIM_CONSTANT_NAME + 4 * k, 2);
-		new.value[constants->pairs + k] = (int16_t)get(bytes + SIM_CONSTANT_NAME + 4 * k + 2, 2);
+		new.value[k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k, 2);
+		new.value[constants->pairs + k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k + 2, 2);
 	}
 	program->constant[program->n_constants++] = new;
 	return 0;
@@ -156,24 +147,26 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, struc
 	const struct sim_instruction_set *set = program->set;
 	const uint64_t end = (uint64_t)1 << set->address_bits;
 	char name[SIM_SET_NAME], machine[SIM_MACHINE_NAME];
-	const size_t header = header_bytes(set, bytes, n);
+	struct header header;
+	const size_t header_size = header_bytes(set, bytes, n);
 	snprintf(name, sizeof name, "%s", set->name);
-	if (header == HEADER_BYTES && sim_header_names(source, bytes, n, name, machine, err))
+	if (header_size == sizeof header && sim_header_names(source, bytes, n, name, machine, err))
 		return err->code;
 	if (strcmp(name, set->name))
 		return npl_fail(err, NPL_EINPUT, "%s: a program for the driver %s, expected one for %s", source, name,
 				set->name);
-	program->host_address = get(bytes + AT_HOST, 8);
-	program->weight_address = get(bytes + AT_WEIGHTS, 8);
+	memcpy(&header, bytes, FORMER_HEADER);
+	program->host_address = header.host_address;
+	program->weight_address = header.weight_address;
 	if (program->host_address >= end || program->weight_address >= end)
 		return npl_fail(err, NPL_EINPUT,
 				"%s: host memory at byte %llu and weights at %llu, expected less than 2^%d", source,
 				(unsigned long long)program->host_address, (unsigned long long)program->weight_address,
 				set->address_bits);
-	*constants = get(bytes + AT_CONSTANTS, 4);
-	*instructions = get(bytes + AT_INSTRUCTIONS, 8);
+	*constants = header.constants;
+	*instructions = header.instructions;
 	const uint64_t most = set->constants ? SIM_MOST_CONSTANTS : 0;
-	const size_t rest = n - header, tables = *constants * constant_bytes(set);
+	const size_t rest = n - header_size, tables = *constants * constant_bytes(set);
 	const size_t each = sim_instruction_bytes(set);
 	if (*constants > most)
 		return npl_fail(err, NPL_EINPUT, "%s: %llu constants, expected at most %llu", source,
@@ -183,7 +176,7 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, struc
 	return npl_fail(
 		err, NPL_EINPUT,
 		"%s: %zu bytes, expected %zu of header, %llu constants of %zu bytes and %llu instructions of %zu",
-		source, n, header, (unsigned long long)*constants, constant_bytes(set),
+		source, n, header_size, (unsigned long long)*constants, constant_bytes(set),
 		(unsigned long long)*instructions, each);
 }
 

@@ -5,42 +5,21 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/refuse.h"
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers in binaries are as in memory");
+
 int64_t sim_field_get(const void *instruction, const struct sim_field *field)
 {
-	const void *member = (const char *)instruction + field->offset;
-	const bool is_signed = field->low < 0;
-	switch (field->size) {
-	case 1:
-		return is_signed ? *(const int8_t *)member : *(const uint8_t *)member;
-	case 2:
-		return is_signed ? *(const int16_t *)member : *(const uint16_t *)member;
-	case 4:
-		return is_signed ? *(const int32_t *)member : (int64_t) * (const uint32_t *)member;
-	default:
-		return *(const int64_t *)member;
-	}
+	const int unused = 64 - 8 * field->size;
+	const uint64_t bits = sim_get_number((const char *)instruction + field->offset, field->size);
+	return field->low < 0 ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
 }
 
 void sim_field_set(void *instruction, const struct sim_field *field, int64_t value)
 {
-	void *member = (char *)instruction + field->offset;
-	switch (field->size) {
-	case 1:
-		*(uint8_t *)member = (uint8_t)value;
-		break;
-	case 2:
-		*(uint16_t *)member = (uint16_t)value;
-		break;
-	case 4:
-		*(uint32_t *)member = (uint32_t)value;
-		break;
-	default:
-		*(int64_t *)member = value;
-	}
+	sim_put_number((char *)instruction + field->offset, field->size, (uint64_t)value);
 }
 
 void sim_field_key(const struct sim_field *field, char *key, size_t n)
@@ -72,47 +51,39 @@ unsigned sim_flags_of(const struct sim_instruction_set *set, const void *instruc
 	return set->flags ? (unsigned)sim_field_get(instruction, set->flags) : 0;
 }
 
-static const struct sim_slot *layout_of(const struct sim_instruction_set *set, int *n)
+/* Field i in the order of the binary; NULL: there are no more. */
+static const struct sim_field *binary_field(const struct sim_instruction_set *set, int i)
 {
-	*n = set->layout ? 1 : set->n_slots;
-	return set->layout ? set->layout : set->slot;
+	const struct sim_slot *slot = set->layout ? set->layout : set->slot;
+	const struct sim_slot *end = slot + (set->layout ? 1 : set->n_slots);
+	for (; slot < end; i -= slot++->n_fields)
+		if (i < slot->n_fields)
+			return &slot->field[i];
+	return NULL;
 }
 
 size_t sim_instruction_bytes(const struct sim_instruction_set *set)
 {
-	int n;
 	size_t bytes = 0;
-	const struct sim_slot *layout = layout_of(set, &n);
-	for (int s = 0; s < n; s++)
-		for (int i = 0; i < layout[s].n_fields; i++)
-			bytes += layout[s].field[i].bytes;
+	const struct sim_field *field;
+	for (int i = 0; (field = binary_field(set, i)); i++)
+		bytes += field->bytes;
 	return bytes;
 }
 
 void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes)
 {
-	int n;
-	const struct sim_slot *layout = layout_of(set, &n);
-	for (int s = 0; s < n; s++)
-		for (int i = 0; i < layout[s].n_fields; i++) {
-			const uint64_t value = (uint64_t)sim_field_get(instruction, &layout[s].field[i]);
-			for (int k = 0; k < layout[s].field[i].bytes; k++)
-				*bytes++ = (uint8_t)(value >> 8 * k);
-		}
+	const struct sim_field *field;
+	for (int i = 0; (field = binary_field(set, i)); i++, bytes += field->bytes)
+		sim_put_number(bytes, field->bytes, (uint64_t)sim_field_get(instruction, field));
 }
 
 void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction)
 {
-	int n;
-	const struct sim_slot *layout = layout_of(set, &n);
+	const struct sim_field *field;
 	memset(instruction, 0, set->instruction_size);
-	for (int s = 0; s < n; s++)
-		for (int i = 0; i < layout[s].n_fields; i++) {
-			uint64_t value = 0;
-			for (int k = 0; k < layout[s].field[i].bytes; k++)
-				value |= (uint64_t)*bytes++ << 8 * k;
-			sim_field_set(instruction, &layout[s].field[i], (int64_t)value);
-		}
+	for (int i = 0; (field = binary_field(set, i)); i++, bytes += field->bytes)
+		sim_field_set(instruction, field, (int64_t)sim_get_number(bytes, field->bytes));
 }
 
 #define MOST_LISTED 8 /* names in a message */

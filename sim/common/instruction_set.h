@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIM_MOST_INSTRUCTION 256 /* bytes of a set's struct */
 #define SIM_MOST_FIELDS      10  /* of a slot */
@@ -81,6 +82,18 @@ struct sim_instruction_set {
 	bool has_addresses;                    /* programs say where in memory the files of exec lie */
 	int address_bits;
 };
+
+/* A number in so many bytes, 8 at most, which are little-endian as this computer's are. */
+static inline uint64_t sim_get_number(const void *bytes, size_t n)
+{
+	uint64_t value = 0;
+	memcpy(&value, bytes, n);
+	return value;
+}
+static inline void sim_put_number(void *bytes, size_t n, uint64_t value)
+{
+	memcpy(bytes, &value, n);
+}
 
 int64_t sim_field_get(const void *instruction, const struct sim_field *field);
 void sim_field_set(void *instruction, const struct sim_field *field, int64_t value);

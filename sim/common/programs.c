@@ -69,7 +69,8 @@ static int read_owner(const char *path, const struct npl_file *file, const struc
 			path, npl_make_printable(set));
 }
 
-/* Whose program it is: of the file's own machine, and of the device where one is given. */
+/* Whose program it is: of the file's own machine, and of the device where one is given, which has an instruction
+ * set. */
 static int find_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
 		      struct npl_program *program, struct npl_err *err)
 {
@@ -87,10 +88,6 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 						"instructions alone are read with --machine NAME",
 				path);
 	program->isa = driver->isa;
-	if (!program->isa) {
-		npl_program_no_isa(npl_device_name(device), err);
-		return NPL_EUSAGE;
-	}
 	if (of && of->isa != program->isa)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: a program for the driver %s, expected one for %s, the driver of %s", path,

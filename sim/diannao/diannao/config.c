@@ -6,66 +6,62 @@
  * with their origin. */
 #include "dn.h"
 
-#define PARAM(key, type, field, otherwise, min, max, unit, help)                                                       \
-	{                                                                                                              \
-		key, type, offsetof(struct dn_config, field), otherwise, min, max, unit, help, NULL                    \
-	}
+#include "sim/common/params.h"
+
+#define PARAM(...)  SIM_PARAM(struct dn_config, __VA_ARGS__)
+#define TEXT(...)   SIM_TEXT(struct dn_config, __VA_ARGS__)
+#define CHOICE(...) SIM_CHOICE(struct dn_config, __VA_ARGS__)
+#define ORIGIN(...) SIM_ORIGIN(struct dn_config, __VA_ARGS__)
 
 const struct npl_param dn_params[] = {
-	PARAM("clock_hz", NPL_PARAM_INT, clock_hz, "980000000", 1000, 1e10, "Hz", "clock"),
-	PARAM("nfu.tn", NPL_PARAM_INT, tn, "16", 2, 256, "neurons", "inputs and outputs per step: Tn x Tn multipliers"),
-	PARAM("nfu.nfu1_stages", NPL_PARAM_INT, nfu1_stages, "3", 1, 64, "stages", "pipeline of the multipliers"),
-	PARAM("nfu.nfu2_stages", NPL_PARAM_INT, nfu2_stages, "2", 1, 64, "stages", "pipeline of the adder trees"),
-	PARAM("nfu.nfu3_stages", NPL_PARAM_INT, nfu3_stages, "3", 1, 64, "stages", "pipeline of the activation"),
-	{"nfu.product", NPL_PARAM_CHOICE, offsetof(struct dn_config, product), "rounded", 0, 0, "",
-	 "a 16 x 16 product: rounded to 10 fraction bits and saturated to 16, or full", "rounded full"},
-	PARAM("nfu.sum_bits", NPL_PARAM_INT, sum_bits, "32", 16, 48, "bits", "adder trees and partial sums; they wrap"),
-	PARAM("nbin.rows", NPL_PARAM_INT, nbin_rows, "64", 1, 1 << 20, "rows", "input buffer, Tn values a row"),
-	PARAM("nbout.rows", NPL_PARAM_INT, nbout_rows, "64", 3, 1 << 20, "rows", "output buffer, Tn values a row"),
-	PARAM("nbout.sum_rows", NPL_PARAM_INT, nbout_sum_rows, "32", 1, 1 << 20, "rows",
+	PARAM("clock_hz", INT, clock_hz, "980000000", 1000, 1e10, "Hz", "clock"),
+	PARAM("nfu.tn", INT, tn, "16", 2, 256, "neurons", "inputs and outputs per step: Tn x Tn multipliers"),
+	PARAM("nfu.nfu1_stages", INT, nfu1_stages, "3", 1, 64, "stages", "pipeline of the multipliers"),
+	PARAM("nfu.nfu2_stages", INT, nfu2_stages, "2", 1, 64, "stages", "pipeline of the adder trees"),
+	PARAM("nfu.nfu3_stages", INT, nfu3_stages, "3", 1, 64, "stages", "pipeline of the activation"),
+	CHOICE("nfu.product", product, "rounded",
+	       "a 16 x 16 product: rounded to 10 fraction bits and saturated to 16, or full", "rounded full"),
+	PARAM("nfu.sum_bits", INT, sum_bits, "32", 16, 48, "bits", "adder trees and partial sums; they wrap"),
+	PARAM("nbin.rows", INT, nbin_rows, "64", 1, 1 << 20, "rows", "input buffer, Tn values a row"),
+	PARAM("nbout.rows", INT, nbout_rows, "64", 3, 1 << 20, "rows", "output buffer, Tn values a row"),
+	PARAM("nbout.sum_rows", INT, nbout_sum_rows, "32", 1, 1 << 20, "rows",
 	      "of NBout that hold partial sums; the others hold results on their way to memory"),
-	PARAM("sb.rows", NPL_PARAM_INT, sb_rows, "64", 2, 1 << 20, "rows", "synapse buffer, Tn x Tn values a row"),
-	PARAM("memory.preset", NPL_PARAM_STRING, memory_preset, "ideal", 0, 0, "", "a memory's name or file"),
-	PARAM("memory.channels", NPL_PARAM_INT, memory_channels, "0", 0, 64, "channels",
-	      "of a DRAM preset; 0: the preset's own"),
-	PARAM("memory.host_latency_seconds", NPL_PARAM_DOUBLE, host_latency_seconds, "0", 0, 1, "s",
+	PARAM("sb.rows", INT, sb_rows, "64", 2, 1 << 20, "rows", "synapse buffer, Tn x Tn values a row"),
+	TEXT("memory.preset", memory_preset, "ideal", "a memory's name or file"),
+	PARAM("memory.channels", INT, memory_channels, "0", 0, 64, "channels", "of a DRAM preset; 0: the preset's own"),
+	PARAM("memory.host_latency_seconds", DOUBLE, host_latency_seconds, "0", 0, 1, "s",
 	      "before a transfer of data that the host makes or takes"),
-	PARAM("dma.queue", NPL_PARAM_INT, dma_queue, "64", 1, 4096, "requests",
+	PARAM("dma.queue", INT, dma_queue, "64", 1, 4096, "requests",
 	      "that each DMA for loads holds; as many instructions are decoded ahead of the NFU"),
-	PARAM("dma.burst_bytes", NPL_PARAM_INT, dma_burst_bytes, "512", 1, 1 << 20, "bytes",
+	PARAM("dma.burst_bytes", INT, dma_burst_bytes, "512", 1, 1 << 20, "bytes",
 	      "of an access to memory that has no access size of its own"),
-	PARAM("dma.request_cycles", NPL_PARAM_INT, dma_request_cycles, "0", 0, 1e6, "cycles",
+	PARAM("dma.request_cycles", INT, dma_request_cycles, "0", 0, 1e6, "cycles",
 	      "that a request keeps the memory port at least; the three DMAs take turns with requests"),
-	{"lrn", NPL_PARAM_CHOICE, offsetof(struct dn_config, lrn), "machine", 0, 0, "",
-	 "machine: it makes LRN's factor where it can, its host the squares and the last product; host: all of it",
-	 "machine host"},
-	{"tiles.nest", NPL_PARAM_CHOICE, offsetof(struct dn_config, nest), "any", 0, 0, "",
-	 "loop nest of convolutions and classifiers; any: the one that takes the least time",
-	 "any down across streamed"},
-	PARAM("tiles.columns", NPL_PARAM_INT, tile_columns, "0", 0, 1 << 20, "outputs",
-	      "of a tile going down; 0: chosen"),
-	PARAM("tiles.positions", NPL_PARAM_INT, tile_positions, "0", 0, 1 << 20, "outputs",
+	CHOICE("lrn", lrn, "machine",
+	       "machine: it makes LRN's factor where it can, its host the squares and the last product; host: all of it",
+	       "machine host"),
+	CHOICE("tiles.nest", nest, "any",
+	       "loop nest of convolutions and classifiers; any: the one that takes the least time",
+	       "any down across streamed"),
+	PARAM("tiles.columns", INT, tile_columns, "0", 0, 1 << 20, "outputs", "of a tile going down; 0: chosen"),
+	PARAM("tiles.positions", INT, tile_positions, "0", 0, 1 << 20, "outputs",
 	      "of a block whose synapses are streamed; 0: chosen"),
-	PARAM("tiles.groups", NPL_PARAM_INT, tile_groups, "0", 0, 1 << 20, "groups",
+	PARAM("tiles.groups", INT, tile_groups, "0", 0, 1 << 20, "groups",
 	      "of Tn outputs that share inputs, or of Tn maps pooled at once; 0: chosen"),
-	PARAM("tiles.lines", NPL_PARAM_INT, tile_lines, "0", 0, 1 << 20, "lines",
+	PARAM("tiles.lines", INT, tile_lines, "0", 0, 1 << 20, "lines",
 	      "of the window in a part that is streamed; 0: chosen"),
-	PARAM("energy.sb_pj_per_byte", NPL_PARAM_DOUBLE, sb_pj_per_byte, "0", 0, 1e9, "pJ", "SB, per byte read"),
-	PARAM("energy.nbin_pj_per_byte", NPL_PARAM_DOUBLE, nbin_pj_per_byte, "0", 0, 1e9, "pJ", "NBin, per byte read"),
-	PARAM("energy.nbout_pj_per_byte", NPL_PARAM_DOUBLE, nbout_pj_per_byte, "0", 0, 1e9, "pJ",
+	PARAM("energy.sb_pj_per_byte", DOUBLE, sb_pj_per_byte, "0", 0, 1e9, "pJ", "SB, per byte read"),
+	PARAM("energy.nbin_pj_per_byte", DOUBLE, nbin_pj_per_byte, "0", 0, 1e9, "pJ", "NBin, per byte read"),
+	PARAM("energy.nbout_pj_per_byte", DOUBLE, nbout_pj_per_byte, "0", 0, 1e9, "pJ",
 	      "NBout, per byte of its width and step of the NFU"),
-	PARAM("energy.nfu_pj_per_lane", NPL_PARAM_DOUBLE, nfu_pj_per_lane, "0", 0, 1e9, "pJ",
+	PARAM("energy.nfu_pj_per_lane", DOUBLE, nfu_pj_per_lane, "0", 0, 1e9, "pJ",
 	      "NFU, per multiplier with its adders and step"),
-	PARAM("energy.control_pj_per_cycle", NPL_PARAM_DOUBLE, control_pj_per_cycle, "0", 0, 1e9, "pJ",
-	      "control processor"),
-	PARAM("energy.interface_pj_per_cycle", NPL_PARAM_DOUBLE, interface_pj_per_cycle, "0", 0, 1e9, "pJ",
-	      "AXI interface"),
-	PARAM("energy.other_pj_per_cycle", NPL_PARAM_DOUBLE, other_pj_per_cycle, "0", 0, 1e9, "pJ",
-	      "the rest of the chip"),
-	{"energy.chip_origin", NPL_PARAM_ORIGIN, offsetof(struct dn_config, chip_origin), "absent", 0, 0, "",
-	 "of the above; absent: not known",
-	 "energy.sb_pj_per_byte energy.nbin_pj_per_byte energy.nbout_pj_per_byte energy.nfu_pj_per_lane "
-	 "energy.control_pj_per_cycle energy.interface_pj_per_cycle energy.other_pj_per_cycle"},
+	PARAM("energy.control_pj_per_cycle", DOUBLE, control_pj_per_cycle, "0", 0, 1e9, "pJ", "control processor"),
+	PARAM("energy.interface_pj_per_cycle", DOUBLE, interface_pj_per_cycle, "0", 0, 1e9, "pJ", "AXI interface"),
+	PARAM("energy.other_pj_per_cycle", DOUBLE, other_pj_per_cycle, "0", 0, 1e9, "pJ", "the rest of the chip"),
+	ORIGIN("energy.chip_origin", chip_origin, "of the above",
+	       "energy.sb_pj_per_byte energy.nbin_pj_per_byte energy.nbout_pj_per_byte energy.nfu_pj_per_lane "
+	       "energy.control_pj_per_cycle energy.interface_pj_per_cycle energy.other_pj_per_cycle"),
 	{0},
 };
 
@@ -92,9 +88,19 @@ int64_t dn_operations_per_cycle(const struct dn_config *config)
 	return config->tn * config->tn + config->tn * (config->tn - 1);
 }
 
-int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err)
+int dn_config_check(const struct dn_config *config, struct npl_err *err)
+{
+	if (config->nbout_sum_rows + 2 > config->nbout_rows)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"nbout.sum_rows is %lld of nbout.rows = %lld, expected at least 2 rows to be left for results",
+			(long long)config->nbout_sum_rows, (long long)config->nbout_rows);
+	return 0;
+}
+
+int dn_memory_open(const struct dn_config *config, bool every_cycle, struct npl_memory **memory, struct npl_err *err)
 {
 	const struct npl_memory_options options = {
-		.channels = config->memory_channels, .clock = {config->clock_hz, 1}, .every_cycle = rtl};
+		.channels = config->memory_channels, .clock = {config->clock_hz, 1}, .every_cycle = every_cycle};
 	return npl_memory_open(config->memory_preset, &options, memory, err) ? npl_prefix(err, "memory.preset") : 0;
 }

@@ -13,8 +13,7 @@
  *
  *     layer -- generate/layer.c --> dn_layer -- generate/ --> instructions --> rtl/: every cycle, every value
  *                                      |                             \-> fast/: from event to event
- *                                      \-- driver/values.c: values of a layer as matrix products, beside the fast
- *                                      engine
+ *                                      \-- driver/values.c: a layer's values as matrix products, beside the fast engine
  *
  * docs/diannao-isa.md states the machine, docs/machine-diannao.md what is modelled and what is not.
  */
@@ -64,7 +63,10 @@ int64_t dn_sb_row_bytes(const struct dn_config *config);         /* Tn x Tn 16-b
 int64_t dn_sum_rows(const struct dn_config *config);             /* NBout rows that Tn partial sums take */
 int64_t dn_operations_per_cycle(const struct dn_config *config); /* Tn multipliers and Tn - 1 adders, Tn times */
 
-/* The machine's memory, as the engine wants it: rtl's goes through every cycle. */
-int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err);
+/* What the ranges of single parameters cannot say. NPL_EINPUT. */
+int dn_config_check(const struct dn_config *config, struct npl_err *err);
+
+/* The memory that the preset names. every_cycle: as in struct npl_memory_options, for rtl. NPL_EINPUT. */
+int dn_memory_open(const struct dn_config *config, bool every_cycle, struct npl_memory **memory, struct npl_err *err);
 
 #endif

@@ -37,7 +37,7 @@ static struct dn_layer slice_of(const struct dn_config *config, const struct dn_
 		slice.no = npl_min_i64(layer->no, groups * config->tn);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		const struct dn_axis axis = dn_axis_of(&slice, d);
-		if (dn_extent(&axis, axis.out) <= axis.in)
+		if (dn_extent(&axis, axis.out, axis.kernel) <= axis.in)
 			slice.window.pad_begin[d] = 0;
 	}
 	return slice;

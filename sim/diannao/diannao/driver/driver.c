@@ -20,23 +20,13 @@ static void dn_close(void *state)
 	free(machine);
 }
 
-static int check_config(const struct dn_config *c, struct npl_err *err)
-{
-	if (c->nbout_sum_rows + 2 > c->nbout_rows)
-		return npl_fail(
-			err, NPL_EINPUT,
-			"nbout.sum_rows is %lld of nbout.rows = %lld, expected at least 2 rows to be left for results",
-			(long long)c->nbout_sum_rows, (long long)c->nbout_rows);
-	return 0;
-}
-
 static int dn_open(const void *config, void **state, struct npl_err *err)
 {
 	struct dn_machine *machine = calloc(1, sizeof *machine);
 	if (!machine)
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
 	machine->config = *(const struct dn_config *)config;
-	if (check_config(&machine->config, err) || dn_open_memory(&machine->config, false, &machine->memory, err)) {
+	if (dn_config_check(&machine->config, err) || dn_memory_open(&machine->config, false, &machine->memory, err)) {
 		dn_close(machine);
 		return err->code;
 	}
@@ -48,8 +38,8 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 {
 	struct dn_machine *machine = state;
 	struct npl_memory *memory;
-	const bool rtl = !strcmp(name, "rtl");
-	if (dn_open_memory(&machine->config, rtl, &memory, err))
+	const bool rtl = sim_is_rtl(name);
+	if (dn_memory_open(&machine->config, rtl, &memory, err))
 		return err->code;
 	npl_memory_close(machine->memory);
 	machine->memory = memory;

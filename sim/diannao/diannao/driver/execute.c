@@ -93,7 +93,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 	struct dn_execution *on_machine = context;
 	struct dn_outcome outcome;
 	const bool rtl = sim_is_rtl(execution->engine);
-	if (dn_open_memory(on_machine->config, rtl, &on_machine->port, err))
+	if (dn_memory_open(on_machine->config, rtl, &on_machine->port, err))
 		return err->code;
 	on_machine->observer = observer;
 	const int rc = (rtl ? dn_run_rtl : dn_run_fast)(on_machine, &outcome, err);

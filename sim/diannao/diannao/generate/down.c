@@ -140,7 +140,7 @@ static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64
 	switch (loop) {
 	case DN_CONV_GROUPS:
 		return last + 1 - turn;
-	case DN_PASSES:
+	case DN_GROUP_TILES:
 		return dn_full_groups(g) - turn;
 	case DN_IMAGES:
 		return turn ? last - turn : 0;
@@ -165,8 +165,9 @@ static void down_hold(struct dn_generator *g)
 		dn_hold(g, &g->lines, g->y, line_rows(g));
 }
 
-const struct dn_nest_code dn_code_down = {6,
-					  {DN_CONV_GROUPS, DN_PASSES, DN_IMAGES, DN_BLOCKS, DN_OUT_LINES, DN_POSITIONS},
-					  down_visit,
-					  down_alike,
-					  down_hold};
+const struct dn_nest_code dn_code_down = {
+	6,
+	{DN_CONV_GROUPS, DN_GROUP_TILES, DN_IMAGES, DN_BLOCKS, DN_OUT_LINES, DN_POSITIONS},
+	down_visit,
+	down_alike,
+	down_hold};

@@ -11,15 +11,15 @@
 enum dn_loop {
 	DN_IMAGES,
 	DN_CONV_GROUPS,
-	DN_OUT_LINES, /* rows of outputs */
-	DN_BLOCKS,    /* of g->width positions of a row, the last perhaps of fewer */
-	DN_STORES,    /* passes whose results are whole stores */
-	DN_PASSES,    /* of g->pass_groups groups of Tn maps, the last perhaps of fewer */
+	DN_OUT_LINES,   /* rows of outputs */
+	DN_BLOCKS,      /* of g->width positions of a row, the last perhaps of fewer */
+	DN_STORES,      /* group tiles whose results are whole stores */
+	DN_GROUP_TILES, /* of g->tile_groups groups of Tn maps, the last perhaps of fewer */
 	DN_KERNEL_LINES,
 	DN_KERNEL_TAPS,
 	DN_KERNEL_ROWS,  /* these three: parts of a window as dn_next_part has them */
 	DN_WINDOW_PARTS, /* pooling: parts of all taps inside the input */
-	DN_GROUPS,       /* of a pass */
+	DN_GROUPS,       /* of a group tile */
 	DN_POSITIONS,    /* of a block */
 	DN_LOOPS
 };
@@ -47,8 +47,8 @@ struct dn_generator {
 	struct dn_axis axis[NPL_SPATIAL];
 	int64_t tn, row_bytes, sb_row_bytes;
 	int64_t result_groups; /* whose results are one store */
-	int64_t width, pass_groups;
-	int64_t stored_groups; /* of passes of one position each that end with a whole store */
+	int64_t width, tile_groups;
+	int64_t stored_groups; /* of group tiles of one position each that end with a whole store */
 
 	struct dn_instruction *queue;
 	int64_t taken, put, capacity;
@@ -61,7 +61,7 @@ struct dn_generator {
 	/* The next visit: the turns of its loops, 0 of those that the nest has not, and what follows from them. */
 	int64_t turn[DN_LOOPS];
 	int64_t image, conv_group, y, x, x_first, x_end; /* x_first..x_end - 1: the tile or block */
-	int64_t group, group_end, group_at;              /* the pass; within it */
+	int64_t group, group_end, group_at;              /* the group tile; within it */
 	int64_t store_groups;                            /* of a turn of DN_STORES */
 	struct dn_part part;
 };

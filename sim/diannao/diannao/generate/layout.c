@@ -109,11 +109,11 @@ uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64
 	int64_t row = (position * map->layer->groups + conv_group) * dn_rows_before(map, map->groups);
 	if (map->tiles->nest == DN_STREAMED) {
 		const bool first = dn_part_is_first(part);
-		int64_t at_once = map->tiles->groups, in_pass = group % at_once, pass = group - in_pass;
-		int64_t here = npl_min_i64(at_once, map->groups - pass);
+		int64_t at_once = map->tiles->groups, in_tile = group % at_once, tile = group - in_tile;
+		int64_t here = npl_min_i64(at_once, map->groups - tile);
 		int64_t before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
 		int64_t rows = dn_part_rows(part) + (first ? map->bias_rows : 0);
-		row += pass * map->kernel_rows + here * before + in_pass * rows;
+		row += tile * map->kernel_rows + here * before + in_tile * rows;
 	} else {
 		row += dn_rows_before(map, group);
 	}

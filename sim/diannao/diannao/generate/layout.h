@@ -6,7 +6,7 @@
  *   synapses whole SB rows of Tn x Tn 16-bit values [n][i], zeros where a layer has not Tn inputs or outputs. The
  *   kernel of a group of Tn
  *            outputs is its bias rows (Tn words of 32 bits), then [ky][kx][ii] rows; kernels are in the order in which the nest reads
- *            them: [position of private kernels][group of the convolution][pass][part of the window][nn][rows]. With DN_ACROSS an LRN
+ *            them: [position of private kernels][group of the convolution][group tile][part of the window][nn][rows]. With DN_ACROSS an LRN
  *            group's kernel has the rows of its band only
  *   results  [image][y][x][map], 16 bits each, raw sums 32
  */
@@ -42,7 +42,7 @@ uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y,
  * is the first. */
 uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64_t conv_group, int64_t group,
 			const struct dn_part *part);
-/* Rows of a tap that groups of a pass read; SB rows of the kernels of all groups before this one. */
+/* Rows of a tap that a tile of groups reads; SB rows of the kernels of all groups before this one. */
 struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int64_t group_end);
 int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group);
 bool dn_part_is_first(const struct dn_part *part);

@@ -45,8 +45,8 @@ int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop)
 		return npl_div_up_i64(g->layer->out[1], g->width);
 	case DN_STORES:
 		return npl_div_up_i64(g->map.groups, g->store_groups);
-	case DN_PASSES:
-		return npl_div_up_i64(npl_min_i64(g->store_groups, g->map.groups - stored), g->pass_groups);
+	case DN_GROUP_TILES:
+		return npl_div_up_i64(npl_min_i64(g->store_groups, g->map.groups - stored), g->tile_groups);
 	case DN_WINDOW_PARTS:
 		return window_parts(g);
 	case DN_GROUPS:
@@ -73,9 +73,9 @@ static void place(struct dn_generator *g)
 	else if (g->x_end - g->x_first == 1)
 		g->store_groups = g->stored_groups;
 	else
-		g->store_groups = g->pass_groups;
-	g->group = turn[DN_STORES] * g->store_groups + turn[DN_PASSES] * g->pass_groups;
-	g->group_end = npl_min_i64(g->group + g->pass_groups, groups);
+		g->store_groups = g->tile_groups;
+	g->group = turn[DN_STORES] * g->store_groups + turn[DN_GROUP_TILES] * g->tile_groups;
+	g->group_end = npl_min_i64(g->group + g->tile_groups, groups);
 	g->group_at = g->group + turn[DN_GROUPS];
 	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, taps = g->tiles->taps ? g->tiles->taps : 1;
 	g->part = dn_part_from(g->layer, g->tiles, g->map.in_rows, turn[DN_KERNEL_LINES] * lines,
@@ -92,8 +92,8 @@ bool dn_begin_loops(struct dn_generator *g)
 		g->width = g->tiles->columns;
 	else if (g->tiles->nest == DN_STREAMED)
 		g->width = g->tiles->positions;
-	g->pass_groups = g->tiles->groups ? g->tiles->groups : 1;
-	g->stored_groups = g->pass_groups / npl_gcd(g->pass_groups, g->result_groups) * g->result_groups;
+	g->tile_groups = g->tiles->groups ? g->tiles->groups : 1;
+	g->stored_groups = g->tile_groups / npl_gcd(g->tile_groups, g->result_groups) * g->result_groups;
 	place(g);
 	return true;
 }

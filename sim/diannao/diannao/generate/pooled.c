@@ -76,12 +76,12 @@ static int64_t pooled_alike(const struct dn_generator *g, enum dn_loop loop, int
 		const struct dn_axis *axis = &g->axis[loop == DN_POSITIONS];
 		return dn_alike_windows(axis, turn, axis->out, 0, axis->kernel);
 	}
-	case DN_PASSES:
-		return dn_full_groups(g) / g->pass_groups - turn;
+	case DN_GROUP_TILES:
+		return dn_full_groups(g) / g->tile_groups - turn;
 	default:
 		return turn ? dn_turns(g, loop) - 1 - turn : 0;
 	}
 }
 
 const struct dn_nest_code dn_code_pooled = {
-	5, {DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_PASSES, DN_WINDOW_PARTS}, pooled_visit, pooled_alike, NULL};
+	5, {DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_GROUP_TILES, DN_WINDOW_PARTS}, pooled_visit, pooled_alike, NULL};

@@ -58,8 +58,8 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 		return g->layer->images - turn;
 	case DN_OUT_LINES:
 		return dn_alike_windows(&g->axis[0], turn, g->axis[0].out, 0, g->axis[0].kernel);
-	case DN_PASSES:
-		return dn_full_groups(g) / g->pass_groups - turn;
+	case DN_GROUP_TILES:
+		return dn_full_groups(g) / g->tile_groups - turn;
 	default:
 		return dn_sliding_windows(g, 1, 0, g->axis[1].out, turn, (struct dn_range){0, g->axis[1].kernel});
 	}
@@ -74,4 +74,4 @@ static void across_hold(struct dn_generator *g)
 }
 
 const struct dn_nest_code dn_code_pooled_across = {
-	4, {DN_IMAGES, DN_OUT_LINES, DN_PASSES, DN_POSITIONS}, across_visit, across_alike, across_hold};
+	4, {DN_IMAGES, DN_OUT_LINES, DN_GROUP_TILES, DN_POSITIONS}, across_visit, across_alike, across_hold};

@@ -2,10 +2,10 @@
  *
  * DN_STREAMED and DN_ACROSS (tiles.h): columns of the input slide through NBin under the windows of one row of outputs.
  * Of each column the lines of the part that lie inside the input are loaded one after the other, a request each; a
- * column is freed when the last window of the block and, of a pass, the last group has read it.
+ * column is freed when the last window of the block and, of a tile of groups, the last one has read it.
  *
  * Streamed, a visit is one position, group and part of the window. Across, the part is the whole window and the kernels
- * of a pass are loaded once: the pass is then outside of images and rows, its groups inside of positions. */
+ * of a group tile are loaded once: the tile is then outside of images and rows, its groups inside of positions. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -27,7 +27,7 @@ static struct dn_range rows_of(const struct dn_generator *g, int64_t group, int6
 	return across(g) ? rows : (struct dn_range){g->part.row, g->part.row_end};
 }
 
-/* NBin rows of one column: what any group of the pass reads of it. */
+/* NBin rows of one column: what any group of the tile reads of it. */
 static int64_t column_rows(const struct dn_generator *g)
 {
 	struct dn_range lines = lines_of(g), rows = rows_of(g, g->group, g->group_end);
@@ -185,8 +185,8 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	switch (loop) {
 	case DN_CONV_GROUPS:
 		return last + 1 - turn;
-	case DN_PASSES: /* LRN's read other rows each */
-		return g->layer->lrn.made ? 0 : dn_full_groups(g) / g->pass_groups - turn;
+	case DN_GROUP_TILES: /* LRN's read other rows each */
+		return g->layer->lrn.made ? 0 : dn_full_groups(g) / g->tile_groups - turn;
 	case DN_GROUPS:
 		return 0;
 	case DN_IMAGES:
@@ -253,7 +253,7 @@ static int64_t rows_alike(const struct dn_generator *g, int64_t turn)
 	return (ends ? npl_min_i64(whole, last) : whole) - turn;
 }
 
-/* The first group of a pass loads columns, the last one frees them. */
+/* The first group of a tile loads columns, the last one frees them. */
 static int64_t groups_alike(const struct dn_generator *g, int64_t turn)
 {
 	const int64_t last = dn_turns(g, DN_GROUPS) - 1;
@@ -306,14 +306,14 @@ static void sliding_hold(struct dn_generator *g)
 
 const struct dn_nest_code dn_code_across = {
 	6,
-	{DN_CONV_GROUPS, DN_PASSES, DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_GROUPS},
+	{DN_CONV_GROUPS, DN_GROUP_TILES, DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_GROUPS},
 	sliding_visit,
 	across_alike,
 	sliding_hold};
 const struct dn_nest_code dn_code_streamed = {11,
-					      {DN_IMAGES, DN_CONV_GROUPS, DN_OUT_LINES, DN_BLOCKS, DN_STORES, DN_PASSES,
-					       DN_KERNEL_LINES, DN_KERNEL_TAPS, DN_KERNEL_ROWS, DN_GROUPS,
-					       DN_POSITIONS},
+					      {DN_IMAGES, DN_CONV_GROUPS, DN_OUT_LINES, DN_BLOCKS, DN_STORES,
+					       DN_GROUP_TILES, DN_KERNEL_LINES, DN_KERNEL_TAPS, DN_KERNEL_ROWS,
+					       DN_GROUPS, DN_POSITIONS},
 					      sliding_visit,
 					      streamed_alike,
 					      sliding_hold};

@@ -66,14 +66,13 @@ static void add(struct cost *sum, const struct cost *part, double times)
 /* Columns or lines that windows of the interior touch, through so many taps. */
 static int64_t interior(const struct dn_axis *axis, int64_t windows, int64_t taps)
 {
-	int64_t span = (windows - 1) * axis->stride + (taps - 1) * axis->dilation + 1;
-	return npl_min_i64(npl_min_i64(span, windows * taps), axis->in);
+	return npl_min_i64(npl_min_i64(dn_extent(axis, windows, taps), windows * taps), axis->in);
 }
 
 /* The same of one window, with those between its taps that other windows read. */
 static int64_t held_at_once(const struct dn_axis *axis, int64_t taps)
 {
-	return npl_min_i64(axis->dilation > 1 ? (taps - 1) * axis->dilation + 1 : taps, axis->in);
+	return npl_min_i64(axis->dilation > 1 ? dn_extent(axis, 1, taps) : taps, axis->in);
 }
 
 static double out_positions(const struct search *s)
@@ -112,8 +111,8 @@ static void down_cost(const struct search *s, const struct dn_tiles *tiles, stru
 	add(all, &cost, 1);
 }
 
-/* Rows of a tap that a pass of DN_ACROSS from this group on reads, and SB rows of its kernels. */
-static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, int64_t *kernels)
+/* Rows of a tap that a tile of groups of DN_ACROSS from this group on reads, and SB rows of its kernels. */
+static int64_t tile_rows(const struct search *s, int64_t group, int64_t groups, int64_t *kernels)
 {
 	const int64_t end = npl_min_i64(group + groups, s->groups);
 	const struct dn_range rows = dn_rows_read(&s->across, group, end);
@@ -121,8 +120,8 @@ static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, 
 	return rows.end - rows.first;
 }
 
-/* Passes of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
-static int64_t alike_passes(const struct search *s, int64_t group, int64_t groups)
+/* Tiles of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
+static int64_t alike_tiles(const struct search *s, int64_t group, int64_t groups)
 {
 	return s->layer->lrn.made ? 1 : npl_max_i64((s->groups - group) / groups, 1);
 }
@@ -137,7 +136,7 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 	for (int64_t group = 0, alike; group < s->groups; group += alike * tiles->groups) {
 		const int64_t groups = npl_min_i64(tiles->groups, s->groups - group),
 			      at_once = npl_min_i64(s->result_groups, groups);
-		int64_t kernels, rows = pass_rows(s, group, groups, &kernels);
+		int64_t kernels, rows = tile_rows(s, group, groups, &kernels);
 		struct cost cost = {.nfu = positions * (double)kernels};
 		add_values(s, &cost, positions * columns * (double)lines,
 			   2 * (double)npl_min_i64(rows * s->config->tn, layer->ni));
@@ -145,7 +144,7 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 			cost.nfu += cost.port;
 		add_values(s, &cost, positions * ceil((double)groups / (double)at_once), store_bytes(s, at_once));
 		add_synapses(s, &cost, (double)(layer->groups * groups), npl_div_up_i64(kernels, groups));
-		alike = alike_passes(s, group, groups);
+		alike = alike_tiles(s, group, groups);
 		add(all, &cost, (double)alike);
 	}
 }
@@ -158,10 +157,11 @@ static struct cost block_cost(const struct search *s, const struct dn_tiles *til
 	const int64_t lines = part->ky_end, taps = part->kx_end, rows = part->row_end, steps = lines * taps * rows;
 	const int64_t next = held_at_once(&s->axis[1], taps) + npl_min_i64(s->axis[1].stride, taps);
 	const int64_t parts = parts_of(s, part);
-	const double passes = ceil((double)s->groups / (double)tiles->groups), visits = (double)(parts * s->groups);
+	const double tiles_of_groups = ceil((double)s->groups / (double)tiles->groups),
+		     visits = (double)(parts * s->groups);
 	const int64_t at_once = positions == 1 ? npl_min_i64(s->result_groups, s->groups) : 1;
 	struct cost cost = {.nfu = visits * (double)(positions * steps)};
-	add_values(s, &cost, passes * (double)(parts * lines * interior(&s->axis[1], positions, taps)),
+	add_values(s, &cost, tiles_of_groups * (double)(parts * lines * interior(&s->axis[1], positions, taps)),
 		   2 * (double)npl_min_i64(rows * c->tn, s->layer->ni));
 	if (next * lines * rows > c->nbin_rows && positions > 1)
 		cost.nfu += cost.port;
@@ -244,12 +244,12 @@ static void offer(struct search *s, const struct dn_tiles *tiles)
 	s->tiles[at] = *tiles;
 }
 
-/* Whether all passes of so many groups fit. */
-static bool passes_fit(const struct search *s, int64_t groups)
+/* Whether all tiles of so many groups fit. */
+static bool group_tiles_fit(const struct search *s, int64_t groups)
 {
 	const int64_t taps = held_at_once(&s->axis[1], s->axis[1].kernel) * s->axis[0].kernel;
-	for (int64_t group = 0, kernels; group < s->groups; group += alike_passes(s, group, groups) * groups)
-		if (taps * pass_rows(s, group, groups, &kernels) > s->config->nbin_rows || kernels > s->config->sb_rows)
+	for (int64_t group = 0, kernels; group < s->groups; group += alike_tiles(s, group, groups) * groups)
+		if (taps * tile_rows(s, group, groups, &kernels) > s->config->nbin_rows || kernels > s->config->sb_rows)
 			return false;
 	return true;
 }
@@ -259,7 +259,7 @@ static void try_across(struct search *s)
 	const int64_t asked = s->config->tile_groups;
 	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->layer->window.kernel[0]};
 	int64_t most = 0;
-	while (most < npl_min_i64(s->groups, MOST_TRIED) && passes_fit(s, most + 1))
+	while (most < npl_min_i64(s->groups, MOST_TRIED) && group_tiles_fit(s, most + 1))
 		most++;
 	for (tiles.groups = 1; tiles.groups <= most; tiles.groups++)
 		if (!asked || tiles.groups == npl_min_i64(asked, most))
@@ -301,7 +301,7 @@ static void try_kept(struct search *s)
 					 .nest = DN_DOWN, .columns = columns, .lines = layer->window.kernel[0]});
 }
 
-/* Blocks of so many positions, the last of a row perhaps smaller, so many groups a pass, parts as in tiles. */
+/* Blocks of so many positions, the last of a row perhaps smaller, so many groups a tile, parts as in tiles. */
 static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions, int64_t groups)
 {
 	struct dn_part part = {0};

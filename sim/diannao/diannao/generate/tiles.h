@@ -7,11 +7,11 @@
  *                input lines slide down through NBin: each row of outputs loads the lines that the one before had not
  *   DN_ACROSS    nnn (groups, whose kernels are all kept in SB) > image > y > x > nn > ky, kx, ii
  *                input columns slide along x through NBin, every row of outputs loads its lines anew, once for all
- *                groups of a pass. Of LRN's kernels (lrn.c) only the rows that the band touches are in memory, loaded
+ *                groups of a tile. Of LRN's kernels (lrn.c) only the rows that the band touches are in memory, loaded
  *                and multiplied
  *   DN_STREAMED  image > y > xx (positions of one row) > nnn (groups) > parts of the window > nn > x > ky, kx, ii
- *                a part's synapses are loaded for each block and group, its inputs for each block and pass over groups,
- *                columns slide; sums wait in NBout from part to part, or in the NFU where a pass is one position and
+ *                a part's synapses are loaded for each block and group, its inputs for each block and tile of groups,
+ *                columns slide; sums wait in NBout from part to part, or in the NFU where a tile is one position and
  *                group. With one position this is the classifier's nest of figure 5, with one position and group that
  *                of private kernels: nothing is used twice
  *   DN_POOLED_ACROSS
@@ -37,7 +37,7 @@ struct dn_tiles {
 	enum dn_nest nest;
 	int64_t columns;   /* DN_DOWN: of outputs in a tile (Tx) */
 	int64_t positions; /* DN_STREAMED: of a block (Tx) */
-	/* DN_ACROSS, DN_STREAMED: of Tn outputs in a pass (Tnn / Tn); pooled: of Tn maps at once (Tii / Tn) */
+	/* DN_ACROSS, DN_STREAMED: of Tn outputs in a tile (Tnn / Tn); pooled: of Tn maps at once (Tii / Tn) */
 	int64_t groups;
 	/* The most of a window in a part: `lines` whole lines, else `taps` of one line, else `rows` of one tap, the
 	 * first that is not 0. DN_DOWN and DN_ACROSS: all lines. */

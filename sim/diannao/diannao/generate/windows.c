@@ -169,16 +169,7 @@ int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps,
 	return count;
 }
 
-int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end)
+int64_t dn_extent(const struct dn_axis *axis, int64_t windows, int64_t taps)
 {
-	const int64_t low = dn_tap_at(axis, first, 0);
-	if (first >= end)
-		return 0;
-	return dn_read_below(axis, end - first, axis->kernel, axis->in - low) -
-	       dn_read_below(axis, end - first, axis->kernel, -low);
-}
-
-int64_t dn_extent(const struct dn_axis *axis, int64_t windows)
-{
-	return (windows - 1) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
+	return (windows - 1) * axis->stride + (taps - 1) * axis->dilation + 1;
 }

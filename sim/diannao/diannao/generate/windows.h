@@ -42,9 +42,7 @@ int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 /* Different positions that so many windows read through so many taps, in the input or not: those among the first
  * `positions` from the first tap of the first window on. */
 int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps, int64_t positions);
-/* Different input positions under windows first..end-1. */
-int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end);
-/* From the first tap of the first of so many windows to the last of the last. */
-int64_t dn_extent(const struct dn_axis *axis, int64_t windows);
+/* From the first tap of the first of so many windows to the last of so many taps of the last. */
+int64_t dn_extent(const struct dn_axis *axis, int64_t windows, int64_t taps);
 
 #endif

@@ -77,7 +77,7 @@ void dn_set_function(struct sim_constant *constant, const char *name, const stru
  * the reason. */
 bool dn_slots_ok(const void *instruction, char *why, size_t n);
 
-/* Of an instruction that the check has let pass, with rows of so many bytes. */
+/* Whether an instruction has steps of the NFU. */
 static inline bool dn_uses_nfu(const struct dn_instruction *at)
 {
 	return at->nfu.nfu2 != DN_NFU2_NOP;

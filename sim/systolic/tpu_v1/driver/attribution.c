@@ -73,20 +73,20 @@ static uint64_t planes_of(const struct tpu_registers *held, enum tpu_register ty
 }
 
 static void count_matrix(const struct tpu_attribution *attribution, const struct tpu_registers *held,
-			 const struct tpu_instruction *in, struct tpu_counters *counter)
+			 const struct tpu_instruction *in, struct tpu_counters *counters)
 {
 	uint64_t cells = (uint64_t)(attribution->config->rows * attribution->config->columns);
 	uint64_t vectors = in->length * (in->flags & TPU_MATRIX_INPUTS16 ? 2u : 1u);
 	uint64_t useful = held->value[TPU_REG_USEFUL_CELLS];
-	counter->useful_macs += vectors * useful;
-	counter->unused_macs += vectors * (cells - useful);
-	counter->ub_rows_read += vectors;
-	counter->accumulator_writes += vectors;
-	counter->tiles += in->flags & TPU_MATRIX_SWITCH ? 1 : 0;
+	counters->useful_macs += vectors * useful;
+	counters->unused_macs += vectors * (cells - useful);
+	counters->ub_rows_read += vectors;
+	counters->accumulator_writes += vectors;
+	counters->tiles += in->flags & TPU_MATRIX_SWITCH ? 1 : 0;
 }
 
 static void count_activate(const struct tpu_attribution *attribution, const struct tpu_registers *held, int64_t i,
-			   struct tpu_counters *counter)
+			   struct tpu_counters *counters)
 {
 	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
 	enum tpu_operand operand = tpu_operand_of(in->flags);
@@ -95,40 +95,41 @@ static void count_activate(const struct tpu_attribution *attribution, const stru
 		results = results / (held->value[TPU_REG_IN_HEIGHT] * held->value[TPU_REG_IN_WIDTH]) *
 			  held->value[TPU_REG_OUT_HEIGHT] * held->value[TPU_REG_OUT_WIDTH];
 	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
-		counter->ub_rows_read += in->length * planes_of(held, TPU_REG_SOURCE_TYPE);
+		counters->ub_rows_read += in->length * planes_of(held, TPU_REG_SOURCE_TYPE);
 	if (operand == TPU_ADD || operand == TPU_MULTIPLY)
-		counter->ub_rows_read += in->length * planes_of(held, TPU_REG_OPERAND_TYPE);
-	counter->ub_rows_written += results * planes_of(held, TPU_REG_RESULT_TYPE);
-	counter->activate_cycles += attribution->ended[i] - attribution->started[i] -
-				    (uint64_t)attribution->config->activate_latency_cycles;
+		counters->ub_rows_read += in->length * planes_of(held, TPU_REG_OPERAND_TYPE);
+	counters->ub_rows_written += results * planes_of(held, TPU_REG_RESULT_TYPE);
+	counters->activate_cycles += attribution->ended[i] - attribution->started[i] -
+				     (uint64_t)attribution->config->activate_latency_cycles;
 }
 
 static void count_instruction(const struct tpu_attribution *attribution, const struct tpu_registers *held, int64_t i,
-			      struct tpu_counters *counter)
+			      struct tpu_counters *counters)
 {
 	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
 	uint64_t columns = (uint64_t)attribution->config->columns, host_bytes;
-	counter->instructions++;
+	counters->instructions++;
 	switch (tpu_unit_of(in->opcode)) {
 	case TPU_MATRIX:
-		count_matrix(attribution, held, in, counter);
+		count_matrix(attribution, held, in, counters);
 		break;
 	case TPU_ACTIVATION:
-		count_activate(attribution, held, i, counter);
+		count_activate(attribution, held, i, counters);
 		break;
 	case TPU_WEIGHTS:
-		counter->weight_bytes += in->acc * columns *
-					 (in->flags & TPU_WEIGHTS_PARAMETERS ? 8 : (uint64_t)attribution->config->rows);
+		counters->weight_bytes += in->acc * columns *
+					  (in->flags & TPU_WEIGHTS_PARAMETERS ? 8
+									      : (uint64_t)attribution->config->rows);
 		break;
 	case TPU_HOST_IN:
 	case TPU_HOST_OUT:
 		host_bytes = (uint64_t)in->length * held->value[TPU_REG_HOST_ROW_BYTES];
 		if (in->opcode == TPU_READ_HOST_MEMORY) {
-			counter->host_bytes_in += host_bytes;
-			counter->ub_rows_written += in->length;
+			counters->host_bytes_in += host_bytes;
+			counters->ub_rows_written += in->length;
 		} else {
-			counter->host_bytes_out += host_bytes;
-			counter->ub_rows_read += in->length;
+			counters->host_bytes_out += host_bytes;
+			counters->ub_rows_read += in->length;
 		}
 		break;
 	default:
@@ -173,12 +174,15 @@ static int64_t next_activate(const struct tpu_attribution *attribution, int64_t 
 
 static uint64_t *counted_as(struct tpu_share *share, enum tpu_cycle_class what)
 {
-	struct tpu_counters *counter = &share->counters;
-	uint64_t *const as[TPU_CYCLE_CLASSES] = {
-		[TPU_CYCLES_ACTIVE] = &counter->array_active,       [TPU_CYCLES_WEIGHT_STALL] = &counter->weight_stall,
-		[TPU_CYCLES_WEIGHT_SHIFT] = &counter->weight_shift, [TPU_CYCLES_NON_MATRIX] = &counter->non_matrix,
-		[TPU_CYCLES_RAW_STALL] = &counter->raw_stall,       [TPU_CYCLES_INPUT_STALL] = &counter->input_stall,
-		[TPU_CYCLES_OUTPUT_STALL] = &counter->output_stall, [TPU_CYCLES_SYNC_PAUSE] = &counter->sync_pause};
+	struct tpu_counters *counters = &share->counters;
+	uint64_t *const as[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_ACTIVE] = &counters->array_active,
+						 [TPU_CYCLES_WEIGHT_STALL] = &counters->weight_stall,
+						 [TPU_CYCLES_WEIGHT_SHIFT] = &counters->weight_shift,
+						 [TPU_CYCLES_NON_MATRIX] = &counters->non_matrix,
+						 [TPU_CYCLES_RAW_STALL] = &counters->raw_stall,
+						 [TPU_CYCLES_INPUT_STALL] = &counters->input_stall,
+						 [TPU_CYCLES_OUTPUT_STALL] = &counters->output_stall,
+						 [TPU_CYCLES_SYNC_PAUSE] = &counters->sync_pause};
 	return as[what];
 }
 

@@ -54,7 +54,7 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
 {
 	(void)err;
-	((struct tpu_machine *)state)->rtl = !strcmp(name, "rtl");
+	((struct tpu_machine *)state)->rtl = sim_is_rtl(name);
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->capabilities = NPL_TAKES_INT8;
 	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->engine = machine->rtl ? "rtl" : "fast";
+	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)c->clock_hz;
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
 	info->memory_yaml = machine->memory_yaml;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The configuration registers of the systolic machines (registers.def). What instructions are made of is in
- * syntax.c. */
+ * The configuration registers of the systolic machines (registers.def). Names, and what instructions are made of, are
+ * in syntax.c. */
 #include "isa.h"
 
 #include <string.h>
@@ -10,19 +10,13 @@
 enum reset { ZERO, ONE, ROWS, COLUMNS, WIDTH, CELLS };
 
 static const struct {
-	const char *name;
 	enum tpu_register_kind kind;
 	enum reset reset;
 } register_table[TPU_REGISTERS] = {
-#define TPU_REGISTER(upper, lower, kind, reset) [TPU_REG_##upper] = {#lower, TPU_##kind, reset},
+#define TPU_REGISTER(upper, lower, kind, reset) [TPU_REG_##upper] = {TPU_##kind, reset},
 #include "registers.def"
 #undef TPU_REGISTER
 };
-
-const char *tpu_register_name(enum tpu_register r)
-{
-	return (unsigned)r < TPU_REGISTERS ? register_table[r].name : NULL;
-}
 
 enum tpu_register_kind tpu_register_kind_of(enum tpu_register r)
 {
@@ -38,29 +32,14 @@ float tpu_float(const struct tpu_registers *registers, enum tpu_register r)
 
 struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns)
 {
+	const int64_t value[] = {[ZERO] = 0,
+				 [ONE] = 1,
+				 [ROWS] = rows,
+				 [COLUMNS] = columns,
+				 [WIDTH] = rows > columns ? rows : columns,
+				 [CELLS] = rows * columns};
 	struct tpu_registers held;
-	for (int r = 0; r < TPU_REGISTERS; r++) {
-		int64_t value = 0;
-		switch (register_table[r].reset) {
-		case ZERO:
-			break;
-		case ONE:
-			value = 1;
-			break;
-		case ROWS:
-			value = rows;
-			break;
-		case COLUMNS:
-			value = columns;
-			break;
-		case WIDTH:
-			value = rows > columns ? rows : columns;
-			break;
-		case CELLS:
-			value = rows * columns;
-			break;
-		}
-		held.value[r] = (uint32_t)value;
-	}
+	for (int r = 0; r < TPU_REGISTERS; r++)
+		held.value[r] = (uint32_t)value[register_table[r].reset];
 	return held;
 }

@@ -124,14 +124,10 @@ const struct sim_instruction_set tpu_instructions = {
 	.refine = refine,
 };
 
-static const struct sim_slot *slot_of(int opcode)
-{
-	return sim_slot_of(&tpu_instructions, &(struct tpu_instruction){.opcode = (uint8_t)opcode});
-}
-
 const char *tpu_opcode_name(int opcode)
 {
-	const struct sim_slot *slot = slot_of(opcode);
+	const struct tpu_instruction instruction = {.opcode = (uint8_t)opcode};
+	const struct sim_slot *slot = sim_slot_of(&tpu_instructions, &instruction);
 	return slot ? slot->name : NULL;
 }
 
@@ -152,6 +148,11 @@ enum tpu_unit tpu_unit_of(int opcode)
 	default:
 		return TPU_UNITS;
 	}
+}
+
+const char *tpu_register_name(enum tpu_register r)
+{
+	return (unsigned)r < TPU_REGISTERS ? registers[r] : NULL;
 }
 
 const char *tpu_unit_name(enum tpu_unit unit)

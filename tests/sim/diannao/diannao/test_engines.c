@@ -101,12 +101,12 @@ Test(diannao_engines, units_of_layers_cost_what_they_cost)
 		enum dn_nest nest;
 		enum dn_loop loop;
 	} expected[] = {{DN_DOWN, DN_CONV_GROUPS},
-			{DN_DOWN, DN_PASSES},
+			{DN_DOWN, DN_GROUP_TILES},
 			{DN_DOWN, DN_IMAGES},
 			{DN_DOWN, DN_BLOCKS},
 			{DN_DOWN, DN_OUT_LINES},
 			{DN_ACROSS, DN_CONV_GROUPS},
-			{DN_ACROSS, DN_PASSES},
+			{DN_ACROSS, DN_GROUP_TILES},
 			{DN_ACROSS, DN_IMAGES},
 			{DN_ACROSS, DN_OUT_LINES},
 			{DN_ACROSS, DN_POSITIONS},
@@ -114,7 +114,7 @@ Test(diannao_engines, units_of_layers_cost_what_they_cost)
 			{DN_STREAMED, DN_OUT_LINES},
 			{DN_STREAMED, DN_BLOCKS},
 			{DN_STREAMED, DN_STORES},
-			{DN_STREAMED, DN_PASSES},
+			{DN_STREAMED, DN_GROUP_TILES},
 			{DN_STREAMED, DN_KERNEL_LINES},
 			{DN_STREAMED, DN_KERNEL_TAPS},
 			{DN_STREAMED, DN_KERNEL_ROWS},
@@ -123,11 +123,11 @@ Test(diannao_engines, units_of_layers_cost_what_they_cost)
 			{DN_POOLED, DN_IMAGES},
 			{DN_POOLED, DN_OUT_LINES},
 			{DN_POOLED, DN_POSITIONS},
-			{DN_POOLED, DN_PASSES},
+			{DN_POOLED, DN_GROUP_TILES},
 			{DN_POOLED, DN_WINDOW_PARTS},
 			{DN_POOLED_ACROSS, DN_IMAGES},
 			{DN_POOLED_ACROSS, DN_OUT_LINES},
-			{DN_POOLED_ACROSS, DN_PASSES},
+			{DN_POOLED_ACROSS, DN_GROUP_TILES},
 			{DN_POOLED_ACROSS, DN_POSITIONS}};
 	struct npl_arena arena = {0};
 	struct dn_config paper;

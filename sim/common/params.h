@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows of a machine's table of parameters (npulab/params.h). `config` is the struct that holds them. */
+#ifndef NPULAB_SIM_PARAMS_H
+#define NPULAB_SIM_PARAMS_H
+
+#include <stddef.h>
+
+#include "npulab/params.h"
+
+/* A number of type NPL_PARAM_..., with its default. */
+#define SIM_PARAM(config, key, type, member, value, min, max, unit, help)                                              \
+	{                                                                                                              \
+		key, NPL_PARAM_##type, offsetof(config, member), value, min, max, unit, help, NULL                     \
+	}
+#define SIM_TEXT(config, key, member, value, help)                                                                     \
+	{                                                                                                              \
+		key, NPL_PARAM_STRING, offsetof(config, member), value, 0, 0, "", help, NULL                           \
+	}
+/* One of several words, which are given with blanks between them. */
+#define SIM_CHOICE(config, key, member, value, help, words)                                                            \
+	{                                                                                                              \
+		key, NPL_PARAM_CHOICE, offsetof(config, member), value, 0, 0, "", help, words                          \
+	}
+/* Where figures of energy are from; of: their keys. */
+#define SIM_ORIGIN(config, key, member, help, of)                                                                      \
+	{                                                                                                              \
+		key, NPL_PARAM_ORIGIN, offsetof(config, member), "absent", 0, 0, "", help "; absent: not known", of    \
+	}
+
+#endif
