@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * onemac: multiplies matrices of 8-bit integers (npulab/layer.h) and waits for its memory. docs/first-machine.md
- * explains it. */
+ * onemac multiplies matrices of 8-bit integers and waits for its memory. docs/first-machine.md explains it. */
 #include "core/base/arith.h"
 #include "core/base/refuse.h"
 #include "core/integer.h"
