@@ -91,7 +91,7 @@ static int keep_output(const struct sim_program *program, const struct dn_memory
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
 	struct dn_execution *on_machine = context;
-	struct dn_outcome outcome;
+	struct dn_outcome outcome = {0};
 	const bool rtl = sim_is_rtl(execution->engine);
 	if (dn_memory_open(on_machine->config, rtl, &on_machine->port, err))
 		return err->code;

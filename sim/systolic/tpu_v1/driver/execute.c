@@ -94,7 +94,7 @@ static int check_given(const struct tpu_config *config, const struct npl_executi
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
 	struct tpu_execution *on_machine = context;
-	struct tpu_outcome outcome;
+	struct tpu_outcome outcome = {0};
 	on_machine->observer = observer;
 	if ((sim_is_rtl(execution->engine) ? tpu_run_rtl : tpu_run_fast)(on_machine, &outcome, err))
 		return err->code;

@@ -46,7 +46,7 @@ static int compare_with(struct tpu_check *check, const struct tpu_hazards *hazar
 			const struct tpu_access *access)
 {
 	char where[64];
-	for (int writes = 1; writes >= !access->writes; writes--) {
+	for (int writes = 1; writes >= (access->writes ? 0 : 1); writes--) {
 		const struct sim_access *old = sim_accesses_find(&hazards->of[unit][kind_of(access->in_host, writes)],
 								 access->first, access->end);
 		if (!old)
