@@ -110,7 +110,7 @@ int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const s
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
 bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
 /* A product whose weights were prepared (npl_int8_job_prepare). */
-int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *work, const struct npl_layer *layer,
+int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *job, const struct npl_layer *layer,
 			  struct npl_result *result, struct npl_err *err);
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,

@@ -170,6 +170,8 @@ INLINE void some_panels(const struct npl_int8_tile *t, const int rows, const int
 	make_sums(t, rows, vectors, PANELS);
 }
 
+/* Each branch below is compiled for numbers of its own; with some instruction sets two of the numbers are equal. */
+/* NOLINTBEGIN(bugprone-branch-clone) */
 INLINE void panels_of_rows(const struct npl_int8_tile *t, const int rows)
 {
 	if (t->columns <= LANES)
@@ -225,6 +227,7 @@ static TARGET void run_rows(const struct npl_int8_tile *t)
 	else
 		some_columns(t, 5);
 }
+/* NOLINTEND(bugprone-branch-clone) */
 
 /* What a kernel says of all this. */
 #define TILES                                                                                                          \
