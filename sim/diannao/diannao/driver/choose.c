@@ -11,6 +11,16 @@
 #include "driver_impl.h"
 #include "sim/diannao/diannao/fast/run.h"
 
+struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
+				    struct dn_generator *generator)
+{
+	return (struct dn_execution){.config = &machine->config,
+				     .stream = dn_generator_stream(generator),
+				     .n_functions = layer->activates,
+				     .function = &layer->function,
+				     .port = machine->memory};
+}
+
 #define SLOWER_FOR_FEWER_BYTES   1.05
 #define FASTER_FOR_MORE_REQUESTS 1.01
 

@@ -87,16 +87,6 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	return rc;
 }
 
-struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
-				    struct dn_generator *generator)
-{
-	return (struct dn_execution){.config = &machine->config,
-				     .stream = dn_generator_stream(generator),
-				     .n_functions = layer->activates,
-				     .function = &layer->function,
-				     .port = machine->memory};
-}
-
 int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *given, struct dn_operands *operands,
 		     struct npl_err *err)
 {

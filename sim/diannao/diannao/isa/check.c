@@ -3,20 +3,10 @@
  * The walk through a program of DianNao (check.h): after what one instruction says by itself (check_fields.c) what it
  * meets in the buffers, in the registers of NFU-2 and in NBout, and whether what it waits for can come. Memory is in
  * check_memory.c. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "check_impl.h"
-
-int dn_refuse(struct dn_check *check, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	sim_refuse(check->err, check->source, &check->at, "", format, args);
-	va_end(args);
-	return check->err->code;
-}
 
 int dn_check_begin(struct dn_check *check, struct npl_err *err)
 {

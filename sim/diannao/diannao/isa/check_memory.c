@@ -3,10 +3,20 @@
  * Order in memory (docs/diannao-isa.md, Memory): loads run ahead of the instructions before them, stores behind, and
  * nothing but CP SYNC orders them. Since the last one this keeps the bytes stored, and the loads whose rows no step has
  * needed yet: all others have come before a store of now can begin. */
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "check_impl.h"
 #include "core/base/arith.h"
+
+int dn_refuse(struct dn_check *check, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	sim_refuse(check->err, check->source, &check->at, "", format, args);
+	va_end(args);
+	return check->err->code;
+}
 
 static int out_of_memory(struct dn_check *check)
 {
