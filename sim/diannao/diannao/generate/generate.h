@@ -9,8 +9,8 @@
  *
  *     struct dn_generator *generator;
  *     if (dn_generator_open(config, layer, tiles, &generator, &err)) ...
- *     run.source = dn_generator_stream(generator);
- *     if (dn_run_fast(&run, &err) || dn_generator_failed(generator, &err)) ...
+ *     execution.stream = dn_generator_stream(generator);
+ *     if (dn_run_fast(&execution, &outcome, &err) || dn_generator_failed(generator, &err)) ...
  *     dn_generator_close(generator);
  */
 #ifndef DIANNAO_GENERATE_H

@@ -44,8 +44,8 @@ struct dn_tiles {
 	int64_t lines, taps, rows;
 };
 
-/* What may be best, of all that fits the buffers and is as config->tiles has it: half of them by the estimated time,
- * half by the bytes through the port among those that are not much slower. */
+/* The candidates: tilings that fit the buffers and obey the settings of tiles and nest. Half have the least estimated
+ * time, half the fewest bytes through the port among those that are not much slower. */
 #define DN_CANDIDATES  12
 #define DN_MUCH_SLOWER 1.1
 struct dn_candidates {
