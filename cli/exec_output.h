@@ -7,7 +7,7 @@
 
 #include "npulab/tensor.h"
 
-/* Of --output-as TYPE[:ROWSxCOLUMNS[:FIRST]]. */
+/* What --output-as TYPE[:ROWSxCOLUMNS[:FIRST]] asks for. */
 struct exec_form {
 	bool stated; /* by the option; without it the numbers are bytes, in .npy of one dimension */
 	enum npl_dtype type;

@@ -14,38 +14,29 @@ struct machines {
 	int n;
 	const char **names;
 	struct npl_device **device;
-	struct npl_run *run; /* of each: its rows tell what went to the host */
+	struct npl_session **session; /* of each; its run borrows from it */
+	struct npl_run *run;          /* of each: its rows tell what went to the host */
 };
 
 static void close_machines(struct machines *m)
 {
 	for (int d = 0; d < m->n; d++) {
 		npl_run_free(&m->run[d]);
+		npl_session_close(m->session[d]);
 		npl_device_close(m->device[d]);
 	}
 }
 
-/* What a machine's run would be in cycles alone; of a real device, which cannot run without values, what is planned.
- * Notes live as long as their session, so they are copied into the arena. */
-static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_run *run, struct npl_arena *arena,
-		   struct npl_err *err)
+/* What a machine's run would be in cycles alone; of a real device, which cannot run without values, what is planned. */
+static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_session **session,
+		   struct npl_run *run, struct npl_err *err)
 {
-	struct npl_session *session;
 	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
-	if (npl_session_open(graph, &options, &session, err))
+	if (npl_session_open(graph, &options, session, err))
 		return err->code;
-	int rc = npl_device_kind_is_modelled(npl_device_get_info(device)->kind)
-			 ? npl_session_run(session, NULL, NULL, run, err)
-			 : npl_session_plan(session, run, err);
-	for (int i = 0; !rc && i < run->n_layers; i++) {
-		struct npl_layer_run *row = &run->layer[i];
-		row->ran_on = npl_arena_strdup(arena, row->ran_on);
-		row->note = row->note ? npl_arena_strdup(arena, row->note) : NULL;
-		if (!row->ran_on)
-			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-	}
-	npl_session_close(session);
-	return rc;
+	return npl_device_kind_is_modelled(npl_device_get_info(device)->kind)
+		       ? npl_session_run(*session, NULL, NULL, run, err)
+		       : npl_session_plan(*session, run, err);
 }
 
 static int open_machines(struct npl_graph *graph, const char *devices, const struct cli_list *sets, int threads,
@@ -55,8 +46,9 @@ static int open_machines(struct npl_graph *graph, const char *devices, const str
 	if (cli_split_devices(devices, arena, &m->names, &options.n_devices, err))
 		return err->code;
 	m->device = npl_arena_array(arena, (size_t)options.n_devices, sizeof(struct npl_device *));
+	m->session = npl_arena_array(arena, (size_t)options.n_devices, sizeof(struct npl_session *));
 	m->run = npl_arena_array(arena, (size_t)options.n_devices, sizeof *m->run);
-	if (!m->device || !m->run)
+	if (!m->device || !m->session || !m->run)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	m->n = options.n_devices;
 	options.device_names = m->names;
@@ -64,7 +56,7 @@ static int open_machines(struct npl_graph *graph, const char *devices, const str
 	int rc = npl_devices_open(&options, m->device, NULL, err);
 	for (int d = 0; d < m->n && !rc; d++) {
 		m->names[d] = npl_device_instance(m->device[d]);
-		rc = plan_on(graph, m->device[d], &m->run[d], arena, err);
+		rc = plan_on(graph, m->device[d], &m->session[d], &m->run[d], err);
 	}
 	return rc;
 }

@@ -107,8 +107,8 @@ int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err)
 		return 0;
 	if (unavailable->n > 1)
 		snprintf(more, sizeof more, "; and %d more", unavailable->n - 1);
-	return npl_fail(err, NPL_EDEVICE, "%s is not available here: %s%s", unavailable->one[0].instance,
-			unavailable->one[0].reason, more);
+	return npl_fail(err, NPL_EDEVICE, "%s is not available here: %s%s", unavailable->device[0].instance,
+			unavailable->device[0].reason, more);
 }
 
 struct compared { /* what a writer of these reports is given */

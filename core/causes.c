@@ -45,7 +45,7 @@ int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const st
 	return n;
 }
 
-/* Of the MACs that were possible while the machine computed. */
+/* The share of the MACs that were possible while the machine computed. */
 static double used_share(const struct npl_device_info *info, const struct npl_result *result)
 {
 	double used = 0, idle = 0;

@@ -72,7 +72,7 @@ struct npl_layer_group_handle {
 	struct npl_layer_group_info info;
 	void *opened;
 	struct npl_least_bytes *least; /* of each layer */
-	bool told;                     /* its program, to a sink */
+	bool program_given;            /* its program, to a sink */
 };
 
 bool npl_device_has_layer_groups(const struct npl_device *device)
@@ -116,9 +116,9 @@ int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struc
 {
 	struct npl_device *device = group->device;
 	struct npl_err local = {0};
-	if (device->sink && !group->told && tell_program(device, NULL, group->opened, err))
+	if (device->sink && !group->program_given && tell_program(device, NULL, group->opened, err))
 		return err->code;
-	group->told |= device->sink != NULL;
+	group->program_given |= device->sink != NULL;
 	const bool before = begin_run(device);
 	const int rc = device->driver->run_layer_group(device->state, group->opened, observer, results, &local);
 	npl_parallel_alone(before);

@@ -422,7 +422,7 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 		return npl_refuse(why, n, "it has no Conv with kernels of its own for every output position");
 	if (!device->driver->supports(device->state, layer, why, n))
 		return false;
-	if (layer->n_more && !(device->info.capabilities & NPL_MULTIPLE_OUTPUTS))
+	if (layer->n_further && !(device->info.capabilities & NPL_MULTIPLE_OUTPUTS))
 		return npl_refuse(why, n, "of its results the device gives the first alone, and others are read");
 	return true;
 }

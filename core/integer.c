@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements, rounding, saturation and the function table of the integer rules (integer.h, npulab/layer.h). */
+ * Elements, rounding, saturation and the function table of the integer rules (integer.h). */
 #include "integer_impl.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rules of layer.h for integers (int8, int8x16) as simple loops: what every device that computes in them must give,
+ * The integer rules (docs/integers.md; int8, int8x16) as simple loops: what every device that computes in them must give,
  * bit for bit. Nothing here is fast, and nothing is shared with what is. */
 #ifndef NPULAB_INTEGER_H
 #define NPULAB_INTEGER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every operator that layer.h gives an integer rule, as simple loops (core/integer.h). Sums are made in 64 bits. They
+ * Every operator that has an integer rule, as simple loops (core/integer.h). Sums are made in 64 bits. They
  * are cut to 32 at the end, which is what wrapping additions give in any order, but for products of two computed
  * tensors of which one has 16 bits: those keep 64. */
 #include <math.h>

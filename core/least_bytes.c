@@ -42,7 +42,7 @@ static uint64_t kept_bytes(const struct npl_device_info *info, const struct npl_
 									  : bytes;
 }
 
-/* Of an input: what a window covers, where one slides over it. */
+/* The bytes of input k that are read: what a window covers, where one slides over it. */
 static uint64_t read_bytes(const struct npl_device_info *info, const struct npl_layer *layer, int k)
 {
 	const struct npl_tensor *x = layer->in[k];
@@ -84,7 +84,7 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
 	struct npl_least_bytes least = {0};
 	if (!npl_device_kind_is_modelled(info->kind) || only_moves(layer))
 		return least;
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least);
 	for (int k = 0; k < layer->n_in; k++)
 		if (layer->in[k] && !reads(layer, layer->in[k], k))
@@ -96,10 +96,10 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
  * through it. */
 struct member {
 	const struct npl_layer *layer;
-	int place;  /* in the group */
-	int pass;   /* that makes its results; NO_PASS: it only moves elements */
-	int begins; /* that reads its inputs */
-	int origin; /* the pass that made its results; NO_PASS: they were given */
+	int place;      /* in the group */
+	int pass;       /* that makes its results; NO_PASS: it only moves elements */
+	int first_pass; /* that reads its inputs */
+	int origin;     /* the pass that made its results; NO_PASS: they were given */
 	int readers
 		[NPL_MAX_OUTPUTS]; /* the pass that reads each result; NO_PASS, MANY_PASSES. What is wanted has many */
 };
@@ -129,7 +129,7 @@ static struct member *maker_of(const struct members *m, const struct npl_tensor 
 			high = middle;
 	}
 	const struct member *maker = low ? m->by_result[low - 1] : NULL;
-	if (!tensor || !maker || tensor > maker->layer->out + maker->layer->n_more)
+	if (!tensor || !maker || tensor > maker->layer->out + maker->layer->n_further)
 		return NULL;
 	*k = (int)(tensor - maker->layer->out);
 	return &m->member[maker->place];
@@ -166,8 +166,8 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 	}
 	for (int i = m->n - 1; i >= 0; i--) {
 		const struct member *member = &m->member[i];
-		int reader = member->begins;
-		for (int out = 0; out <= member->layer->n_more && member->pass == NO_PASS; out++)
+		int reader = member->first_pass;
+		for (int out = 0; out <= member->layer->n_further && member->pass == NO_PASS; out++)
 			reader = merge_readers(reader, member->readers[out]);
 		for (int in = 0; in < member->layer->n_in; in++) {
 			struct member *maker = maker_of(m, member->layer->in[in], &k);
@@ -181,7 +181,7 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 static bool is_read_before(const struct members *m, const struct member *member, const struct npl_tensor *tensor)
 {
 	for (int i = 0; i < member->place; i++)
-		if (m->member[i].begins == member->begins &&
+		if (m->member[i].first_pass == member->first_pass &&
 		    reads(m->member[i].layer, tensor, m->member[i].layer->n_in))
 			return true;
 	return false;
@@ -192,18 +192,18 @@ static void count_member(const struct npl_device_info *info, const struct member
 {
 	const struct npl_layer *layer = member->layer;
 	int result;
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		if (member->readers[k] != NO_PASS && member->readers[k] != member->pass)
 			add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least[member->pass]);
 	for (int k = 0; k < layer->n_in; k++) {
 		const struct npl_tensor *in = layer->in[k];
 		const struct member *maker = in ? maker_of(m, in, &result) : NULL;
-		if (!in || (maker && maker->origin == member->begins) || reads(layer, in, k) ||
+		if (!in || (maker && maker->origin == member->first_pass) || reads(layer, in, k) ||
 		    is_read_before(m, member, in))
 			continue;
 		const enum npl_crossing crossing = crossing_of(layer, k);
 		add(info, crossing, read_bytes(info, layer, k),
-		    &least[crossing == NPL_CROSS_ACTIVATIONS ? member->begins : member->place]);
+		    &least[crossing == NPL_CROSS_ACTIVATIONS ? member->first_pass : member->place]);
 	}
 }
 
@@ -222,7 +222,8 @@ static void fill_members(struct members *m, const struct npl_layer_group *group,
 			.layer = layer,
 			.place = i,
 			.pass = moves ? NO_PASS : named_pass(how->pass, i, m->n),
-			.begins = moves ? NO_PASS : named_pass(how->begins ? how->begins : how->pass, i, m->n)};
+			.first_pass = moves ? NO_PASS
+					    : named_pass(how->first_pass ? how->first_pass : how->pass, i, m->n)};
 		for (int k = 0; k < NPL_MAX_OUTPUTS; k++)
 			m->member[i].readers[k] = NO_PASS;
 		m->by_result[i] = &m->member[i];

@@ -14,7 +14,7 @@ struct npl_least_bytes {
 	uint64_t bytes[NPL_MEM_LEVELS];
 };
 
-/* Of a layer that runs by itself: its inputs come from a memory, and its results go to one. */
+/* The least bytes of a layer that runs by itself: its inputs come from a memory, and its results go to one. */
 struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, const struct npl_layer *layer);
 /* Of each layer of a group, least[group->n]. Layers of one pass hand results to each other inside the machine: these
  * are not counted, unless another pass reads them or they are wanted. 0 or NPL_ENOMEM. */

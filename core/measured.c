@@ -3,7 +3,7 @@
  * Shared by the devices that run on this computer; see measured.h. */
 #include "measured.h"
 
-#include "core/base/half.h"
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
 
@@ -13,11 +13,6 @@ static bool tensor_is_plain(const struct npl_tensor *tensor, const char *which, 
 		return true;
 	return npl_refuse(why, n, "%s %d is quantised %s; this device computes in float32", which, index,
 			  npl_dtype_name(tensor->dtype));
-}
-
-static bool is_float(const struct npl_tensor *tensor)
-{
-	return tensor->dtype == NPL_F32 || npl_dtype_is_half(tensor->dtype);
 }
 
 bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n)
@@ -30,16 +25,16 @@ bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 			continue;
 		if (!tensor_is_plain(in, "input", i, why, n))
 			return false;
-		if ((def->flags & NPL_OP_IS_GEMM) && !is_float(in))
+		if ((def->flags & NPL_OP_IS_GEMM) && !npl_is_float32_or_half(in->dtype))
 			return npl_refuse(why, n, "input %d of %s is %s; this device computes in float32", i, def->name,
 					  npl_dtype_name(in->dtype));
 	}
-	if (must_be_float && !is_float(layer->out))
+	if (must_be_float && !npl_is_float32_or_half(layer->out->dtype))
 		return npl_refuse(why, n, "the output of %s is %s; this device computes in float32", def->name,
 				  npl_dtype_name(layer->out->dtype));
 	if (layer->op == NPL_OP_QUANTIZELINEAR && layer->n_in > 1)
 		return true; /* its inputs say what the integers stand for, and its output may say it too */
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		if (!tensor_is_plain(&layer->out[k], "output", k, why, n))
 			return false;
 	return true;
@@ -59,7 +54,7 @@ int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
 		if (layer->in[i] && !layer->in[i]->data && npl_tensor_count(layer->in[i]) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
 					"input %d has no data; a measured device runs on real operands", i);
-	for (int k = 0; k <= layer->n_more && !layer->timing_only; k++)
+	for (int k = 0; k <= layer->n_further && !layer->timing_only; k++)
 		if (!layer->out[k].data && npl_tensor_count(&layer->out[k]) > 0)
 			return npl_fail(err, NPL_EINTERNAL, "output %d has no data", k);
 	return 0;
@@ -81,7 +76,7 @@ int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_e
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
 {
 	double begin = npl_clock_seconds();
-	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1 + layer->n_more, err);
+	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1 + layer->n_further, err);
 	if (failed)
 		return failed;
 	failed = npl_activate(layer->fused, out, err);
@@ -93,20 +88,20 @@ int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, dou
 
 int npl_layer_target_open(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err)
 {
-	for (int k = 0; k <= layer->n_more; k++) {
+	for (int k = 0; k <= layer->n_further; k++) {
 		target[k] = layer->out[k];
 		target[k].owned = false;
 		if (layer->timing_only)
 			target[k].data = NULL;
 	}
 	int rc = 0;
-	for (int k = 0; k <= layer->n_more && layer->timing_only && !rc; k++)
+	for (int k = 0; k <= layer->n_further && layer->timing_only && !rc; k++)
 		rc = npl_tensor_alloc(&target[k], err);
 	return rc;
 }
 
 void npl_layer_target_close(const struct npl_layer *layer, struct npl_tensor *target)
 {
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		npl_tensor_free(&target[k]);
 }

@@ -4,12 +4,13 @@
  * those that compute in float32 are handed float16 and bfloat16 as float32, and their results rounded once. */
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 #include "npulab/op.h"
 
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor)
 {
-	return tensor && npl_dtype_is_half(tensor->dtype) && !(npl_op_defs[op].flags & NPL_OP_ANY_TYPE);
+	return tensor && npl_is_half(tensor->dtype) && !(npl_op_defs[op].flags & NPL_OP_ANY_TYPE);
 }
 
 int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl_err *err)
@@ -54,7 +55,7 @@ static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_i
 			*half = in[k]->dtype;
 	for (int k = 0; k < n_in && *half != NPL_DTYPES; k++)
 		if (in[k] && in[k]->dtype != *half && !(in[k]->dtype == NPL_F32 && has_own_type(op, k)) &&
-		    (in[k]->dtype == NPL_F32 || npl_dtype_is_half(in[k]->dtype)))
+		    (in[k]->dtype == NPL_F32 || npl_is_half(in[k]->dtype)))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, another %s", k, npl_dtype_name(in[k]->dtype),
 					npl_dtype_name(*half));
 	return 0;

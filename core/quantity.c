@@ -31,8 +31,8 @@ static const struct kind {
 static const struct prefix {
 	const char *text;
 	int exponent, shift;
-	int class; /* SMALL, LARGE or BINARY; 0: of every kind */
-	bool told; /* in messages */
+	int class;        /* SMALL, LARGE or BINARY; 0: of every kind */
+	bool in_messages; /* in messages */
 } prefixes[] = {
 	{"f", -15, 0, SMALL, true},  {"p", -12, 0, SMALL, true},  {"n", -9, 0, SMALL, true},
 	{"u", -6, 0, SMALL, true},   {"µ", -6, 0, SMALL, false},  {"m", -3, 0, SMALL, true},
@@ -114,7 +114,7 @@ const char *npl_quantity_units(const char *unit, char *buf, size_t n)
 	size_t used = 0;
 	*buf = '\0';
 	for (size_t i = 0; kind && i < PREFIXES && used < n; i++)
-		if (prefixes[i].told && allows(kind, &prefixes[i]))
+		if (prefixes[i].in_messages && allows(kind, &prefixes[i]))
 			used += (size_t)snprintf(buf + used, n - used, "%s%s%s", used ? ", " : "", prefixes[i].text,
 						 kind->symbol);
 	return buf;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device `reference`: every operator by its kernel in core/ops in float32, or, with precision=int8 or 8x16, by the
- * integer rules of layer.h; one thread. In float32 it is the oracle that the accuracy of the other devices is compared
+ * integer rules; one thread. In float32 it is the oracle that the accuracy of the other devices is compared
  * with, in integers what they must give to the bit. Its seconds are measured, but they say how fast simple loops in
  * cache order are, not what this processor can do: that is the device `cpu`. */
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct reference {
 };
 
 static const struct npl_param params[] = {{"precision", NPL_PARAM_CHOICE, offsetof(struct reference, precision), "f32",
-					   0, 0, "", "number format: float32, or integers by the rules of layer.h",
+					   0, 0, "", "number format: float32, or integers by the integer rules",
 					   "f32 int8 8x16"},
 					  {0}};
 

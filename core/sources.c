@@ -7,7 +7,7 @@
 #include "core/files/words.h"
 #include "params_impl.h"
 
-static bool begins(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
 }
@@ -15,10 +15,11 @@ static bool begins(const char *text, const char *with)
 /* What an energy's origin (result.h) says of the figures beside it. */
 static enum npl_source source_of_origin(const char *origin)
 {
-	return begins(origin, "absent")      ? NPL_SOURCE_DEFAULT
-	       : begins(origin, "modelled:") ? NPL_SOURCE_MODELLED
-	       : begins(origin, "assumed:")  ? NPL_SOURCE_ASSUMED
-					     : NPL_SOURCE_PUBLISHED; /* calibrated on published figures, or measured */
+	return starts_with(origin, "absent")      ? NPL_SOURCE_DEFAULT
+	       : starts_with(origin, "modelled:") ? NPL_SOURCE_MODELLED
+	       : starts_with(origin, "assumed:")
+		       ? NPL_SOURCE_ASSUMED
+		       : NPL_SOURCE_PUBLISHED; /* calibrated on published figures, or measured */
 }
 
 /* The origin that stands beside a figure, or is the parameter itself. */
@@ -116,7 +117,7 @@ const char *npl_description_left_out(const struct npl_description *machine, cons
 		    : NULL;
 }
 
-/* Whether the key begins with one of these words. */
+/* Whether the key starts_with with one of these words. */
 static bool begins_with_word(const char *key, const char *words)
 {
 	size_t length;
@@ -143,7 +144,7 @@ const char *npl_description_resized(const struct npl_description *machine, const
 			own = listed(own, p->key, arena);
 		else if (source == NPL_SOURCE_FITTED)
 			fitted = listed(fitted, p->key, arena);
-		energy |= begins(p->key, "energy.") && source != NPL_SOURCE_OWN && source != NPL_SOURCE_DEFAULT;
+		energy |= starts_with(p->key, "energy.") && source != NPL_SOURCE_OWN && source != NPL_SOURCE_DEFAULT;
 	}
 	if (!own || !(fitted || energy))
 		return NULL;

@@ -141,7 +141,7 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_json_number(&json, "layer_list", graph->layer_list ? "true" : "false");
 	npl_json_i64(&json, "samples", c->samples);
 	npl_json_i64(&json, "batches", c->batches);
-	npl_json_string(&json, "one_batch", graph->batching.together ? graph->batching.mixed_by : NULL);
+	npl_json_string(&json, "one_batch", graph->batching.indivisible ? graph->batching.mixed_by : NULL);
 	npl_json_string(&json, "calibrated_on", c->calibrated_on);
 	npl_json_text(&json, "calibration", c->calibration);
 	npl_json_string(&json, "q16_scale", c->q16_scale);

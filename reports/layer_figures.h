@@ -27,7 +27,7 @@ void npl_layer_figures_of(const struct npl_device_report *report, const struct n
 /* Adds another layer's to those of several, which are zeroed at first. */
 void npl_layer_figures_add(struct npl_layer_figures *sum, const struct npl_layer_figures *figures);
 double npl_layer_seconds(const struct npl_layer_figures *figures);
-/* Of the peak while the machine worked. NAN: not known. */
+/* The share of the peak while the machine worked. NAN: not known. */
 double npl_layer_utilization(const struct npl_layer_figures *figures);
 /* What holds it up (causes.h), "host" or "link" where one of these takes the greatest part of its time. NULL: not
  * known. */
@@ -36,7 +36,7 @@ const char *npl_layer_bound(const struct npl_layer_figures *figures);
 /* The layers that the context chooses, all of them without a choice: how many, and which is the i-th. */
 int npl_chosen_layers(const struct npl_comparison *comparison, const struct npl_report_context *context);
 int npl_chosen_layer(const struct npl_report_context *context, int i);
-/* Of an entry: the sum of the layers that are not chosen; of all. */
+/* The sum of an entry's layers that are not chosen, and of all its layers. */
 void npl_layer_figures_left(const struct npl_device_report *report, const struct npl_report_context *context,
 			    struct npl_layer_figures *left);
 void npl_layer_figures_all(const struct npl_device_report *report, const struct npl_report_context *context,

@@ -81,7 +81,7 @@ static void put_batches(struct npl_table *table, const struct npl_comparison *c)
 {
 	const int64_t filled = c->graph->batch ? c->batches * c->graph->batch - c->samples : 0;
 	char line[400];
-	if (c->graph->batching.together) {
+	if (c->graph->batching.indivisible) {
 		snprintf(line, sizeof line, "all %" PRId64 " samples run as one batch, because they cannot be cut: %s",
 			 c->samples, c->graph->batching.mixed_by);
 		npl_table_row(table, (const char *const[]){"one batch", line});

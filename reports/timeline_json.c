@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The first batch of a run as trace events (the Trace Event Format of Chrome, which Perfetto reads too): one process, a
- * thread for each resource, a complete event ("X") for each piece of work. */
+ * thread for each resource, a complete event ("X") for each task. */
 #include <inttypes.h>
 #include <math.h>
 

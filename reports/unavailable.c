@@ -11,8 +11,8 @@ void npl_table_unavailable(struct npl_table *table, const struct npl_unavailable
 	for (int k = 2; k < columns && k < NPL_TABLE_COLUMNS; k++)
 		cells[k] = "-";
 	for (int i = 0; i < list->n; i++)
-		if (list->one[i].before == d) {
-			cells[0] = list->one[i].instance;
+		if (list->device[i].entries_before == d) {
+			cells[0] = list->device[i].instance;
 			npl_table_row(table, cells);
 		}
 }
@@ -20,15 +20,15 @@ void npl_table_unavailable(struct npl_table *table, const struct npl_unavailable
 void npl_table_unavailable_notes(struct npl_table *table, const struct npl_unavailables *list)
 {
 	for (int i = 0; i < list->n; i++)
-		npl_table_row(table, (const char *const[]){list->one[i].instance, list->one[i].reason});
+		npl_table_row(table, (const char *const[]){list->device[i].instance, list->device[i].reason});
 }
 
 void npl_json_unavailable(struct npl_json *json, const struct npl_unavailables *list, int d, const char *const *keys)
 {
 	for (int i = 0; i < list->n; i++) {
-		const struct npl_unavailable *one = &list->one[i];
+		const struct npl_unavailable *one = &list->device[i];
 		char name[64];
-		if (one->before != d)
+		if (one->entries_before != d)
 			continue;
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(one->instance, "@"), one->instance);
 		npl_json_open(json, NULL, '{');

@@ -65,7 +65,7 @@ static double energy(const struct outcome *o)
 	return o->figures.energy_j;
 }
 
-/* Of the parts whose names end so. */
+/* The energy of the parts whose names end in `end`. */
 static double parts(const struct outcome *o, const char *end)
 {
 	double joules = 0;

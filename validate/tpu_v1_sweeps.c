@@ -56,7 +56,7 @@ static const struct bound by_clock = {
 	if_only_non_matrix_shrinks, 0.01, true,
 	"derived: at most, as weights come no faster; the time that row 6 gives is a quarter"};
 
-/* Of application a. */
+/* Adds the speedup of application a. */
 static int add_speedup(struct npl_validation *validation, int a, const char *metric, const struct speedups *speedups,
 		       const struct npl_validation_row *beside, struct npl_err *err)
 {
@@ -109,7 +109,7 @@ static int add_cnns(struct npl_validation *validation, const struct speedups *sp
 	return 0;
 }
 
-/* Of a mean over these applications. */
+/* Adds the mean over these applications. */
 static int set(struct npl_validation *validation, const char *case_name, const char *metric, double model,
 	       const struct speedups *speedups, struct npl_err *err)
 {

@@ -17,7 +17,7 @@ struct counts {
 };
 
 struct conversion {
-	bool back;
+	bool to_float;
 	const float *floats_in;
 	float *floats_out;
 	const uint8_t *bytes_in;
@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) void to_floats(const struct convers
 static inline __attribute__((always_inline)) void convert(const struct conversion *c, int64_t first, int64_t end,
 							  struct counts *counts)
 {
-	if (c->back)
+	if (c->to_float)
 		to_floats(c, first, end);
 	else
 		to_bytes(c, first, end, counts);
@@ -98,7 +98,7 @@ static void run_piece(void *context, int64_t piece, int worker)
 
 bool cpu_is_conversion(const struct npl_layer *layer)
 {
-	if (layer->n_in != 1 || layer->n_more)
+	if (layer->n_in != 1 || layer->n_further)
 		return false;
 	if (layer->op == NPL_OP_QUANTIZELINEAR)
 		return layer->in[0]->dtype == NPL_F32 && npl_is_byte(layer->out->dtype) && layer->out->quant.scale > 0;
@@ -113,7 +113,7 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 	const bool back = layer->op == NPL_OP_DEQUANTIZELINEAR;
 	const struct npl_tensor *bytes = back ? x : layer->out;
 	const bool is_signed = bytes->dtype == NPL_I8;
-	struct conversion c = {.back = back,
+	struct conversion c = {.to_float = back,
 			       .floats_in = x->data,
 			       .floats_out = out->data,
 			       .bytes_in = x->data,

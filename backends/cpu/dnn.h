@@ -44,8 +44,8 @@ struct cpu_dnn_op; /* opaque */
 bool cpu_dnn_knows(const struct npl_layer *layer);
 /* What follows a convolution in the same pass. */
 struct cpu_dnn_tail {
-	bool add;                 /* another tensor of the result's shape and order is added to it, */
-	enum npl_activation then; /* before this */
+	bool add;                       /* another tensor of the result's shape and order is added to it, */
+	enum npl_activation activation; /* before this */
 };
 
 /* The layer with the data of its weights and bias, which are copied (Conv also of u8 by i8 into i32 without a bias); a

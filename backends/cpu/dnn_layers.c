@@ -72,7 +72,7 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	if (!is_pool(layer->op) && !is_conv(layer->op) && layer->op != NPL_OP_LRN)
 		return false;
-	if (!x || x->dtype != layer->out->dtype || layer->n_more || x->shape.rank < 3 ||
+	if (!x || x->dtype != layer->out->dtype || layer->n_further || x->shape.rank < 3 ||
 	    x->shape.rank > 2 + NPL_VOLUME || npl_tensor_count(x) < 1 || npl_tensor_count(layer->out) < 1)
 		return false;
 	if (x->dtype != NPL_F32 && (layer->op != NPL_OP_MAXPOOL || !npl_is_byte(x->dtype)))
@@ -124,9 +124,9 @@ static int with_tail(const struct dnn_api *api, const struct cpu_dnn_tail *tail,
 		status = api->post_ops_create(&behind);
 	if (!status && tail->add)
 		status = api->post_ops_append_binary(behind, DNN_ADD, y);
-	if (!status && tail->then == NPL_ACT_RELU)
+	if (!status && tail->activation == NPL_ACT_RELU)
 		status = api->post_ops_append_eltwise(behind, 1, DNN_RELU, 0, 0);
-	if (!status && tail->then == NPL_ACT_RELU6)
+	if (!status && tail->activation == NPL_ACT_RELU6)
 		status = api->post_ops_append_eltwise(behind, 1, DNN_CLIP, 0, 6);
 	if (!status)
 		status = api->primitive_attr_set_post_ops(*attr, behind);
@@ -197,7 +197,7 @@ static int prepare_conv(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 				     : api->dilated_convolution_forward_desc_init)(
 			&desc, DNN_INFERENCE, transposed ? DNN_DECONV_DIRECT : DNN_CONV_DIRECT, x, &best,
 			has_bias ? &op->bias_md : NULL, y, w.stride, w.dilation, w.pad_begin, w.pad_end);
-	if (!rc && !status && (tail->add || tail->then))
+	if (!rc && !status && (tail->add || tail->activation))
 		rc = with_tail(api, tail, y, &attr, err);
 	if (!rc && !status)
 		status = api->primitive_desc_create(&op->desc, &desc, attr, op->dnn->engine, NULL);
@@ -243,7 +243,7 @@ static int prepare_lrn(struct cpu_dnn_op *op, const struct npl_layer *layer, con
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
 		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **made, struct npl_err *err)
 {
-	const struct cpu_dnn_tail own = {.then = layer->fused};
+	const struct cpu_dnn_tail own = {.activation = layer->fused};
 	struct dnn_md x_md, y_md;
 	struct cpu_dnn_op *op = *made = cpu_dnn_op_new(dnn, err);
 	if (!op)

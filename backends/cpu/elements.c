@@ -24,7 +24,7 @@ static bool is_elementwise(enum npl_op op)
 bool cpu_is_by_element(const struct npl_layer *layer)
 {
 	bool whole = false;
-	if (!is_elementwise(layer->op) || layer->n_more || layer->n_in < 1 || !layer->in[0] ||
+	if (!is_elementwise(layer->op) || layer->n_further || layer->n_in < 1 || !layer->in[0] ||
 	    (npl_op_defs[layer->op].family == NPL_FAMILY_BINARY && layer->attrs->binary.legacy_broadcast))
 		return false;
 	for (int i = 0; i < layer->n_in; i++) {

@@ -77,7 +77,7 @@ static bool is_matmul(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[1]) > 0;
 }
 
-/* Operators without a rule in layer.h whose results may be infinite, or none, where an operand rounds to 0, and reach
+/* Operators without an integer rule whose results may be infinite, or none, where an operand rounds to 0, and reach
  * over more orders of magnitude than 255 even steps do. */
 static bool leaves_all_bounds(enum npl_op op)
 {
@@ -85,7 +85,7 @@ static bool leaves_all_bounds(enum npl_op op)
 	       op == NPL_OP_LOG || op == NPL_OP_EXP;
 }
 
-/* Operators that layer.h gives a rule on integers beside those above, in the forms that the rule has. */
+/* Operators that have an integer rule beside those above, in the forms that the rule has. */
 static bool has_rule(const struct npl_layer *layer)
 {
 	char why[200];
@@ -108,7 +108,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "its states are floats");
 	if (leaves_all_bounds(layer->op))
 		return npl_refuse(why, n, "its results span more than 8 bits hold");
-	if (layer->n_more)
+	if (layer->n_further)
 		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
 	if (window && is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
 		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A convolution of 8-bit tensors with channels last, prepared once, run often: oneDNN's sums, brought to bytes by the
- * rule of layer.h. Bits and saturations are those of every other way.
+ * integer rule. Bits and saturations are those of every other way.
  */
 #ifndef NPULAB_CPU_INT8_CONV_H
 #define NPULAB_CPU_INT8_CONV_H

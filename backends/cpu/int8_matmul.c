@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MatMul of two 8-bit tensors that are both computed: exact products, brought to the result's scale by the rule of
- * layer.h for Gemm; and MatMulInteger, whose zero points may be computed too and whose results are the sums. All
+ * MatMul of two 8-bit tensors that are both computed: exact products, brought to the result's scale by the integer
+ * rule of Gemm; and MatMulInteger, whose zero points may be computed too and whose results are the sums. All
  * threads take blocks of rows of all products of the stack. */
 #include <math.h>
 #include <stdlib.h>

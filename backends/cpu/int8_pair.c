@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Add and Mul of two 8-bit tensors by the rule of layer.h, one broadcast to the other or not, by all threads. The loops
+ * Add and Mul of two 8-bit tensors by the integer rule, one broadcast to the other or not, by all threads. The loops
  * are written so that the compiler makes vectors of them; a term is rounded once, when it is multiplied, and a product
  * of bytes is exact before its factor, so the bits are those of the rule's simple loops. */
 #include <math.h>

@@ -173,7 +173,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 	for (int k = 0; k < n_in && !rc; k++)
 		if (in[k] >= 0)
 			rc = need(group, in[k], really(&group->location[in[k]], x), l, err);
-	struct cpu_step *step = rc ? NULL : add_step(group, kind, l, n_in, 1 + layer->n_more, err);
+	struct cpu_step *step = rc ? NULL : add_step(group, kind, l, n_in, 1 + layer->n_further, err);
 	if (!step)
 		return err->code;
 	step->x = x;
@@ -183,7 +183,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 		if (in[k] >= 0)
 			use(group, in[k], really(&group->location[in[k]], x));
 	}
-	for (int k = 0; k <= layer->n_more; k++) {
+	for (int k = 0; k <= layer->n_further; k++) {
 		int p = add_location(group, &layer->out[k], l, err);
 		if (p < 0)
 			return err->code;
@@ -193,7 +193,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 	step = &group->step[group->n_steps - 1];
 	step->work = *layer;
 	step->in_tensor = npl_arena_array(&group->arena, (size_t)layer->n_in, sizeof *step->in_tensor);
-	step->out_tensor = npl_arena_array(&group->arena, (size_t)layer->n_more + 1, sizeof *step->out_tensor);
+	step->out_tensor = npl_arena_array(&group->arena, (size_t)layer->n_further + 1, sizeof *step->out_tensor);
 	if (!step->in_tensor || !step->out_tensor)
 		return out_of_memory(err);
 	for (int k = 0; k < layer->n_in; k++)
@@ -202,7 +202,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 			step->in_tensor[k].owned = false;
 			step->work.in[k] = &step->in_tensor[k];
 		}
-	for (int k = 0; k <= layer->n_more; k++) {
+	for (int k = 0; k <= layer->n_further; k++) {
 		step->out_tensor[k] = layer->out[k];
 		step->out_tensor[k].owned = false;
 	}
@@ -299,7 +299,7 @@ static int location_before(struct cpu_layer_group *group, int l, const struct np
 {
 	int location = location_of(group, tensor);
 	for (int i = l; i < group->asked.n && location < 0; i++)
-		for (int k = 0; k <= group->asked.layer[i]->n_more; k++)
+		for (int k = 0; k <= group->asked.layer[i]->n_further; k++)
 			if (&group->asked.layer[i]->out[k] == tensor)
 				return npl_fail(err, NPL_EDEVICE, "it is made later"), -1;
 	return location < 0 ? add_location(group, tensor, -1, err) : location;
@@ -317,13 +317,13 @@ static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 	    add->out->dtype != NPL_F32)
 		return NPL_EDEVICE;
 	int other = location_before(group, l, add->in[add->in[0] == conv->out], err), last = a;
-	struct cpu_dnn_tail tail = {.add = true, .then = add->fused};
+	struct cpu_dnn_tail tail = {.add = true, .activation = add->fused};
 	struct cpu_dnn_op *op;
 	if (other < 0)
 		return err->code;
-	int r = tail.then ? -1 : only_reader(group, a);
+	int r = tail.activation ? -1 : only_reader(group, a);
 	if (r >= 0 && group->asked.layer[r]->op == NPL_OP_RELU && !group->asked.layer[r]->fused) {
-		tail.then = NPL_ACT_RELU;
+		tail.activation = NPL_ACT_RELU;
 		last = r;
 	}
 	int rc = cpu_dnn_prepare(&group->cpu->dnn, conv, CPU_LAST, CPU_LAST, &tail, &op, err);

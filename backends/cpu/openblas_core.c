@@ -27,7 +27,7 @@ struct cpu_vectors cpu_vectors_detect(void)
 	return (struct cpu_vectors){.level = level_of(npl_cpu_has),
 				    .amd = __builtin_cpu_is("amd"),
 				    .limited = npl_cpu_cap(),
-				    .there = level_of(npl_cpu_has_uncapped),
+				    .detected = level_of(npl_cpu_has_uncapped),
 				    .fma4 = extended && (ecx & bit_FMA4),
 				    .three_d_now = extended && (edx & bit_3DNOW)};
 }
@@ -59,7 +59,7 @@ const char *cpu_core_for(struct cpu_vectors vectors)
 static const struct family {
 	const char *name;
 	enum cpu_level level;
-	enum { NOTHING_ELSE, FMA4, THREE_D_NOW } also;
+	enum { NOTHING_ELSE, FMA4, THREE_D_NOW } needs;
 } families[] = {
 	{"Katmai", CPU_SSE, NOTHING_ELSE},
 	{"Coppermine", CPU_SSE, NOTHING_ELSE},
@@ -107,6 +107,6 @@ bool cpu_core_runs(const char *core, struct cpu_vectors vectors)
 	const struct family *family = family_called(core);
 	if (!family)
 		return true;
-	return family->level <= vectors.there && (family->also != FMA4 || vectors.fma4) &&
-	       (family->also != THREE_D_NOW || vectors.three_d_now);
+	return family->level <= vectors.detected && (family->needs != FMA4 || vectors.fma4) &&
+	       (family->needs != THREE_D_NOW || vectors.three_d_now);
 }

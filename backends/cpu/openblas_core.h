@@ -14,8 +14,8 @@ enum cpu_level { CPU_SSE, CPU_AVX, CPU_AVX2, CPU_AVX512 }; /* float32 vectors of
 struct cpu_vectors {
 	enum cpu_level level;
 	bool amd;
-	bool limited;         /* by NPULAB_MAX_ISA, of which OpenBLAS knows nothing */
-	enum cpu_level there; /* of the processor, whatever that variable says */
+	bool limited;            /* by NPULAB_MAX_ISA, of which OpenBLAS knows nothing */
+	enum cpu_level detected; /* of the processor, whatever that variable says */
 	bool fma4,
 		three_d_now; /* of some of AMD's processors: kernels of Bulldozer to Excavator, and of Opteron, end the program elsewhere */
 };

@@ -73,7 +73,7 @@ int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
 			return npl_fail(err, NPL_ENOMEM,
 					"out of %s: OpenBLAS, oneDNN and the stack of one thread need %llu bytes more "
 					"of it, the limit of this process (%s) is %llu",
-					limit.what, (unsigned long long)bytes_for(1), limit.option,
+					limit.name, (unsigned long long)bytes_for(1), limit.option,
 					(unsigned long long)limit.bytes);
 	}
 	if (*threads > 1) {

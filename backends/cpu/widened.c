@@ -17,10 +17,10 @@
 enum { MOST = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
 
 struct cpu_widened {
-	struct npl_layer layer, made; /* as the model has it, and in float32 */
+	struct npl_layer layer, float32; /* as the model has it, and in float32 */
 	const struct npl_layer *list;
 	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
-	struct npl_tensor tensor[MOST]; /* of `made`: inputs, results from NPL_LAYER_INPUTS on */
+	struct npl_tensor tensor[MOST]; /* of `float32`: inputs, results from NPL_LAYER_INPUTS on */
 	bool is_wide[MOST];             /* and not as the model has it */
 	size_t offset[MOST], bytes;     /* in the device's memory for wide values; of constants: none */
 	void *group;
@@ -58,21 +58,21 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 	int rc = w ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (rc)
 		return rc;
-	w->layer = w->made = *layer;
+	w->layer = w->float32 = *layer;
 	for (int k = 0; k < layer->n_in && !rc; k++)
 		if (layer->in[k]) {
 			rc = describe(w, k, layer->in[k], constants && layer->in[k]->data, err);
-			w->made.in[k] = &w->tensor[k];
+			w->float32.in[k] = &w->tensor[k];
 		}
-	for (int k = 0; k <= layer->n_more && !rc; k++) {
+	for (int k = 0; k <= layer->n_further && !rc; k++) {
 		rc = describe(w, NPL_LAYER_INPUTS + k, &layer->out[k], false, err);
 		w->wanted[k] = &w->tensor[NPL_LAYER_INPUTS + k];
 	}
-	w->made.out = &w->tensor[NPL_LAYER_INPUTS];
-	w->made.timing_only = false; /* whose results have a place here */
-	w->list = &w->made;
+	w->float32.out = &w->tensor[NPL_LAYER_INPUTS];
+	w->float32.timing_only = false; /* whose results have a place here */
+	w->list = &w->float32;
 	const struct npl_layer_group group = {
-		.n = 1, .layer = &w->list, .n_wanted = 1 + layer->n_more, .wanted = w->wanted};
+		.n = 1, .layer = &w->list, .n_wanted = 1 + layer->n_further, .wanted = w->wanted};
 	if (!rc)
 		rc = cpu_layer_group_open(cpu, &group, &w->group, &info, err);
 	if (rc) {
@@ -151,14 +151,14 @@ int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct n
 							  .to = tensor->data,
 							  .widens = true});
 	}
-	for (int k = 0; k <= layer->n_more; k++) {
+	for (int k = 0; k <= layer->n_further; k++) {
 		const int i = NPL_LAYER_INPUTS + k;
 		w->tensor[i].data = w->is_wide[i] ? cpu->wide + w->offset[i] : out[k].data;
 	}
 	*seconds = npl_clock_seconds() - begin;
 	rc = cpu_layer_group_run(cpu, w->group, NULL, &result, err);
 	begin = npl_clock_seconds();
-	for (int k = 0; k <= layer->n_more && !rc; k++)
+	for (int k = 0; k <= layer->n_further && !rc; k++)
 		if (w->is_wide[NPL_LAYER_INPUTS + k])
 			convert(cpu, &(struct conversion){.half = out[k].dtype,
 							  .count = npl_tensor_count(&out[k]),

@@ -64,7 +64,7 @@ static int load(const char *name, int64_t batch, struct network *n, struct npl_e
 	return rc ? rc : npl_samples_batch(n->graph, &n->samples, 0, n->input, &real, err);
 }
 
-/* Of so many runs: times of the whole, and of each row (row after row, MOST_RUNS of each). */
+/* Times of n runs: of the whole, and of each row (row after row, MOST_RUNS of each). */
 struct times {
 	int n, on_host;
 	double device[MOST_RUNS], link[MOST_RUNS], wall[MOST_RUNS], host[MOST_RUNS];

@@ -47,7 +47,7 @@ static uint64_t number_in(const char *path)
 	return known ? value : UINT64_MAX;
 }
 
-/* Of group `path` below the folder, and of those that it is in. */
+/* The limit of the group `path` below the folder, and of the groups that hold it. */
 static uint64_t limit_of_group(const char *folder, const char *path, const char *file)
 {
 	char group[PATH_BYTES], name[2 * PATH_BYTES];
@@ -116,7 +116,7 @@ int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
 		snprintf(advice, sizeof advice,
 			 "the %s of this process is limited to %" PRIu64
 			 " (%s); a smaller --batch or --timing-only may help",
-			 limit.what, limit.bytes, limit.option);
+			 limit.name, limit.bytes, limit.option);
 	return npl_fail(err, NPL_ENOMEM,
 			"%s%sout of memory: about %" PRIu64 " bytes are needed, %" PRIu64 " allowed; %s",
 			what ? what : "", what ? ": " : "", needed, npl_memory_allowed(), advice);

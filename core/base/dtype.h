@@ -11,4 +11,20 @@ static inline bool npl_is_byte(enum npl_dtype dtype)
 	return dtype == NPL_U8 || dtype == NPL_I8;
 }
 
+static inline bool npl_is_half(enum npl_dtype dtype)
+{
+	return dtype == NPL_F16 || dtype == NPL_BF16;
+}
+
+/* Floats that a float32 holds exactly. */
+static inline bool npl_is_float32_or_half(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || npl_is_half(dtype);
+}
+
+static inline bool npl_is_float(enum npl_dtype dtype)
+{
+	return dtype == NPL_F64 || npl_is_float32_or_half(dtype);
+}
+
 #endif

@@ -8,7 +8,7 @@
 
 struct process_limit {
 	uint64_t bytes;     /* UINT64_MAX: there is none */
-	const char *what;   /* "address space", "memory for data" */
+	const char *name;   /* "address space", "memory for data" */
 	const char *option; /* of the shell that sets it: "ulimit -v" */
 };
 

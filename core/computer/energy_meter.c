@@ -88,8 +88,8 @@ static void name_domains(const struct npl_rapl *rapl, char *text, size_t size)
 						: ", ",
 					 rapl->domain[i].name);
 	}
-	if (rapl->still[0] && used < size)
-		snprintf(text + used, size - used, ", without %s, whose counter stands still", rapl->still);
+	if (rapl->stuck_package[0] && used < size)
+		snprintf(text + used, size - used, ", without %s, whose counter stands still", rapl->stuck_package);
 }
 
 int npl_energy_meter_open_rapl(const char *root, struct npl_energy_meter *meter, struct npl_err *err)

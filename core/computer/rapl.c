@@ -119,7 +119,7 @@ static void drop_dead_counters(struct npl_rapl *rapl, char *why, size_t n)
 			rapl->domain[kept++] = rapl->domain[i];
 			continue;
 		}
-		snprintf(rapl->still, sizeof rapl->still, "%s", rapl->domain[i].name);
+		snprintf(rapl->stuck_package, sizeof rapl->stuck_package, "%s", rapl->domain[i].name);
 		snprintf(why, n, "the counter of %s stands still while the processor works, as in a virtual machine",
 			 rapl->domain[i].name);
 		close(rapl->domain[i].fd);

@@ -34,7 +34,7 @@ struct npl_rapl_domain {
 
 struct npl_rapl {
 	int n_domains;
-	char still[32]; /* a package whose counter stands still, and which is not among these; "" if none does */
+	char stuck_package[32]; /* one whose counter stands still, which is not among these; "": none does */
 	struct npl_rapl_domain domain[NPL_RAPL_DOMAINS];
 	double start_seconds;
 	double shortest_seconds; /* a shorter measurement is refused: NPL_RAPL_SHORTEST_SECONDS */

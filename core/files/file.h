@@ -72,8 +72,8 @@ int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_p
  * meanwhile. NPL_EUSAGE: another declared output is the same file. NPL_EOUTPUT: path cannot be written (no such folder,
  * a directory, no permission). At most 16 at a time. Threads may declare, read and write at the same time. */
 int npl_file_declare_output(const char *path, struct npl_err *err);
-/* Of an output whose name is known only after the run: the same refusals, of files that were read since an output was
- * declared too. Nothing is declared. */
+/* The refusals of a declared output for one whose name is known only after the run. Files that were read since an
+ * output was declared are refused too. Declares nothing. */
 int npl_file_check_output(const char *path, struct npl_err *err);
 void npl_file_forget_outputs(void);
 

@@ -26,8 +26,8 @@ struct npl_output_target {
 	ino_t inode;
 };
 
-/* Of a declared output what was found when it was declared, else what is found now. NPL_EOUTPUT, NPL_EUSAGE,
- * NPL_ENOMEM. */
+/* Finds where a document goes: what was found when a declared output was declared, else what is there now. NPL_EOUTPUT,
+ * NPL_EUSAGE, NPL_ENOMEM. */
 int npl_output_find(const char *path, struct npl_output_target *target, struct npl_err *err);
 
 /* A temporary file that npl_file_remove_temporaries knows, next to target. */

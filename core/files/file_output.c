@@ -107,7 +107,7 @@ static const char *cannot_be_written(mode_t mode)
 				: NULL;
 }
 
-/* Of a regular file that standard output or error goes to: replacing it would lose what is printed. */
+/* Whether standard output or error goes to this regular file: replacing it would lose what is printed. */
 static bool is_printed_to(const struct stat *status)
 {
 	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {

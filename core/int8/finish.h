@@ -22,7 +22,7 @@ struct lanes {
 	VEC bias;
 	const float *each_scale; /* NULL, or the scale of each result in the place of scale */
 	const int32_t *each_bias;
-	VEC wrapped, beyond; /* count the sums that wrapped and the results that saturation changed */
+	VEC wrapped, saturated; /* count the sums that wrapped and the results that saturation changed */
 };
 
 /* LANES results before the zero point: sums with their bias and Relu, scaled and rounded. */
@@ -57,7 +57,7 @@ INLINE void finish_two(const int32_t *acc, int64_t i, int64_t n, uint8_t *out, s
 					 finish_vector(acc, i + LANES, n - LANES, lanes));
 	const VEC inside = V(min_epi16)(V(max_epi16)(words, lanes->low), lanes->high);
 	const VEC change = V(sub_epi16)(words, inside); /* -1, 0 or 1 */
-	lanes->beyond = V(add_epi32)(lanes->beyond, V(madd_epi16)(change, change));
+	lanes->saturated = V(add_epi32)(lanes->saturated, V(madd_epi16)(change, change));
 	store_bytes(out + i, V(add_epi16)(inside, lanes->zero), n);
 }
 
@@ -78,7 +78,7 @@ TARGET void FINISH(const struct npl_int8_finish *f, const int32_t *acc, int64_t 
 			      .each_scale = f->step ? f->scale : NULL,
 			      .each_bias = f->step ? f->bias : NULL,
 			      .wrapped = nothing,
-			      .beyond = nothing};
+			      .saturated = nothing};
 	for (int64_t row = 0; row < rows; row++, acc += count, out += count) {
 		int64_t i = 0;
 		for (; i + 2 * LANES <= count; i += 2 * LANES)
@@ -87,7 +87,7 @@ TARGET void FINISH(const struct npl_int8_finish *f, const int32_t *acc, int64_t 
 			finish_two(acc, i, count - i, out, &lanes);
 	}
 	counts->overflows += (uint32_t)sum_of_lanes(lanes.wrapped);
-	counts->saturations += (uint32_t)sum_of_lanes(lanes.beyond);
+	counts->saturations += (uint32_t)sum_of_lanes(lanes.saturated);
 }
 
 #endif

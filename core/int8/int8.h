@@ -3,7 +3,7 @@
  * Exact 8-bit integer products, shared by the simulated machines' values and the cpu device: operands u8 or i8,
  * each with a zero point, sums in 32-bit two's complement that wraps. Every kernel gives the same bits; the
  * fastest that this processor has is chosen at run time. Then the way back to 8 bits by the ONNX QLinearConv rule
- * (layer.h). No function keeps state; any number of threads may call them.
+ * (docs/integers.md). No function keeps state; any number of threads may call them.
  *
  *     struct npl_int8_product p = {
  *             .m = m, .n = n, .k = k,

@@ -14,7 +14,7 @@ static void one_by_one(const struct npl_int8_rows *rows, int64_t first, int64_t 
 {
 	for (int64_t i = first; i < n; i++)
 		for (int c = 0; c < 4; c++)
-			out[4 * i + c] = c < rows->there ? rows->row[c][i] ^ rows->flip : 0;
+			out[4 * i + c] = c < rows->n ? rows->row[c][i] ^ rows->flip : 0;
 }
 
 static inline __m128i load(const uint8_t *from, __m128i flip)
@@ -50,10 +50,10 @@ static inline void interleave(const struct npl_int8_rows *rows, int there, int64
 
 void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out)
 {
-	if (rows->there == 4)
+	if (rows->n == 4)
 		interleave(rows, 4, n, out);
 	else
-		interleave(rows, rows->there, n, out);
+		interleave(rows, rows->n, n, out);
 }
 
 /* Four rows of at most 16 taps that follow one another, as many times as wanted; vectors of 16 are read and written, of
@@ -97,8 +97,8 @@ void npl_int8_reorder(const struct npl_int8_weights *weights, int64_t filter, ui
 	int64_t taps = weights->taps, at = filter * weights->channels * taps;
 	for (int64_t c = 4 * reorder_first(weights, at, out); c < weights->channels; c += 4) {
 		int64_t left = weights->channels - c;
-		struct npl_int8_rows rows = {.there = left < 4 ? (int)left : 4, .flip = weights->flip};
-		for (int i = 0; i < rows.there; i++)
+		struct npl_int8_rows rows = {.n = left < 4 ? (int)left : 4, .flip = weights->flip};
+		for (int i = 0; i < rows.n; i++)
 			rows.row[i] = weights->data + at + (c + i) * taps;
 		npl_int8_interleave(&rows, taps, out + c * taps);
 	}

@@ -9,7 +9,7 @@
 
 struct npl_int8_rows {
 	const uint8_t *row[4];
-	int there;    /* how many of them there are; the others' bytes become 0 */
+	int n;        /* how many of them there are; the others' bytes become 0 */
 	uint8_t flip; /* changes each byte */
 };
 /* out[4 * i + c] = row[c][i] ^ flip, for i < n. Reads and writes no more than that. */

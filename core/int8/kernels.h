@@ -24,9 +24,10 @@
 
 /* One tile of results. Sum (i,j) is row_start[i] + column_start[j] + the products, and all sums wrap. */
 struct npl_int8_tile {
-	int64_t groups;    /* of four bytes along k */
-	const void *a, *b; /* panels; but where b_at is set, group g of b's vector j is the four bytes at
-	                      b + 4 * (b_at[g] + j), whole tiles of which may be read: 8-bit kernels only */
+	int64_t groups; /* of four bytes along k */
+	/* Panels. Where b_at is set, group g of b's vector j is instead the four bytes at b + 4 * (b_at[g] + j), of
+	 * which whole tiles may be read; only kernels of 8 bits have it. */
+	const void *a, *b;
 	const int32_t *b_at;
 	const uint8_t *const *a_row; /* run_rows reads these rows in the place of a */
 	bool a_signed;               /* for run_rows: b is unsigned if a is signed, and signed if a is not */
@@ -42,8 +43,8 @@ struct npl_int8_tile {
 struct npl_int8_dots {
 	int64_t k;
 	int rows;
-	const uint8_t
-		*a; /* rows of values in the form of dot_bytes, 64-byte aligned and filled up with zeros to a_pitch */
+	/* Rows of values in the form of dot_bytes, 64-byte aligned and filled up with zeros to a_pitch. */
+	const uint8_t *a;
 	int64_t a_pitch; /* bytes from row to row, a multiple of 64 */
 	const uint8_t *b[4];
 	uint8_t b_flip; /* turns the bytes of b into unsigned ones */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conv and Gemm on 8-bit tensors, bit-exact to the rule of layer.h: what the simulated machines' values and the cpu
+ * Conv and Gemm on 8-bit tensors, bit-exact to the integer rule: what the simulated machines' values and the cpu
  * device share. A layer is a list of steps, one after the other, each of which is a number of tasks that may run side
  * by side:
  *

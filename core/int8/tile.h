@@ -73,8 +73,8 @@ INLINE VEC plus_product(VEC sum, operand row, operand column, const enum form fo
 }
 #else
 enum { VALUE_BYTES = 2 };
-/* Of four bytes, even has numbers 0 and 2 and odd has numbers 1 and 3 as 16-bit values. Panels of 16-bit values have
- * only even. */
+/* Four bytes as 16-bit values: `even` has numbers 0 and 2, `odd` has numbers 1 and 3. Panels of 16-bit values have only
+ * `even`. */
 typedef struct {
 	VEC even, odd;
 } operand;

@@ -288,9 +288,9 @@ static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t
 	const uint8_t *from = (const uint8_t *)x->data + (unit * job->channels + quad * 4) * job->pixels;
 	uint8_t *to = own->image + (size_t)(task / own->quads * own->unit + quad * width) * 4;
 	struct npl_int8_rows rows = {.flip = x->dtype == NPL_I8 ? 0x80 : 0,
-				     .there = (int)npl_min_i64(job->channels - quad * 4, 4)};
+				     .n = (int)npl_min_i64(job->channels - quad * 4, 4)};
 	for (int64_t column = 0; column < job->pixels; column += width, to += own->quads * width * 4) {
-		for (int c = 0; c < rows.there; c++)
+		for (int c = 0; c < rows.n; c++)
 			rows.row[c] = from + c * job->pixels + column;
 		npl_int8_interleave(&rows, npl_min_i64(job->pixels - column, width), to);
 	}
@@ -314,7 +314,7 @@ static void bring_image(const struct npl_int8_job *job, int64_t first, int64_t t
 	for (int64_t i = 0; i < planes; i++)
 		memcpy(to + 4 * i, pad, 4);
 	for (int64_t y = 0; y < job->in_image.size[0]; y++) {
-		struct npl_int8_rows rows = {.flip = flip, .there = (int)there};
+		struct npl_int8_rows rows = {.flip = flip, .n = (int)there};
 		for (int c = 0; c < there; c++)
 			rows.row[c] = from + c * source_plane + y * width;
 		bring_row(job, &rows, y, to, aside);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts the sums of an 8-bit layer that wrapped (layer.h), whatever kernel computed them. For most layers a bound
+ * Counts the sums of an 8-bit layer that wrapped (docs/integers.md), whatever kernel computed them. For most layers a bound
  * proves that none can. For the others the sums are made once more in 64 bits, by the rule's own loops. */
 #include "layer.h"
 

@@ -39,7 +39,7 @@ int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	return 0;
 }
 
-/* Of n elements, `step` apart. */
+/* The index of the greatest or least of n elements, `step` apart. */
 #define DEFINE_ARG(dtype, type)                                                                                        \
 	static int64_t arg_##type(bool most, bool last, const void *data, int64_t n, int64_t step)                     \
 	{                                                                                                              \

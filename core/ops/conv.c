@@ -292,7 +292,7 @@ int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 	memcpy(groups.patches.in, x.size, sizeof groups.patches.in);
 	memcpy(groups.patches.out, y.size, sizeof groups.patches.out);
 	const int64_t n = x.images * attrs->conv.groups;
-	/* Of few groups the product within takes the threads. */
+	/* Where there are few groups, the product within each takes the threads. */
 	npl_parallel(n < workers || npl_tensor_count(out) < ALONE_RESULTS ? 1 : workers, n, convolve, &groups);
 	return groups.failed ? npl_fail(err, NPL_ENOMEM, "out of memory for a block of a matrix product") : 0;
 }

@@ -74,7 +74,7 @@ static bool is_whole(const struct npl_window *window, const int64_t in[NPL_VOLUM
 	return whole;
 }
 
-/* Of integers, which of equal ones is found first does not matter: many at a time. */
+/* Which of equal integers is found first does not matter, so many are compared at a time. */
 #define MAX_WHOLE(name, type, lowest)                                                                                  \
 	static void name##_or_whole(const struct npl_window *window, const int64_t in[NPL_VOLUME],                     \
 				    const int64_t out[NPL_VOLUME], int64_t planes, const void *from, void *to)         \

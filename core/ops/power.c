@@ -6,18 +6,13 @@
 #include <math.h>
 
 #include "cast.h"
-#include "core/base/half.h"
+#include "core/base/dtype.h"
 #include "elements.h"
 #include "ops.h"
 
 int op_power_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	return op_binary_attrs(list, out, err);
-}
-
-static bool is_float(enum npl_dtype dtype)
-{
-	return dtype == NPL_F32 || dtype == NPL_F64 || npl_dtype_is_half(dtype);
 }
 
 int op_power_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -27,7 +22,7 @@ int op_power_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < 2; k++)
-		if (!is_float(in[k]->dtype) && !op_is_integer(in[k]->dtype))
+		if (!npl_is_float(in[k]->dtype) && !op_is_integer(in[k]->dtype))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected numbers", k,
 					npl_dtype_name(in[k]->dtype));
 	if (op_before(attrs, 12) && in[0]->dtype != in[1]->dtype)
@@ -61,7 +56,7 @@ static bool whole_power(const struct npl_tensor *base, int64_t i, const struct n
 {
 	uint64_t x = (uint64_t)op_whole(base, i), n = (uint64_t)op_whole(exponent, k);
 	bool negative = false;
-	if (is_float(exponent->dtype)) {
+	if (npl_is_float(exponent->dtype)) {
 		double real = npl_tensor_real(exponent, k);
 		if (real != rint(real) || !(fabs(real) < 0x1p63))
 			return false;

@@ -14,11 +14,6 @@
 #include "elements.h"
 #include "ops.h"
 
-static bool is_float(enum npl_dtype dtype)
-{
-	return dtype == NPL_F32 || npl_dtype_is_half(dtype);
-}
-
 /* A type by its number, where 0 is as good as absent. */
 static int optional_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err)
 {
@@ -53,7 +48,7 @@ int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 			(long long)block);
 	if (!op_before(out, back ? 23 : 21) && optional_type(list, "output_dtype", &out->quantise.to, err))
 		return NPL_EINPUT;
-	if (!back && is_float(out->quantise.to))
+	if (!back && npl_is_float32_or_half(out->quantise.to))
 		return npl_fail(err, NPL_EINPUT, "attribute output_dtype is %s, expected uint8, int8, uint16 or int16",
 				npl_dtype_name(out->quantise.to));
 	return back || op_before(out, 23) ? 0 : optional_type(list, "precision", &out->quantise.precision, err);
@@ -64,9 +59,9 @@ static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *co
 {
 	const struct npl_shape *x = &in[0]->shape;
 	const struct npl_tensor *zero = n_in > 2 ? in[2] : NULL;
-	if (in[1]->dtype != NPL_F32 && (op_before(attrs, 19) || !is_float(in[1]->dtype)))
+	if (in[1]->dtype != NPL_F32 && (op_before(attrs, 19) || !npl_is_float32_or_half(in[1]->dtype)))
 		return npl_fail(err, NPL_EINPUT, "the scale is %s, expected float32%s", npl_dtype_name(in[1]->dtype),
-				is_float(in[1]->dtype) ? ": other floats came with opset 19" : "");
+				npl_is_float32_or_half(in[1]->dtype) ? ": other floats came with opset 19" : "");
 	for (int k = 1; k < 3; k++) {
 		const struct npl_tensor *p = k == 1 ? in[1] : zero;
 		if (!p || (p->shape.rank <= 1 && npl_tensor_count(p) == 1))
@@ -105,13 +100,13 @@ static int integers_type(const struct npl_attrs *attrs, enum npl_dtype x, enum n
 	if (named && to != *q)
 		return npl_fail(err, NPL_EINPUT, "the zero point is %s and output_dtype %s", npl_dtype_name(*q),
 				npl_dtype_name(to));
-	if (x != NPL_I32 && (!is_float(x) || (x != NPL_F32 && op_before(attrs, 19))))
+	if (x != NPL_I32 && (!npl_is_float32_or_half(x) || (x != NPL_F32 && op_before(attrs, 19))))
 		return npl_fail(err, NPL_EINPUT, "x is %s, expected float32 or int32%s", npl_dtype_name(x),
-				is_float(x) ? ": other floats came with opset 19" : "");
+				npl_is_float32_or_half(x) ? ": other floats came with opset 19" : "");
 	if (x != scale && x != NPL_I32 && op_before(attrs, 23))
 		return npl_fail(err, NPL_EINPUT, "x is %s and the scale %s: that they may differ came with opset 23",
 				npl_dtype_name(x), npl_dtype_name(scale));
-	if (precision != NPL_DTYPES && !is_float(precision))
+	if (precision != NPL_DTYPES && !npl_is_float32_or_half(precision))
 		return npl_fail(err, NPL_EINPUT, "attribute precision is %s, expected float32, float16 or bfloat16",
 				npl_dtype_name(precision));
 	return check_integers(attrs, *q, false, err);
@@ -124,7 +119,7 @@ static int reals_type(const struct npl_attrs *attrs, enum npl_dtype q, enum npl_
 	if (zero && zero->dtype != q)
 		return npl_fail(err, NPL_EINPUT, "x is %s and its zero point %s", npl_dtype_name(q),
 				npl_dtype_name(zero->dtype));
-	if (!is_float(*real))
+	if (!npl_is_float32_or_half(*real))
 		return npl_fail(err, NPL_EINPUT, "attribute output_dtype is %s, expected float32, float16 or bfloat16",
 				npl_dtype_name(*real));
 	return check_integers(attrs, q, true, err);

@@ -183,12 +183,12 @@ uint64_t op_recurrent_macs(const struct npl_attrs *attrs, const struct npl_tenso
 
 /* What one run needs beside its tensors, all of it freed by release(). */
 struct buffers {
-	float *products;     /* bias and X * W: a row of columns for each of X */
-	float *recurrence;   /* R transposed; not with a multiplier */
-	float *sums, *aside; /* of one step */
-	double *gate;        /* of one sample */
-	float *h, *c;        /* (batch, hidden) */
-	unsigned char *runs; /* per sample */
+	float *products;       /* bias and X * W: a row of columns for each of X */
+	float *recurrence;     /* R transposed; not with a multiplier */
+	float *sums, *scratch; /* of one step */
+	double *gate;          /* of one sample */
+	float *h, *c;          /* (batch, hidden) */
+	unsigned char *runs;   /* per sample */
 };
 
 static void release(struct buffers *b)
@@ -196,7 +196,7 @@ static void release(struct buffers *b)
 	free(b->products);
 	free(b->recurrence);
 	free(b->sums);
-	free(b->aside);
+	free(b->scratch);
 	free(b->gate);
 	free(b->h);
 	free(b->c);
@@ -217,12 +217,12 @@ static bool acquire(struct buffers *b, const struct sizes *s, bool turned)
 	b->products = floats(s->steps * s->batch, columns);
 	b->recurrence = floats(turned ? s->hidden : 1, columns);
 	b->sums = floats(s->batch, columns);
-	b->aside = floats(s->batch, s->hidden);
+	b->scratch = floats(s->batch, s->hidden);
 	b->gate = calloc((size_t)s->hidden * RECURRENT_GATES + 1, sizeof *b->gate); /* `recurrence` is larger */
 	b->h = floats(s->batch, s->hidden);
 	b->c = floats(s->batch, s->hidden);
 	b->runs = calloc((size_t)s->batch + 1, 1);
-	return b->products && b->recurrence && b->sums && b->aside && b->gate && b->runs;
+	return b->products && b->recurrence && b->sums && b->scratch && b->gate && b->runs;
 }
 
 /* One call of the operator. */
@@ -364,7 +364,7 @@ static int run_direction(const struct call *call, int64_t direction, struct npl_
 				    .peepholes = peepholes ? peepholes + direction * 3 * s->hidden : NULL,
 				    .runs = call->b.runs,
 				    .sums = call->b.sums,
-				    .aside = call->b.aside,
+				    .aside = call->b.scratch,
 				    .gate = call->b.gate,
 				    .h = call->b.h,
 				    .c = call->b.c};

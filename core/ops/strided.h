@@ -21,7 +21,7 @@ struct op_strided {
 	int64_t first;              /* the element of the source that the result begins with */
 };
 
-/* Of a result of `rank` dimensions; none of dim and step is kept. */
+/* The walk over a result of `rank` dimensions. It keeps no pointer to dim and step. */
 struct op_strided op_strided_make(size_t element, int rank, const int64_t *dim, const int64_t *step, int64_t first);
 /* Dimension i of the result is dimension perm[i] of the source, whose dimensions are dim. */
 struct op_strided op_strided_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm);

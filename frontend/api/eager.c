@@ -36,8 +36,8 @@ const struct npl_device *npl_eager_device(const struct npl_eager *ctx)
 static void free_value(struct npl_eager_value *value)
 {
 	if (!value->borrowed)
-		free((void *)value->what.data);
-	free(value->made);
+		free((void *)value->value.data);
+	free(value->result);
 	free(value->name);
 	free(value);
 }
@@ -130,9 +130,9 @@ void npl_eager_close(struct npl_eager *ctx)
 	pthread_mutex_unlock(&ctx->lock);
 	if (ctx->started)
 		pthread_join(ctx->thread, NULL);
-	while (ctx->todo) {
-		struct eager_job *job = ctx->todo;
-		ctx->todo = job->next;
+	while (ctx->first_job) {
+		struct eager_job *job = ctx->first_job;
+		ctx->first_job = job->next;
 		eager_free_job(job);
 	}
 	npl_build_close(ctx->pending);
@@ -152,12 +152,12 @@ void npl_eager_close(struct npl_eager *ctx)
 
 enum npl_dtype npl_eager_dtype(const struct npl_eager_value *value)
 {
-	return value->what.dtype;
+	return value->value.dtype;
 }
 
 const struct npl_shape *npl_eager_shape(const struct npl_eager_value *value)
 {
-	return &value->what.shape;
+	return &value->value.shape;
 }
 
 /* A value of the caller's data; NULL and err. */
@@ -181,10 +181,10 @@ static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name,
 	if (keep == NPL_COPY && npl_tensor_bytes(tensor))
 		memcpy(own.data, tensor->data, npl_tensor_bytes(tensor));
 	made->borrowed = keep == NPL_BORROW;
-	made->what = (struct npl_value){.dtype = tensor->dtype,
-					.shape = tensor->shape,
-					.data = made->borrowed ? tensor->data : own.data,
-					.producer = -1};
+	made->value = (struct npl_value){.dtype = tensor->dtype,
+					 .shape = tensor->shape,
+					 .data = made->borrowed ? tensor->data : own.data,
+					 .producer = -1};
 	made->name = named ? strdup(name) : NULL;
 	if (named && !made->name) {
 		npl_eager_release(made);
@@ -215,7 +215,7 @@ int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, e
 	struct npl_eager_value *made = add_data(ctx, tensor->name, tensor, keep, err);
 	if (!made)
 		return err->code;
-	made->what.constant = true;
+	made->value.constant = true;
 	hand_over(made, value);
 	return 0;
 }
@@ -223,7 +223,7 @@ int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, e
 /* The value's index in the pending network, which it joins as a constant or an input unless it is there. */
 static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index, struct npl_err *err)
 {
-	struct npl_value what = value->what;
+	struct npl_value what = value->value;
 	if (value->ctx != ctx)
 		return npl_fail(err, NPL_EUSAGE, "an argument is another context's");
 	if (value->network != ctx->network) {
@@ -290,7 +290,7 @@ int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, s
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		}
 		const struct npl_value *value = &ctx->pending->b.value[index[k]];
-		made[k]->what = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
+		made[k]->value = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
 		made[k]->network = ctx->network;
 		made[k]->index = index[k];
 		made[k]->recording = ctx->trace ? ctx->recording : 0;
@@ -322,7 +322,7 @@ static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, s
 		what.is_fill = what.is_random = false;
 	}
 	what.name = NULL;
-	value->what = what;
+	value->value = what;
 	value->pending = false;
 	return 0;
 }
@@ -358,8 +358,8 @@ static void enqueue(struct npl_eager *ctx, struct eager_job *job)
 		job->outputs.value[i]->pending = false;
 		job->outputs.value[i]->state = EAGER_PROMISED;
 	}
-	*(ctx->todo ? &ctx->todo_last->next : &ctx->todo) = job;
-	ctx->todo_last = job;
+	*(ctx->first_job ? &ctx->last_job->next : &ctx->first_job) = job;
+	ctx->last_job = job;
 	pthread_cond_signal(&ctx->work);
 	pthread_mutex_unlock(&ctx->lock);
 }
@@ -402,7 +402,7 @@ static int tell_failure(struct npl_eager *ctx, struct npl_err *err)
 static void wait_for_all(struct npl_eager *ctx)
 {
 	pthread_mutex_lock(&ctx->lock);
-	while (ctx->todo || ctx->busy)
+	while (ctx->first_job || ctx->busy)
 		pthread_cond_wait(&ctx->done, &ctx->lock);
 	pthread_mutex_unlock(&ctx->lock);
 }
@@ -428,7 +428,7 @@ void npl_eager_totals(struct npl_eager *ctx, struct npl_eager_totals *totals)
 
 const void *eager_data(const struct npl_eager_value *value)
 {
-	return value->what.data ? value->what.data : value->made;
+	return value->value.data ? value->value.data : value->result;
 }
 
 /* The elements of a constant that is only described. */
@@ -447,7 +447,7 @@ static int copy_described(const struct npl_value *what, struct npl_tensor *tenso
 int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, struct npl_tensor *tensor,
 		struct npl_err *err)
 {
-	const struct npl_value *what = &value->what;
+	const struct npl_value *what = &value->value;
 	pthread_mutex_lock(&ctx->lock);
 	while (value->state == EAGER_PROMISED)
 		pthread_cond_wait(&ctx->done, &ctx->lock);

@@ -5,7 +5,7 @@
  *
  * A value is pending while it exists only in the network being built, then PROMISED to the end of its job, then READY
  * or FAILED. The caller's thread alone makes values, holds them and walks the list; refs and what the worker writes
- * (state, made, why) are the lock's.
+ * (state, result, why) are the lock's.
  */
 #ifndef NPULAB_FRONTEND_EAGER_H
 #define NPULAB_FRONTEND_EAGER_H
@@ -23,13 +23,13 @@ struct npl_eager_value {
 	int holds;
 	int refs; /* one while it is held, one for each job or pending network that uses it */
 	enum eager_state state;
-	void *made;         /* the elements of a result, once READY */
+	void *result;       /* the elements of a result, once READY */
 	struct npl_err why; /* FAILED */
 	bool pending;       /* no job has it yet */
 	bool input;         /* declared as such */
 	bool borrowed;      /* what.data is the user's */
 	struct npl_value
-		what;       /* constant: known when networks are built, with data or described. Results have no data */
+		value;      /* constant: known when networks are built, with data or described. Results have no data */
 	char *name;         /* the user's, or NULL */
 	uint64_t network;   /* number of the last network that it is in */
 	int index;          /* in that network */
@@ -64,7 +64,7 @@ struct npl_eager {
 
 	pthread_mutex_t lock; /* all below, and the values as said above */
 	pthread_cond_t work, done;
-	struct eager_job *todo, *todo_last;
+	struct eager_job *first_job, *last_job;
 	bool busy, stop;
 	struct npl_err failed; /* not told yet; code 0: none */
 	struct npl_eager_totals totals;

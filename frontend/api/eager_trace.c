@@ -30,13 +30,13 @@ static int added(struct npl_eager *ctx, struct npl_eager_value *value, int v, st
 int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
 	const char *name = value->name ? graph_free_name(&ctx->trace->b, value->name) : NULL;
-	return added(ctx, value, npl_build_input(ctx->trace, name, value->what.dtype, value->what.shape), err);
+	return added(ctx, value, npl_build_input(ctx->trace, name, value->value.dtype, value->value.shape), err);
 }
 
 /* A constant, whose elements the graph refers to where they are the user's and else has for itself. */
 static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
-	struct npl_value what = value->what;
+	struct npl_value what = value->value;
 	struct npl_tensor tensor = {
 		.name = value->name, .dtype = what.dtype, .shape = what.shape, .data = (void *)what.data};
 	what.name = value->name ? npl_arena_strdup(&ctx->trace->graph->arena, value->name) : "constant";
@@ -67,7 +67,7 @@ static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index,
 		;
 	else if (value->input)
 		rc = eager_record_input(ctx, value, err);
-	else if (value->what.constant)
+	else if (value->value.constant)
 		rc = record_constant(ctx, value, err);
 	else
 		rc = record_result(ctx, value, err);

@@ -26,7 +26,7 @@ static int bind_inputs(const struct eager_job *job, struct npl_tensor *in, struc
 		if (value->state == EAGER_FAILED) /* written by this thread */
 			return npl_fail(err, value->why.code, "%s", value->why.msg);
 		in[i] = (struct npl_tensor){
-			.dtype = value->what.dtype, .shape = value->what.shape, .data = (void *)eager_data(value)};
+			.dtype = value->value.dtype, .shape = value->value.shape, .data = (void *)eager_data(value)};
 	}
 	return 0;
 }
@@ -55,7 +55,7 @@ static void settle(const struct eager_job *job, struct npl_tensor *out, int rc, 
 	for (int i = 0; i < job->outputs.n; i++) {
 		struct npl_eager_value *value = job->outputs.value[i];
 		if (!rc) {
-			value->made = out[i].data;
+			value->result = out[i].data;
 			value->state = EAGER_READY;
 			continue;
 		}
@@ -88,12 +88,12 @@ static void *work(void *context)
 	struct npl_eager *ctx = context;
 	pthread_mutex_lock(&ctx->lock);
 	for (;;) {
-		while (!ctx->todo && !ctx->stop)
+		while (!ctx->first_job && !ctx->stop)
 			pthread_cond_wait(&ctx->work, &ctx->lock);
 		if (ctx->stop)
 			break;
-		struct eager_job *job = ctx->todo;
-		ctx->todo = job->next;
+		struct eager_job *job = ctx->first_job;
+		ctx->first_job = job->next;
 		ctx->busy = true;
 		pthread_mutex_unlock(&ctx->lock);
 		do_job(ctx, job);

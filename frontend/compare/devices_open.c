@@ -123,14 +123,14 @@ static int list_unavailable(struct opening *o, int d, struct npl_unavailables *l
 	/* "cuda: no driver" is said in a row of cuda's */
 	const size_t name = strcspn(o->label[d], "@");
 	const bool named = !strncmp(why->msg, o->label[d], name) && !strncmp(why->msg + name, ": ", 2);
-	if (!list->one)
-		list->one = npl_arena_array(list->arena, (size_t)o->options->n_devices, sizeof *list->one);
-	struct npl_unavailable *one = list->one ? &list->one[list->n] : NULL;
+	if (!list->device)
+		list->device = npl_arena_array(list->arena, (size_t)o->options->n_devices, sizeof *list->device);
+	struct npl_unavailable *one = list->device ? &list->device[list->n] : NULL;
 	if (one)
 		*one = (struct npl_unavailable){
 			.instance = npl_arena_strdup(list->arena, o->label[d]),
 			.reason = npl_arena_strdup(list->arena, why->msg + (named ? name + 2 : 0)),
-			.before = d - list->n};
+			.entries_before = d - list->n};
 	if (!one || !one->instance || !one->reason)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	list->n++;

@@ -33,7 +33,7 @@ static enum kind kind_of(const char *path)
 	return n > 0 ? CASE : yes ? MODEL_ALONE : NOTHING;
 }
 
-/* Of a path without the slashes behind it; those of "/" stay. */
+/* The length of a path without the slashes at its end. Those of "/" stay. */
 static size_t length_of(const char *path)
 {
 	size_t end = strlen(path);

@@ -5,13 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 #include "impl.h"
-
-static bool is_float(enum npl_dtype dtype)
-{
-	return dtype == NPL_F32 || dtype == NPL_F64 || npl_dtype_is_half(dtype);
-}
 
 static double element(const struct npl_tensor *t, int64_t i)
 {
@@ -27,7 +23,8 @@ static double element(const struct npl_tensor *t, int64_t i)
 	}
 }
 
-/* Of the 16-bit floats: the smallest step beside 1. The others' is far below any rtol that makes sense. */
+/* The smallest step above 1, which only the 16-bit floats need: that of the other types is far below any rtol that
+ * makes sense. */
 static double epsilon_of(enum npl_dtype dtype)
 {
 	return dtype == NPL_F16 ? 0x1p-10 : dtype == NPL_BF16 ? 0x1p-7 : 0;
@@ -122,6 +119,6 @@ int npl_values_check(const struct npl_tensor *found, const struct npl_tensor *ex
 		return npl_fail(err, NPL_ECHECK, "output '%s' is %s %s, expected %s %s", found->name,
 				npl_dtype_name(found->dtype), npl_shape_text(&found->shape, a, sizeof a),
 				npl_dtype_name(expected->dtype), npl_shape_text(&expected->shape, b, sizeof b));
-	return is_float(expected->dtype) ? check_floats(found, expected, tolerance, err)
-					 : check_bits(found, expected, err);
+	return npl_is_float(expected->dtype) ? check_floats(found, expected, tolerance, err)
+					     : check_bits(found, expected, err);
 }

@@ -38,10 +38,10 @@ struct follow {
 
 /* What there is to say of a graph's batch. */
 struct follow_result {
-	char mixed_by
-		[192]; /* what mixes the samples, and how: "node 'p' (Softmax) mixes samples"; empty: nothing does */
-	int64_t *
-		rows; /* per output of the graph, given by the caller: rows of dimension 0 for each sample, 0: it is fixed */
+	/* What mixes the samples, and how: "node 'p' (Softmax) mixes samples". Empty: nothing does. */
+	char mixed_by[192];
+	/* Given by the caller. For each output of the graph: the rows of dimension 0 for each sample; 0: fixed. */
+	int64_t *rows;
 };
 
 /* The graph's batch is 2 or more. err: NPL_ENOMEM alone. */

@@ -89,7 +89,7 @@ static int follow_one(const char *path, const struct npl_load_options *options, 
 	if (!rc && count > PROBE)
 		rc = load_at(path, options, count, &whole, err);
 	if (whole) {
-		graph->batching.one_alone = false;
+		graph->batching.only_one = false;
 		snprintf(result->mixed_by, sizeof result->mixed_by,
 			 "the model takes %" PRId64 " samples as one batch, but no batch of %d", count, PROBE);
 	} else {
@@ -108,8 +108,8 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 	int rc = result.rows ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
 	if (!rc && graph->batch < PROBE) {
 		rc = load_at(path, options, PROBE, &other, err);
-		graph->batching.one_alone = !rc && (!other || other->n_outputs != graph->n_outputs);
-		if (graph->batching.one_alone && !rc)
+		graph->batching.only_one = !rc && (!other || other->n_outputs != graph->n_outputs);
+		if (graph->batching.only_one && !rc)
 			rc = follow_one(path, options, graph, &result, err);
 		else if (!rc)
 			rc = follow_samples(other, graph, &result, err);
@@ -159,14 +159,14 @@ static int settle_batch(const char *path, const struct npl_load_options *options
 	int rc = (*graph)->batch > 0 ? follow(path, options, *graph, err) : 0;
 	if (!rc && (*graph)->batching.mixed_by && (*graph)->batching.open && options->batch <= 0)
 		rc = count_samples(options, *graph, &count, err);
-	(*graph)->batching.together = count > 1 && count == (*graph)->batch;
+	(*graph)->batching.indivisible = count > 1 && count == (*graph)->batch;
 	if (!rc && count > 0 && count != (*graph)->batch) {
 		struct npl_graph *whole;
 		all.batch = count;
 		rc = graph_load_file(path, &all, &whole, err);
 		if (!rc) {
 			whole->batching = (*graph)->batching;
-			whole->batching.together = true;
+			whole->batching.indivisible = true;
 			whole->batching.rows = NULL;
 			whole->batching.mixed_by = npl_arena_strdup(&whole->arena, (*graph)->batching.mixed_by);
 			if (!whole->batching.mixed_by)

@@ -193,7 +193,7 @@ int topology_read_names(struct topology_table *t)
 	return 0;
 }
 
-/* Of a number behind the known columns. */
+/* What the number in a column after the known ones stands for. */
 static const char *what_is_behind(const struct topology_table *t, int column)
 {
 	return t->behind[column - known_columns(t)] == STRIDE_WIDTH ? "Stride Width" : "batch";

@@ -3,6 +3,7 @@
  * How far a device's outputs are from the float reference's (compare.h). */
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "npulab/compare.h"
 
 /* A classifier's output: (samples, classes), possibly with spatial dimensions of 1. */
@@ -73,11 +74,6 @@ struct sums {
 	uint64_t not_finite, reference_not_finite;
 };
 
-static bool is_float(enum npl_dtype dtype)
-{
-	return dtype == NPL_F32 || dtype == NPL_F64 || dtype == NPL_F16 || dtype == NPL_BF16;
-}
-
 /* How far apart elements i are; of 64-bit integers also what a double of their size does not tell. */
 static double distance(const struct npl_tensor *a, const struct npl_tensor *b, int64_t i)
 {
@@ -124,7 +120,7 @@ void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out,
 	if (!ref)
 		return;
 	for (int k = 0; k < n_outputs; k++)
-		compare(&ref[k], &out[k], &sums[is_float(out[k].dtype)], &most);
+		compare(&ref[k], &out[k], &sums[npl_is_float(out[k].dtype)], &most);
 	const struct sums *of = &sums[sums[1].n > 0];
 	accuracy->not_finite = sums[0].not_finite + sums[1].not_finite;
 	accuracy->reference_not_finite = sums[0].reference_not_finite + sums[1].reference_not_finite;

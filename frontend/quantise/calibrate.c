@@ -14,7 +14,7 @@
 #define LEVELS 256
 #define SHRINK 128 /* candidates for either end of a range, mse */
 
-/* Of one value, over what it took in the first pass. */
+/* How often a tensor's elements fell into each bin of the range that the first pass saw. */
 struct histogram {
 	uint64_t count[BINS];
 };

@@ -19,7 +19,8 @@ struct npl_value_observer npl_layer_noise_reference(struct npl_layer_noise *nois
 /* For npl_session_observe: looks at the values of a device, forgetting those of the device before. */
 struct npl_value_observer npl_layer_noise_device(struct npl_layer_noise *noise);
 
-/* Of node i's first result; NAN where it was not seen. An exact one has an error of 0 and a ratio of INFINITY. */
+/* The accuracy of node i's first result. NAN: it was not seen. An exact result has an error of 0 and a ratio of
+ * INFINITY. */
 struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise, int i);
 
 #endif

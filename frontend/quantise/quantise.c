@@ -251,7 +251,7 @@ static int check_finite(const struct npl_tensor *w, enum npl_format format, stru
 	return 0;
 }
 
-/* Of finite values. */
+/* The greatest magnitude among the values that are finite. */
 static float magnitude(const float *x, int64_t n)
 {
 	const int32_t bits = greatest_bits(x, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between real numbers and the devices' number formats (layer.h). Calibration is by the least and greatest value
+ * Between real numbers and the devices' number formats (docs/integers.md). Calibration is by the least and greatest value
  * seen (struct npl_range).
  *   int8  activations u8, asymmetric per tensor: scale = (high - low) / 255 over a range that includes 0.
  *         weights i8, symmetric per output channel: scale = max|w| / 127.

@@ -150,7 +150,7 @@ static int cannot_cut(const struct npl_graph *graph, const struct npl_samples *s
 		      struct npl_err *err)
 {
 	const long long n = samples->count, batch = graph->batch;
-	if (graph->batching.one_alone)
+	if (graph->batching.only_one)
 		return npl_fail(err, NPL_EINPUT, "the inputs hold %lld samples and the batch is 1: %s; give one sample",
 				n, mixed_by);
 	return npl_fail(

@@ -91,11 +91,11 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 		return err->code;
 	out[0] = tensors.out;
 	layer.out = out;
-	layer.n_more = npl_step_more(s, i, out);
+	layer.n_further = npl_step_more(s, i, out);
 	if (step->repeat > 1)
 		out->shape.dim[0] *= step->repeat;
 	int rc = 0;
-	for (int k = 0; k <= layer.n_more && !s->timing_only && !rc; k++)
+	for (int k = 0; k <= layer.n_further && !s->timing_only && !rc; k++)
 		rc = npl_tensor_alloc(&out[k], err);
 	double start = npl_clock_seconds();
 	if (!rc)
@@ -104,13 +104,13 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 	*wall += npl_clock_seconds() - start;
 	out->shape = value->shape;
 	npl_note_output(s, step, out, row);
-	for (int k = 0; k <= layer.n_more && !rc; k++)
+	for (int k = 0; k <= layer.n_further && !rc; k++)
 		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
 	if (!rc)
 		store->after = npl_value_store_worked(store, step->device, 1, &i,
 						      (const struct npl_result *[]){&row->result},
 						      (struct npl_layer_run *[]){row}, store->after);
-	for (int k = 0; k <= layer.n_more; k++)
+	for (int k = 0; k <= layer.n_further; k++)
 		if (rc)
 			npl_tensor_free(&out[k]);
 		else

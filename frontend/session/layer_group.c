@@ -274,7 +274,7 @@ static void find_results(struct npl_layer_group_builder *b, int l, const struct 
 	const enum npl_format of_device = npl_device_get_info(s->device[b->group.device])->format;
 	const int i = b->group.node[l], *more = s->graph->node[i].out;
 	const enum npl_format format = npl_step_format(s, &s->step[i]);
-	for (int k = 0; k <= b->group.layer[l].n_more; k++) {
+	for (int k = 0; k <= b->group.layer[l].n_further; k++) {
 		const int v = k ? more[k] : b->group.value[l];
 		if (v < 0 || !readers[v].n)
 			continue;
@@ -354,7 +354,7 @@ static int note_moved_ports(struct npl_layer_group_port *port, int n, const stru
 			found--;
 		for (; found && found < sorted + n && (*found)->tensor == moved.tensor; found++) {
 			(*found)->moved = true;
-			(*found)->left = info->bytes_outside[m];
+			(*found)->bytes_outside = info->bytes_outside[m];
 		}
 	}
 	free(sorted);

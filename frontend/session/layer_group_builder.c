@@ -63,17 +63,17 @@ static int add_results(struct npl_layer_group_builder *b, int i, struct npl_step
 {
 	const struct npl_node *node = &b->s->graph->node[i];
 	struct npl_tensor several[NPL_MAX_OUTPUTS], *out = &t->out;
-	layer->n_more = npl_step_more(b->s, i, several);
-	if (layer->n_more) {
-		out = npl_arena_array(b->arena, (size_t)layer->n_more + 1, sizeof *out);
+	layer->n_further = npl_step_more(b->s, i, several);
+	if (layer->n_further) {
+		out = npl_arena_array(b->arena, (size_t)layer->n_further + 1, sizeof *out);
 		if (!out)
 			return npl_layer_group_no_room(err);
-		memcpy(out, several, ((size_t)layer->n_more + 1) * sizeof *out);
+		memcpy(out, several, ((size_t)layer->n_further + 1) * sizeof *out);
 		out[0] = t->out;
 		layer->out = out;
 	}
 	b->made[b->s->step[i].out] = &out[0];
-	for (int k = 1; k <= layer->n_more; k++)
+	for (int k = 1; k <= layer->n_further; k++)
 		if (node->out[k] >= 0)
 			b->made[node->out[k]] = &out[k];
 	return 0;

@@ -12,8 +12,8 @@ struct npl_layer_group_builder {
 	struct npl_layer_group_plan group;
 	struct npl_step_tensors *tensors; /* per layer */
 	struct npl_tensor **made;         /* per value: as the layer group's layers make it; NULL: they do not */
-	struct npl_tensor *
-		*converted; /* per value that is no view, made or given: in the other format; NULL: nobody needs it */
+	/* For each value that is no view, made or given: the value in the other format. NULL: nobody needs it. */
+	struct npl_tensor **converted;
 	const struct npl_tensor **wanted, **resident, **constant;
 	int n_resident, n_constant;
 	int *last_port;          /* per value: the last port by which it is given, plus 1; 0: there is none */

@@ -24,7 +24,7 @@ static int made(void *context, int layer, int result, const struct npl_tensor *o
 	return value < 0 ? 0 : npl_output_made(p->s, value, out, &p->run->layer[node], err);
 }
 
-/* Of values that come, that go, or that stay inside: those nobody will ask for. */
+/* Adds the views of values that enter the group or leave it. Nobody will ask for those that stay inside. */
 static int note_views(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
 		      struct npl_err *err)
 {
@@ -57,9 +57,9 @@ static int gather(struct npl_value_store *store, const struct npl_layer_group_pl
 		if (!s->timing_only && !same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
-		if (port->left)
+		if (port->bytes_outside)
 			store->after = npl_charge_link(store, group->device, NPL_TASK_TO_DEVICE, port->value,
-						       port->left, &run->layer[port->node], store->after);
+						       port->bytes_outside, &run->layer[port->node], store->after);
 		store->after = npl_schedule_later(&store->schedule, before, store->after);
 	}
 	return 0;
@@ -81,9 +81,9 @@ static int put_results(struct npl_value_store *store, const struct npl_layer_gro
 		}
 		result.shape = s->graph->value[port->value].shape;
 		int there = done;
-		if (port->left)
-			there = npl_charge_link(store, group->device, NPL_TASK_TO_HOST, port->value, port->left,
-						&run->layer[port->node], done);
+		if (port->bytes_outside)
+			there = npl_charge_link(store, group->device, NPL_TASK_TO_HOST, port->value,
+						port->bytes_outside, &run->layer[port->node], done);
 		npl_value_store_put(store, port->value, port->format, port->moved ? NPL_ON_HOST : group->device,
 				    &result, there);
 	}

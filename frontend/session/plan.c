@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/half.h"
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "frontend/quantise/quantise.h"
 #include "layer_group.h"
@@ -54,7 +54,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
-	layer->n_more = npl_step_more(s, i, layer->out);
+	layer->n_further = npl_step_more(s, i, layer->out);
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0)
 			continue;
@@ -129,7 +129,7 @@ static bool holds_floats(const struct npl_session *s, const struct npl_node *nod
 		const struct npl_value *value = &s->graph->value[node->in[k]];
 		if (value->dtype == NPL_F32)
 			continue;
-		if (k && value->constant && !npl_dtype_is_half(value->dtype)) /* lengths, axes, picked rows */
+		if (k && value->constant && !npl_is_half(value->dtype)) /* lengths, axes, picked rows */
 			snprintf(why, n, "it has a setting as input ('%.60s', %s): not done in %s", value->name,
 				 npl_dtype_name(value->dtype), format);
 		else

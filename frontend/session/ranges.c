@@ -52,7 +52,8 @@ void npl_ranges_join(struct npl_session *s, int a, int b)
 		s->range_int8[a] = both(s->range_int8[a], s->range_int8[b]);
 }
 
-/* Of a mask what matters: the rest saturates, and Softmax makes 0 of it in any case. */
+/* The range of a value. A mask's range is cut to what has an effect: the rest saturates, and Softmax makes 0 of it in
+ * any case. */
 static struct npl_range range_at(const struct npl_session *s, enum npl_format format, int v)
 {
 	if (!s->range)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Giving pieces of work their places (schedule.h). */
+ * Giving tasks their places (schedule.h). */
 #include "schedule.h"
 
 #include <math.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The schedule of a batch (npulab/timeline.h), made while the batch runs: each piece of work is given its place as soon
+ * The schedule of a batch (npulab/timeline.h), made while the batch runs: each task is given its place as soon
  * as it is known how long it takes, in the order in which the nodes run. */
 #ifndef NPULAB_FRONTEND_SCHEDULE_H
 #define NPULAB_FRONTEND_SCHEDULE_H
 
 #include "npulab/session.h"
 
-#define NPL_AT_START (-1) /* instead of a piece of work: nothing to wait for */
+#define NPL_AT_START (-1) /* instead of a task: nothing to wait for */
 
 struct npl_schedule {
 	int n_resources;
@@ -26,14 +26,14 @@ int npl_schedule_open(struct npl_schedule *schedule, struct npl_device *const *d
 		      struct npl_err *err);
 void npl_schedule_close(struct npl_schedule *schedule);
 
-/* Of two pieces the one that ends later. */
+/* The task of the two that ends later. */
 int npl_schedule_later(const struct npl_schedule *schedule, int a, int b);
 
-/* Gives work (node, resource, work, value, bytes, seconds) its place behind the piece `after`. Returns the piece that
+/* Gives work (node, resource, work, value, bytes, seconds) its place behind the task `after`. Returns the piece that
  * stands for its end. */
 int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *work, int after);
 
-/* n layers of a device as one piece of work: layer i is node[i]'s and takes results[i].seconds. It holds the device's
+/* n layers of a device as one task: layer i is node[i]'s and takes results[i].seconds. It holds the device's
  * link too where bytes cross that within the cycles. */
 int npl_schedule_device(struct npl_schedule *schedule, int device, int n, const int *node,
 			const struct npl_result *const *results, int after);

@@ -14,11 +14,11 @@ struct npl_step {
 	enum npl_role role;
 	int device; /* NPL_ON_HOST or an index into session->device */
 	const char *note;
-	const char *
-		why_float32; /* why a device of integers does the node in float32, which note says too; NULL: it does not */
-	int out;             /* the value this step makes: of the fused node where one is fused, of several the first */
-	bool canonical;      /* weights prepared below, x and y seen as the canonical form of layer.h */
-	bool in_float32;     /* on a device of integers that cannot do the node in these */
+	/* Why a device of integers does the node in float32; the row's note says it too. NULL: it does not. */
+	const char *why_float32;
+	int out;          /* the value this step makes: of the fused node where one is fused, of several the first */
+	bool canonical;   /* weights prepared below, x and y seen as the canonical form of layer.h */
+	bool in_float32;  /* on a device of integers that cannot do the node in these */
 	bool in_integers; /* its values are integers that the model itself has, seen as they are: model_layer.h */
 	struct npl_attrs *slice; /* Split, of which the device makes every result by a Slice: split.h; else NULL */
 	int repeat;     /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */
@@ -74,13 +74,13 @@ static inline enum npl_format npl_step_format(const struct npl_session *s, const
 /* ranges.c: quantisation of what has this range, as the session's options say. */
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format,
 					    struct npl_range range);
-/* Of value v. */
+/* The scale and zero point of value v in a format. */
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
 /* The type of value v in a format. */
 enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v);
-/* Of the squares of value v. */
+/* The scale and zero point of the squares of value v. */
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v);
-/* Of LRN's result v; 0: not known. */
+/* The least factor behind LRN's result v that calibration saw. 0: not known. */
 float npl_session_least_factor(const struct npl_session *s, int v);
 /* Takes the caller's ranges and finds those of constants that element-wise operators read. */
 int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const struct npl_range *ranges_int8,

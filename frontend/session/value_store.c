@@ -47,8 +47,8 @@ static void count_reads(struct npl_value_store *store, int v, int n)
 	const int integers = holder_of(store, v, NPL_FORMAT_INT8);
 	if (integers != v)
 		count_reads(store, integers, n);
-	store->left[v] += n;
-	for (int f = 0; f < NPL_FORMATS && n < 0 && store->left[v] <= 0; f++)
+	store->reads_left[v] += n;
+	for (int f = 0; f < NPL_FORMATS && n < 0 && store->reads_left[v] <= 0; f++)
 		drop_copy(&store->copy[v][f]);
 }
 
@@ -58,7 +58,7 @@ static size_t memories(const struct npl_value_store *store)
 	return (size_t)store->session->n_devices + 1;
 }
 
-/* The piece of work that ends when the copy is in the memory of a device. */
+/* The task that ends when the copy is in the memory of a device. */
 static int *ready_in(struct npl_value_store *store, const struct npl_value_copy *copy, int device)
 {
 	size_t memory = npl_value_store_memory(store->session, device) == NPL_IN_HOST_MEMORY ? 0 : (size_t)device + 1;
@@ -80,10 +80,10 @@ int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs,
 	store->root = calloc((size_t)graph->n_values + 1, sizeof *store->root);
 	store->copy = calloc((size_t)graph->n_values + 1, sizeof *store->copy);
 	store->seen = calloc((size_t)graph->n_values + 1, sizeof *store->seen);
-	store->left = calloc((size_t)graph->n_values + 1, sizeof *store->left);
+	store->reads_left = calloc((size_t)graph->n_values + 1, sizeof *store->reads_left);
 	store->link_bytes = calloc((size_t)graph->n_nodes * (size_t)s->n_devices + 1, sizeof *store->link_bytes);
 	store->ready = calloc(((size_t)graph->n_values + 1) * NPL_FORMATS * memories(store), sizeof *store->ready);
-	if (!store->root || !store->copy || !store->seen || !store->left || !store->link_bytes || !store->ready)
+	if (!store->root || !store->copy || !store->seen || !store->reads_left || !store->link_bytes || !store->ready)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	if (npl_schedule_open(&store->schedule, s->device, s->n_devices, err))
 		return err->code;
@@ -96,7 +96,7 @@ int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs,
 	for (int i = 0; i < graph->n_inputs; i++) {
 		const struct npl_value *value = &graph->value[graph->input[i]];
 		struct npl_value_copy *copy = &store->copy[graph->input[i]][NPL_FORMAT_F32];
-		*copy = (struct npl_value_copy){.made = true, .where = NPL_IN_HOST_MEMORY};
+		*copy = (struct npl_value_copy){.exists = true, .memories = NPL_IN_HOST_MEMORY};
 		set_ready(store, copy, NPL_AT_START);
 		copy->tensor = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
 		if (!s->timing_only)
@@ -113,7 +113,7 @@ void npl_value_store_close(struct npl_value_store *store)
 	free(store->root);
 	free(store->copy);
 	free(store->seen);
-	free(store->left);
+	free(store->reads_left);
 	free(store->link_bytes);
 	free(store->ready);
 	npl_schedule_close(&store->schedule);
@@ -196,14 +196,14 @@ int npl_value_store_worked(struct npl_value_store *store, int device, int n, con
 static int bring_to_host(struct npl_value_store *store, int v, struct npl_value_copy *copy, struct npl_layer_run *row,
 			 struct npl_err *err)
 {
-	if (copy->where & NPL_IN_HOST_MEMORY)
+	if (copy->memories & NPL_IN_HOST_MEMORY)
 		return 0;
 	for (int d = 0; d < store->session->n_devices; d++)
-		if (copy->where & (2u << d)) {
+		if (copy->memories & (2u << d)) {
 			*ready_in(store, copy, NPL_ON_HOST) = npl_charge_link(store, d, NPL_TASK_TO_HOST, v,
 									      npl_tensor_bytes(&copy->tensor), row,
 									      *ready_in(store, copy, d));
-			copy->where |= NPL_IN_HOST_MEMORY;
+			copy->memories |= NPL_IN_HOST_MEMORY;
 			return 0;
 		}
 	return npl_fail(err, NPL_EINTERNAL, "value '%s' is in no memory", copy->tensor.name);
@@ -217,7 +217,7 @@ static void adopt(struct npl_value_store *store, struct npl_value_copy *copy, st
 {
 	drop_copy(copy);
 	const ptrdiff_t at = copy - &store->copy[0][0];
-	*copy = (struct npl_value_copy){.made = true, .tensor = *tensor, .where = where};
+	*copy = (struct npl_value_copy){.exists = true, .tensor = *tensor, .memories = where};
 	copy->tensor.shape = store->session->graph->value[at / NPL_FORMATS].shape;
 	if (at % NPL_FORMATS == NPL_FORMAT_F32)
 		copy->tensor.quant = (struct npl_quant){0};
@@ -258,9 +258,9 @@ static int make_copy(struct npl_value_store *store, int v, enum npl_format forma
 		     struct npl_err *err)
 {
 	struct npl_value_copy *plain = copy_of(store, v, NPL_FORMAT_F32);
-	if (!plain->made) {
+	if (!plain->exists) {
 		int f = NPL_FORMAT_F32 + 1;
-		while (f < NPL_FORMATS && !copy_of(store, v, (enum npl_format)f)->made)
+		while (f < NPL_FORMATS && !copy_of(store, v, (enum npl_format)f)->exists)
 			f++;
 		if (f == NPL_FORMATS)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' was never made",
@@ -279,13 +279,13 @@ static int get_constant(struct npl_value_store *store, int v, struct npl_err *er
 	struct npl_value *value = &store->session->graph->value[v];
 	struct npl_value_copy *copy = &store->copy[v][NPL_FORMAT_F32];
 	const void *data = NULL;
-	if (copy->made)
+	if (copy->exists)
 		return 0;
 	/* Without values too, a number may decide how much work an operator is: the exponent of Pow. */
 	const bool needed = !store->session->timing_only || npl_shape_count(&value->shape) == 1;
 	if (needed && !(data = npl_value_data(store->session->graph, value, err)))
 		return err->code;
-	*copy = (struct npl_value_copy){.made = true, .where = ~0u};
+	*copy = (struct npl_value_copy){.exists = true, .memories = ~0u};
 	set_ready(store, copy, NPL_AT_START);
 	copy->tensor = (struct npl_tensor){
 		.name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
@@ -317,17 +317,17 @@ int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format fo
 	if (store->session->graph->value[root].constant && get_constant(store, root, err))
 		return err->code;
 	struct npl_value_copy *copy = copy_of(store, root, format);
-	if (!copy->made && make_copy(store, root, format, row, err))
+	if (!copy->exists && make_copy(store, root, format, row, err))
 		return err->code;
 	unsigned memory = npl_value_store_memory(store->session, device);
-	if (!(copy->where & memory)) {
+	if (!(copy->memories & memory)) {
 		if (bring_to_host(store, root, copy, row, err))
 			return err->code;
 		if (memory != NPL_IN_HOST_MEMORY)
 			*ready_in(store, copy, device) = npl_charge_link(store, device, NPL_TASK_TO_DEVICE, root,
 									 npl_tensor_bytes(&copy->tensor), row,
 									 *ready_in(store, copy, NPL_ON_HOST));
-		copy->where |= memory;
+		copy->memories |= memory;
 	}
 	store->after = npl_schedule_later(&store->schedule, store->after, *ready_in(store, copy, device));
 	*tensor = as_seen(store, v, &copy->tensor, format);
@@ -345,7 +345,7 @@ void npl_value_store_view(struct npl_value_store *store, int in, int out)
 	if (store->root[out] != out)
 		return;
 	store->root[out] = store->root[in];
-	count_reads(store, store->root[in], store->left[out]);
+	count_reads(store, store->root[in], store->reads_left[out]);
 }
 
 int npl_value_store_view_node(struct npl_value_store *store, const struct npl_node *node, bool settle,
@@ -360,7 +360,7 @@ int npl_value_store_view_node(struct npl_value_store *store, const struct npl_no
 	const int integers = s->model.value[root].integers;
 	if (integers != node->out[0]) /* the same integers again */
 		npl_value_store_view(store, integers, node->out[0]);
-	if (!settle || copy_of(store, root, NPL_FORMAT_INT8)->made)
+	if (!settle || copy_of(store, root, NPL_FORMAT_INT8)->exists)
 		return 0;
 	return make_copy(store, root, NPL_FORMAT_INT8, row, err);
 }

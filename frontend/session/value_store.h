@@ -13,9 +13,9 @@
 #define NPL_IN_HOST_MEMORY 1u /* bit 0; bit 1 + d is the memory of device d */
 
 struct npl_value_copy { /* one value in one number format */
-	bool made;
+	bool exists;
 	struct npl_tensor tensor; /* data NULL in timing_only */
-	unsigned where;
+	unsigned memories;
 };
 
 struct npl_value_store {
@@ -23,13 +23,14 @@ struct npl_value_store {
 	int *root;                                  /* per value: what it is a view of, or itself */
 	struct npl_value_copy (*copy)[NPL_FORMATS]; /* per value, of roots */
 	struct npl_tensor (*seen)[NPL_FORMATS];     /* per value, of views: the root's copy in their shape */
-	int *left;            /* per value, of roots: reads still to come, of views too, and of float values
+	int *reads_left;      /* per value, of roots: reads still to come, of views too, and of float values
 	                                           that are these integers (model_quant.h) */
 	uint64_t *link_bytes; /* nodes x devices: what crossed each device's link for a row */
 	struct npl_schedule schedule;
-	int *ready; /* per copy: the piece of work that ends when it is in the host's memory, and in each device's */
-	int after; /* the piece whose end all that was asked for (npl_value_store_get) waits for. Who asks for a new layer sets it to
-	             * NPL_AT_START. */
+	int *ready; /* per copy: the task that ends when it is in the host's memory, and in each device's */
+	/* The task at whose end everything is there that was asked for (npl_value_store_get). Whoever asks for a new
+	 * layer sets it to NPL_AT_START. */
+	int after;
 };
 
 int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_value_store *store,
@@ -45,7 +46,7 @@ unsigned npl_value_store_memory(const struct npl_session *s, int device);
 int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format format, int device,
 			struct npl_layer_run *row, const struct npl_tensor **tensor, struct npl_err *err);
 
-/* Takes over a tensor that a device or the host made by the piece of work `made`. */
+/* Takes over a tensor that a device or the host made by the task `made`. */
 void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format format, int device,
 			 struct npl_tensor *tensor, int made);
 
@@ -74,7 +75,7 @@ void npl_note_output(const struct npl_session *s, const struct npl_step *step, c
 int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kind kind, int v, uint64_t bytes,
 		    struct npl_layer_run *row, int after);
 
-/* n layers of a device have run as one piece of work behind the piece `after`: layer i is node[i]'s, with row[i]. They
+/* n layers of a device have run as one task behind the task `after`: layer i is node[i]'s, with row[i]. They
  * take their place in the schedule, between the transfers that the device measured, if it does that
  * (npl_link.measured). Returns the last piece. */
 int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,

@@ -59,7 +59,7 @@ struct latencies {
 int latencies_open(struct latencies *latencies, struct npl_err *err);
 void latencies_close(struct latencies *latencies);
 void latencies_add_long(struct latencies *latencies, uint64_t cycles);
-/* Of n_sets sets together. */
+/* The latencies of n_sets sets taken together. */
 struct npl_latency latencies_of(const struct latencies *sets, int n_sets);
 
 static inline void latencies_add(struct latencies *latencies, uint64_t cycles)

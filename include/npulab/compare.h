@@ -31,8 +31,9 @@ extern "C" {
  * holds what is no finite number there is no distance, and both are NAN. */
 struct npl_accuracy {
 	double max_abs_error; /* over all outputs, integers as they stand */
-	double sqnr_db; /* 10 log10 (sum of reference^2 / sum of error^2), of the outputs that are floats, or of all where none
-	                          is; NAN when there is no error at all */
+	/* 10 log10 (sum of reference^2 / sum of error^2), over the outputs that are floats, or over all where none is.
+	 * NAN: there is no error at all. */
+	double sqnr_db;
 	double top1_agreement; /* fraction of samples whose greatest output is the reference's; classifiers only */
 	double top1_accuracy;  /* against the labels */
 	uint64_t not_finite;   /* results that are infinite or NaN on the device and finite in the reference */
@@ -64,8 +65,8 @@ struct npl_energy_report {
 
 struct npl_device_report {
 	const char *name; /* the machine's name */
-	const char *
-		instance; /* that name, or "NAME@KEY=VALUE..." as it was asked for: tells entries of one machine apart */
+	/* That name, or "NAME@KEY=VALUE..." as it was asked for, which tells entries of one machine apart. */
+	const char *instance;
 	struct npl_device_info info;
 	const struct npl_param_value *setting; /* n_settings: the effective machine */
 	int n_settings;
@@ -91,11 +92,11 @@ struct npl_device_report {
 struct npl_unavailable {
 	const char *instance; /* as it was asked for */
 	const char *reason;   /* one line */
-	int before;           /* how many entries were asked for before it */
+	int entries_before;   /* how many entries were asked for before it */
 };
 struct npl_unavailables { /* zeroed at first; everything lives in the arena */
 	struct npl_arena *arena;
-	struct npl_unavailable *one;
+	struct npl_unavailable *device;
 	int n;
 };
 
@@ -106,8 +107,8 @@ struct npl_comparison {
 	struct npl_accuracy reference; /* only top1_accuracy: of the float network itself; NAN without labels */
 	const char *calibrated_on;     /* "calibration set", "inputs"; NULL: no number format comes from there */
 	char calibration[40];          /* how: "min-max"; empty: no number format comes from there */
-	const char
-		*q16_scale; /* "power of two" (of each tensor) or "none" (2^-10 for all); NULL: no device has Q6.10 */
+	/* "power of two" (of each tensor) or "none" (2^-10 for all). NULL: no device has Q6.10. */
+	const char *q16_scale;
 	int n_devices;
 	struct npl_device_report *device;
 	struct npl_unavailables unavailable;
@@ -127,18 +128,19 @@ struct npl_compare_options {
 	bool timing_only;    /* cycles without values; real devices cannot */
 	bool layer_by_layer; /* every layer by itself, as in npl_session_options */
 	bool once; /* simulated figures are held against one further pass, how long npulab takes is not measured */
-	const char *const *
-		device_names; /* "NAME[@KEY=VALUE]...", settings of this entry alone; indices of place refer to these */
+	/* "NAME[@KEY=VALUE]...", with settings of this entry alone. The indices of `place` refer to these. */
+	const char *const *device_names;
 	int n_devices;
-	const char *
-		host; /* the modelled host: a machine or a file; NULL: the shipped `host`. Its settings in set: "host.KEY=VALUE" */
+	/* The modelled host: the name of a machine or a file. NULL: the shipped `host`. Its settings stand in `set`:
+	 * "host.KEY=VALUE". */
+	const char *host;
 	bool without_host; /* no layer can fall to a host: its settings are refused */
-	const struct npl_program_sink *
-		programs; /* is given the programs of the first batch (program_dump.h); NULL: nobody is. Of one device alone */
+	/* Is given the programs of the first batch (program_dump.h), of one device alone. NULL: they are not kept. */
+	const struct npl_program_sink *programs;
 	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
 	const char *const *placed_by; /* per node: the rule that did, NULL: none did; or NULL */
-	struct npl_tensor
-		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
+	/* NULL, or graph->n_outputs zeroed tensors that receive the outputs of the last device. */
+	struct npl_tensor *outputs;
 };
 
 /* Opens options->device_names into device[], zeroed, with the settings that belong to each: those of `set` for its

@@ -38,8 +38,9 @@ struct npl_counter_def {
 	const char *unit; /* "cycles", "macs", "rows", "bytes", NPL_COUNTER_TIME */
 	const char *help;
 	size_t offset; /* of a uint64_t in the unit's struct */
-	int partition; /* > 0: the counters of one number are the parts of the total: they sum to the layer's cycles, of
-			  NPL_COUNTER_TIME to its time */
+	/* > 0: the counters with one number are the parts of a total. Their sum is the layer's cycles, or, of
+	 * NPL_COUNTER_TIME, its time. */
+	int partition;
 	const char *part_of;        /* the counter of partition 1 of whose cycles these are some; NULL: of none */
 	enum npl_counter_kind kind; /* WORK, MEMORY or WAITING of a counter of partition 1 or a part of one */
 	/* What a layer is said to be bound by that spends most of its cycles on this counter: 12 letters at most. For

@@ -67,7 +67,7 @@ enum npl_capability {
 	NPL_INT8_MATMUL = 1 << 3,
 	/* It takes layers with several results. */
 	NPL_MULTIPLE_OUTPUTS = 1 << 4,
-	/* Of LRN it makes the factor, and the host multiplies (layer.h). Layers of LRN in float32 come whole all the
+	/* It makes the factor of LRN, and the host multiplies (layer.h). Layers of LRN in float32 come whole all the
 	 * same. */
 	NPL_LRN_FACTOR = 1 << 5,
 	/* It takes Conv with kernels of their own for every output position (npl_conv_attrs.private_kernels). */

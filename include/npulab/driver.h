@@ -75,7 +75,7 @@ struct npl_driver {
 	 * without engines. */
 	int (*choose_engine)(void *state, const char *name, struct npl_err *err);
 
-	/* ---- Layer groups (layer_group.h): layers that come as one piece of work. All three functions, or none. */
+	/* ---- Layer groups (layer_group.h): layers that come as one task. All three functions, or none. */
 
 	/* Optional: prepares a group of supported layers. NPL_EDEVICE: the layers do not go together. */
 	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **opened,

@@ -26,9 +26,10 @@ extern "C" {
 #define NPL_POWERCAP_ROOT "/sys/class/powercap"
 
 struct npl_energy_reading {
-	double joules, seconds; /* the seconds over which the joules were counted: up to a step of the counter fewer
-	                           than between start and stop */
-	const char *origin;     /* "measured:rapl-pkg", ... (result.h); a literal */
+	/* The joules, and the seconds over which they were counted: up to one step of the counter fewer than between
+	 * start and stop. */
+	double joules, seconds;
+	const char *origin; /* "measured:rapl-pkg", ... (result.h); a literal */
 };
 
 struct npl_energy_meter {

@@ -65,30 +65,31 @@ struct npl_node {
 struct npl_batching {
 	bool known;
 	bool open;            /* neither the model nor dims say the batch */
-	bool together;        /* all samples of the files are one batch, because they cannot be cut */
-	bool one_alone;       /* the model takes a batch of 1 and no other */
+	bool indivisible;     /* all samples of the files are one batch, because they cannot be cut */
+	bool only_one;        /* the model takes a batch of 1 and no other */
 	const char *mixed_by; /* why not: "node 'p' (Softmax) mixes samples"; NULL: they can be cut */
 	const int64_t *rows; /* per output: rows of its dimension 0 for each sample; 0: it is the same in every batch */
 };
 
 struct npl_graph {
 	const char *name; /* file name without folder and extension */
-	char file_sha256
-		[65]; /* of the file and, behind it, of those that it names, whole and in the order of first use */
+	/* Of the file and, after it, of the files that it names, whole and in the order of first use. */
+	char file_sha256[65];
 	int opset;
 	int ir_version; /* 0: of no ONNX file */
 	const char *producer;
 	int64_t batch; /* dimension 0 of the inputs that are `batched`, after --batch */
 	struct npl_batching batching;
-	bool layer_list; /* its layers are not connected (a SCALE-Sim topology) but stand for those of a network: the input of each is there,
-	                    in its device's format and memory, and its result stays there. They run one after the other. */
+	/* The layers are not connected (a SCALE-Sim topology) but stand for those of a network. The input of each is in
+	 * its device's format and memory, and its result stays there. They run one after the other. */
+	bool layer_list;
 	int n_values;
 	struct npl_value *value;
 	int n_nodes;
 	struct npl_node *node;
 	int n_inputs, n_outputs;
-	const int
-		*input; /* value indices of what the user must give: initialisers listed as inputs are not among them */
+	/* Value indices of what the user must give. Initialisers that are listed as inputs are not among them. */
+	const int *input;
 	const int *output;
 	int file_nodes;                                         /* nodes in the file, before folding */
 	int folded_constants, folded_batchnorms, folded_biases; /* what folding removed */

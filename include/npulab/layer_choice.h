@@ -20,11 +20,11 @@ extern "C" {
 
 struct npl_layer_choice_options {
 	int n_match; /* 0: every layer */
-	const char *const *
-		match; /* each on the operator ("Conv*") or, between slashes, on the name ("/conv1/"), as in placement.h */
-	const char *
-		sort; /* the greatest first: "time", "cycles", "idle" (cycles in which the machine does not compute), "macs",
-	                             "bytes", "energy"; "order": as the network has them. NULL: "time" with top, else "order" */
+	/* Each pattern is for the operator ("Conv*") or, between slashes, for the name ("/conv1/"; placement.h). */
+	const char *const *match;
+	/* The greatest first: "time", "cycles", "idle" (cycles in which the machine does not compute), "macs", "bytes"
+	 * or "energy". "order": as the network has them. NULL: "time" with top, else "order". */
+	const char *sort;
 	int64_t top; /* 0: all */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that follow each other on one device as one piece of work: a machine with programs fetches weights ahead
+ * Layers that follow each other on one device as one task: a machine with programs fetches weights ahead
  * across layers, keeps what passes between them on chip and does several in one pass. Made once, run often.
  *
  * Tensors are known by their address: an input that is one of an earlier layer's `out` is that result; any other but
@@ -25,8 +25,8 @@ extern "C" {
 
 struct npl_layer_group {
 	int n;
-	const struct npl_layer *const
-		*layer; /* borrowed until the layer group is closed, with all that they point to */
+	/* Borrowed, with all that they point to, until the layer group is closed. */
+	const struct npl_layer *const *layer;
 	int n_wanted;
 	const struct npl_tensor *const *wanted;
 	/* Given tensors come over the link within the group's cycles, but for those that are resident. */
@@ -40,8 +40,9 @@ struct npl_layer_group {
 	int n_constant; /* given tensors whose data is the same in every run: a device may keep them */
 	const struct npl_tensor *const *constant; /* borrowed while the layer group is opened */
 	bool timing_only;
-	const int *
-		node; /* of each layer, in a network of n_nodes: for npl_layer_group_progress; NULL: layers are counted in the layer group */
+	/* The number of each layer in a network of n_nodes, for npl_layer_group_progress. NULL: layers are counted in
+	 * the layer group. */
+	const int *node;
 	int n_nodes; /* node is borrowed until the layer group is closed */
 };
 
@@ -54,9 +55,8 @@ void npl_layer_group_progress(const struct npl_layer_group *group, int layer);
 struct npl_layer_group_info {
 	/* Of each layer, the pass that makes its results, often the layer itself; -1: it only names data. */
 	const int *pass;
-	/* Of each layer, the pass that reads its inputs, where a layer begins in another pass than it ends in; NULL: as
-	 * pass. */
-	const int *begins;
+	/* Of each layer, the pass that reads its inputs. NULL: each layer ends in the pass in which it begins. */
+	const int *first_pass;
 	int n_moved; /* given and wanted tensors that cross the link within the cycles */
 	const struct npl_tensor *const *moved;
 	const uint64_t *bytes_outside; /* of each moved tensor, those that cross the link before or after the cycles */

@@ -52,8 +52,8 @@ struct npl_memory_completion {
 struct npl_memory_counters {
 	uint64_t reads, writes; /* requests */
 	uint64_t read_bytes, written_bytes;
-	uint64_t
-		forwarded; /* reads answered out of the write queue; they are in reads, and no read command was needed */
+	/* Reads that the write queue answered. They are counted in `reads` too, and needed no read command. */
+	uint64_t forwarded;
 	uint64_t row_hits; /* requests served without an activate of their own */
 	uint64_t activates, precharges, read_commands, write_commands, refreshes; /* a refresh is one rank's */
 	uint64_t active_rank_cycles,
@@ -97,7 +97,8 @@ struct npl_memory_options {
 	struct npl_hz clock;   /* of the asker: ideal and fixed run on it. Zero: 1 GHz */
 };
 
-/* Of a DRAM channel; and of ideal and fixed memory. More are refused until completions are taken. */
+/* The most requests that may be pending: of a DRAM channel, and of an ideal or fixed memory. More are refused until
+ * completions are taken. */
 #define NPL_MEMORY_MAX_PENDING        1024
 #define NPL_MEMORY_MAX_SIMPLE_PENDING 65536
 

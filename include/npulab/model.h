@@ -32,9 +32,9 @@ struct npl_samples {
 	int n_inputs;
 	struct npl_tensor *input; /* per graph input: (count, ...); data NULL: only described */
 	struct npl_tensor labels; /* (count) int64, or data NULL */
-	int64_t *
-		rows; /* per graph output: rows of its dimension 0 for each sample, 0: the same in every batch; NULL: the samples are
-	                  one batch */
+	/* For each output of the graph: the rows of its dimension 0 for each sample; 0: the same in every batch. NULL:
+	 * the samples are one batch. */
+	int64_t *rows;
 	bool random; /* made from the seed */
 };
 

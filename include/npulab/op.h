@@ -88,13 +88,15 @@ enum npl_op_flags {
 	                            quantised output keeps its input's scale and zero point */
 	NPL_OP_IS_GEMM = 8,      /* does multiply-accumulates with a weight as input 1: Conv, Gemm, MatMul */
 	NPL_OP_HAS_MACS = 16,    /* does multiply-accumulates, but not as those: LSTM, ConvTranspose... */
-	NPL_OP_ANY_TYPE = 32, /* knows float16 and bfloat16 itself, because it only moves elements or because types are
-	                            its business; every other operator computes them as float32 */
-	NPL_OP_BY_SHAPE = 64, /* results depend on the inputs' shapes and types alone: constant even where those vary;
-	                          the kernel reads no data. Comes with NPL_OP_ANY_TYPE */
-	NPL_OP_READS_ALL =
-		128, /* with NPL_OP_NEEDS_VALUES: the shape rule reads all elements of its constant inputs, not
-	                           just a list of dimensions (NonZero) */
+	/* It knows float16 and bfloat16 itself, because it only moves elements or because types are its business. Every
+	 * other operator computes them as float32. */
+	NPL_OP_ANY_TYPE = 32,
+	/* Results depend on the inputs' shapes and types alone: they are constant even where the inputs vary, and the
+	 * kernel reads no data. Comes with NPL_OP_ANY_TYPE. */
+	NPL_OP_BY_SHAPE = 64,
+	/* With NPL_OP_NEEDS_VALUES: the shape rule reads all elements of its constant inputs, not just a list of
+	 * dimensions (NonZero). */
+	NPL_OP_READS_ALL = 128,
 	NPL_OP_FLOAT_STATISTICS = 256, /* results behind the first are float32 where the inputs are 16-bit floats */
 };
 

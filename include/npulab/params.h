@@ -38,8 +38,8 @@ struct npl_param { /* a table ends with key NULL */
 	double min, max;          /* INT, DOUBLE: inclusive */
 	const char *unit;         /* "" when none */
 	const char *help;
-	const char *
-		words; /* CHOICE: what it may be; ORIGIN: keys of the figures that must be given unless it is "absent" */
+	/* CHOICE: what it may be. ORIGIN: the keys of the figures that must be given unless it is "absent". */
+	const char *words;
 };
 
 /* Where the value of a parameter comes from. Files that ship with npulab say so by YAML tags: `rows: !published 256`. A
@@ -83,8 +83,8 @@ struct npl_description {
 	const char *copied_from;
 	int n_settings;
 	struct npl_setting *setting;
-	const enum npl_source
-		*source; /* of each parameter, in the schema's order; NULL: not known (npl_description_sources) */
+	/* Of each parameter, in the schema's order. NULL: not known (npl_description_sources). */
+	const enum npl_source *source;
 };
 
 /* Reads the file of a machine (key "driver") or of a memory or network (key "model"): YAML, nested mappings of scalars,

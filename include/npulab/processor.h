@@ -39,7 +39,7 @@ void npl_processor_read(const char *root, struct npl_processor *processor);
 /* "L1d 48 KiB x 2, L2 1 MiB x 2, L3 32 MiB"; empty when nothing is known; returns buf. */
 const char *npl_processor_caches(const struct npl_processor *processor, char *buf, size_t size);
 
-/* Of all data caches of the greatest level; 0: not known. */
+/* The bytes of all data caches of the last level together. 0: not known. */
 uint64_t npl_processor_last_cache_bytes(const struct npl_processor *processor);
 
 #ifdef __cplusplus

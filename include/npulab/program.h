@@ -62,8 +62,9 @@ struct npl_execution {
 	size_t host_bytes;
 	const void *weights; /* weight memory from byte 0; the rest of it is 0 */
 	size_t weight_bytes;
-	const void
-		*buffer; /* of a machine whose set has_buffer: that memory from its first byte; the rest of it is 0 */
+	/* The buffer of a machine whose instruction set has_buffer, from its first byte. Bytes that are not given are
+	 * 0. */
+	const void *buffer;
 	size_t buffer_bytes;
 	/* Told of every event when not NULL, by cycle, then name, then index. */
 	void (*on_event)(void *context, const struct npl_program_event *event);

@@ -41,8 +41,8 @@ struct npl_figures {
 	double inferences_per_second, ops_per_second, utilization;
 	double energy_j, inferences_per_joule, joules_per_inference, power_w;
 	double known_joules_per_inference; /* of the components that are known, when others are absent */
-	double part_j
-		[NPL_ENERGY_PARTS]; /* energy_j by whose it is; 0 where a part has none, NAN where it is not known */
+	/* energy_j by what uses it. 0: the device has no such part; NAN: it is not known. */
+	double part_j[NPL_ENERGY_PARTS];
 	/* The machine's own: operations and energy, its memory's included, over the time it works. NAN: not known. */
 	double machine_ops_per_second, machine_power_w;
 };
@@ -58,8 +58,8 @@ void npl_report_json(FILE *out, const struct npl_comparison *comparison, const s
 /* One line per layer and device; of the layers that the choice leaves out, one line with their sums per device. */
 void npl_report_csv(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
-/* Of the comparison's first entry and its first batch: for each node the device and why, what crossed which link for
- * it, and when; then what each resource does over time. */
+/* Prints the comparison's first entry and its first batch: for each node the device and why, what crossed which link
+ * for it, and when; then what each resource does over time. */
 void npl_report_placement(FILE *out, const struct npl_comparison *comparison);
 /* The same work in the trace-event format that Perfetto and Chrome read: a track for each resource, times in
  * microseconds to the nanosecond. */

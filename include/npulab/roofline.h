@@ -50,9 +50,9 @@ struct npl_roofline_point {
 	/* of the roof: the least time that both roofs allow, over the time taken. NAN: they ask for none */
 	double share;
 	bool memory_bound; /* the memory is the lower of its roofs */
-	const char *
-		bound; /* what holds it up. A simulated machine: by its counters (causes.h). A real device: "memory" or "peak", the
-	                      lower roof, where the layer reaches half of it, else "neither roof". NULL: not known */
+	/* What limits it. A simulated machine: by its counters (causes.h). A real device: "memory" or "peak", the lower
+	 * roof, where the layer reaches half of it, else "neither roof". NULL: not known. */
+	const char *bound;
 };
 
 struct npl_roofline_device {

@@ -59,11 +59,11 @@ struct npl_session_options {
 	const int *place;        /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
 	struct npl_device *host; /* the modelled host, of the driver `processor`; NULL: the shipped machine `host` */
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
-	const struct npl_range
-		*ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
-	bool q16_plain;       /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
-	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
-	bool layer_by_layer;  /* every layer is a program of its own: its time is not shared with its neighbours' */
+	/* Those of the format int8, where they are others (calibrate.h). NULL: there are none. */
+	const struct npl_range *ranges_int8;
+	bool q16_plain;      /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
+	bool timing_only;    /* cycles and counters, no values: outputs stay unallocated */
+	bool layer_by_layer; /* every layer is a program of its own: its time is not shared with its neighbours' */
 	/* On devices with layer groups: the network's inputs cross the link within a group's cycles. False: before
 	 * them. */
 	bool inputs_over_link;
@@ -109,8 +109,8 @@ struct npl_layer_run {
 	const char *note;        /* why it is on the host, what it is fused into, or what the host does of it; NULL */
 	const char *why_float32; /* why a device of integers ran it in float32, which note says too; NULL: it did not */
 	bool host_part;          /* ran on a device, but for what the note says; that is in host_seconds */
-	const struct npl_counter_def
-		*counter_def; /* the counters of result, n_counters of them: the device's table; NULL: it has none */
+	/* The counters of result, n_counters of them: the device's table. NULL: it has none. */
+	const struct npl_counter_def *counter_def;
 	size_t n_counters;
 	struct npl_result
 		result;      /* the device's part; its energies cover the whole row, host and link included. The row
@@ -123,9 +123,9 @@ struct npl_layer_run {
 	double start_seconds; /* from the beginning of the batch: its first work begins, */
 	double ready_seconds; /* others can read its result, */
 	double end_seconds;   /* and it is where the caller takes it, if that does */
-	uint64_t
-		clipped; /* values outside the format when they were converted for this row, its weights and bias too, in
-	                     every batch; in result.saturations */
+	/* Values outside the format when they were converted for this row, its weights and bias too, in every batch.
+	 * They are counted in result.saturations. */
+	uint64_t clipped;
 	enum npl_dtype output_dtype; /* of the output in its own format, and what its integers stand for */
 	struct npl_quant output_quant;
 	char output_sha256[65]; /* of the output's bytes in its own format; empty in timing_only or unhashed */

@@ -23,8 +23,9 @@ struct npl_layer_spec {
 	enum npl_op op;     /* GEMM, CONV, MAXPOOL, AVERAGEPOOL, RELU */
 	struct npl_shape x; /* GEMM: (m,k); else (n,c,h,w) */
 	int64_t outputs;    /* GEMM: n; CONV: filters */
-	struct npl_attrs
-		attrs; /* CONV: window and groups; poolings: window; GEMM: all; completed by npl_single_layer */
+	/* Of a convolution: the window and the groups. Of a pooling: the window. Of a Gemm: all. npl_single_layer
+	 * completes them. */
+	struct npl_attrs attrs;
 	bool unsigned_x, requantise;
 	bool no_accuracy; /* skip the float reference, which takes long for large layers */
 	uint64_t seed;

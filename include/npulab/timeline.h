@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * When the work of a run takes place. The host, each device and each device's link are resources: a resource does one
- * piece of work at a time, in the order of the graph's nodes, and never takes up a later one before an earlier one. A
+ * task at a time, in the order of the graph's nodes, and never takes up a later one before an earlier one. A
  * piece begins as soon as what it reads is there and its resource is free, so branches of a graph overlap where they
  * use different resources. A layer group (npulab/layer_group.h) is one piece of its device's work; it begins when all
  * that it reads is there. What the caller takes out comes last on its resources.
@@ -41,7 +41,7 @@ enum npl_task_kind {
 	NPL_TASK_LINK_HELD   /* a link in use within the cycles of its device's work */
 };
 
-/* One piece of work. Pieces on one resource lie one after the other. */
+/* One task. Tasks on one resource lie one after the other. */
 struct npl_task {
 	int node, resource;
 	enum npl_task_kind kind;

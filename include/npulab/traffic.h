@@ -64,7 +64,8 @@ struct npl_traffic_options {
 	int64_t inject;
 };
 
-/* Of requests, in cycles from when each was due (offered per cycle: from when it was accepted) to its completion. */
+/* The latencies of requests, in cycles from when each was due (offered per cycle: from when it was accepted) to its
+ * completion. */
 struct npl_latency {
 	uint64_t requests;
 	double mean;       /* NAN: no requests */

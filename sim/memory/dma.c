@@ -16,20 +16,20 @@
 #define TAG_FIRST 27
 
 struct job {
-	struct npl_dma_descriptor what; /* counts at least 1, gapless rows joined */
-	uint64_t under_way;             /* accesses asked for and not completed */
-	uint64_t done;                  /* boundary */
+	struct npl_dma_descriptor descriptor; /* counts at least 1, gapless rows joined */
+	uint64_t in_flight;                   /* accesses asked for and not completed */
+	uint64_t done;                        /* boundary */
 };
 
 struct engine {
 	struct job *ring;
 	uint64_t ring_mask;
 	uint64_t taken, done, issued, pushed;
-	uint64_t under_way; /* accesses of all jobs */
+	uint64_t in_flight; /* accesses of all jobs */
 	/* The next access, and where its job is: row and plane, bytes of the row that are left from it on. */
 	struct npl_memory_request next;
 	bool has_next, in_request; /* in_request: has the port, until the last access of its request has been taken */
-	uint64_t row, plane, left;
+	uint64_t row, plane, row_bytes_left;
 	struct npl_dma_counters count;
 };
 
@@ -76,7 +76,7 @@ int npl_dma_open(struct npl_memory *memory, const struct npl_dma_config *config,
 		return err->code;
 	struct npl_dma *d = calloc(1, sizeof *d + (size_t)config->engines * sizeof *d->engine);
 	if (!d)
-		return npl_fail(err, NPL_ENOMEM, "DMA: out of memory");
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the DMA");
 	d->memory = memory;
 	d->config = *config;
 	d->unit = npl_memory_info(memory)->access_bytes;
@@ -104,7 +104,7 @@ int npl_dma_lengthen(struct npl_dma *dma, int64_t queue, struct npl_err *err)
 		struct engine *e = &dma->engine[i];
 		struct job *longer = calloc((size_t)mask + 1, sizeof *longer);
 		if (!longer)
-			return npl_fail(err, NPL_ENOMEM, "DMA: out of memory");
+			return npl_fail(err, NPL_ENOMEM, "out of memory for the DMA");
 		for (uint64_t job = e->taken; job < e->pushed; job++)
 			longer[job & mask] = *job_at(e, job);
 		free(e->ring);
@@ -136,7 +136,7 @@ void npl_dma_reset(struct npl_dma *dma)
 /* Jobs complete in order: those at the front whose accesses have all been answered. */
 static void settle(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 {
-	while (e->done < e->issued && !job_at(e, e->done)->under_way) {
+	while (e->done < e->issued && !job_at(e, e->done)->in_flight) {
 		job_at(e, e->done++)->done = cycle;
 		e->count.descriptors++;
 		dma->untaken++;
@@ -156,23 +156,23 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 {
 	e->has_next = false;
 	while (e->issued < e->pushed) {
-		const struct npl_dma_descriptor *d = &job_at(e, e->issued)->what;
-		if (!e->left && d->row_bytes && e->plane < d->count[1]) { /* a row begins */
+		const struct npl_dma_descriptor *d = &job_at(e, e->issued)->descriptor;
+		if (!e->row_bytes_left && d->row_bytes && e->plane < d->count[1]) { /* a row begins */
 			e->next.address = d->address + e->row * (uint64_t)d->stride[0] +
 					  e->plane * (uint64_t)d->stride[1];
-			e->left = d->row_bytes;
+			e->row_bytes_left = d->row_bytes;
 			if (++e->row == d->count[0]) {
 				e->row = 0;
 				e->plane++;
 			}
 		}
-		if (e->left) {
-			e->next.bytes = up_to_cut(dma, e->next.address, e->left);
+		if (e->row_bytes_left) {
+			e->next.bytes = up_to_cut(dma, e->next.address, e->row_bytes_left);
 			e->next.is_write = d->is_write;
 			e->has_next = true;
 			return;
 		}
-		e->in_request = e->in_request && d->more;
+		e->in_request = e->in_request && d->continues;
 		e->issued++;
 		e->row = e->plane = 0;
 	}
@@ -181,14 +181,14 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 /* What an access takes of the rows behind the present one, side by side with it. */
 static void extend(const struct npl_dma *dma, struct engine *e)
 {
-	const struct npl_dma_descriptor *d = &job_at(e, e->issued)->what;
+	const struct npl_dma_descriptor *d = &job_at(e, e->issued)->descriptor;
 	uint64_t room = dma->unit - (dma->unit_mask ? e->next.address & dma->unit_mask : e->next.address % dma->unit);
-	uint64_t end = e->next.address + e->left;
-	if (e->left >= room || e->plane < d->count[1])
+	uint64_t end = e->next.address + e->row_bytes_left;
+	if (e->row_bytes_left >= room || e->plane < d->count[1])
 		return;
-	e->next.bytes = e->left;
-	for (uint64_t i = e->issued + 1; d->more && i < e->pushed && e->next.bytes < room; i++) {
-		d = &job_at(e, i)->what;
+	e->next.bytes = e->row_bytes_left;
+	for (uint64_t i = e->issued + 1; d->continues && i < e->pushed && e->next.bytes < room; i++) {
+		d = &job_at(e, i)->descriptor;
 		if (d->address != end || d->is_write != e->next.is_write || d->count[0] > 1 || d->count[1] > 1)
 			return;
 		e->next.bytes += d->row_bytes;
@@ -204,19 +204,19 @@ static void ask(struct npl_dma *dma, struct engine *e)
 	const uint64_t first = e->issued;
 	uint64_t jobs = 0, left = r.bytes;
 	while (left) { /* from row to row */
-		const uint64_t bytes = left < e->left ? left : e->left;
+		const uint64_t bytes = left < e->row_bytes_left ? left : e->row_bytes_left;
 		jobs = e->issued + 1 - first;
-		job_at(e, e->issued)->under_way++;
+		job_at(e, e->issued)->in_flight++;
 		left -= bytes;
-		e->left -= bytes;
+		e->row_bytes_left -= bytes;
 		e->next.address += bytes;
-		if (!e->left) /* find_next says no to the descriptor's last unless there is more */
-			e->in_request = e->in_request && e->plane == job_at(e, e->issued)->what.count[1];
+		if (!e->row_bytes_left) /* find_next says no to the descriptor's last unless there is more */
+			e->in_request = e->in_request && e->plane == job_at(e, e->issued)->descriptor.count[1];
 		find_next(dma, e);
 	}
 	r.tag = first << TAG_FIRST | jobs << TAG_JOBS | (uint64_t)(e - dma->engine);
 	npl_memory_push(dma->memory, &r);
-	e->under_way++;
+	e->in_flight++;
 	*(r.is_write ? &e->count.writes : &e->count.reads) += 1;
 	*(r.is_write ? &e->count.written_bytes : &e->count.read_bytes) += r.bytes;
 	dma->asked++;
@@ -225,7 +225,7 @@ static void ask(struct npl_dma *dma, struct engine *e)
 
 static bool may_ask(const struct npl_dma *dma, const struct engine *e)
 {
-	return e->has_next && !(dma->config.outstanding && e->under_way == (uint64_t)dma->config.outstanding);
+	return e->has_next && !(dma->config.outstanding && e->in_flight == (uint64_t)dma->config.outstanding);
 }
 
 /* The engine whose turn it is to begin a request; NULL: none has one. */
@@ -317,8 +317,8 @@ static bool take_answers(struct npl_dma *dma)
 		const uint64_t first = answer.tag >> TAG_FIRST,
 			       jobs = answer.tag >> TAG_JOBS & ((1 << (TAG_FIRST - TAG_JOBS)) - 1);
 		for (uint64_t i = 0; i < jobs; i++)
-			job_at(e, first + i)->under_way--;
-		e->under_way--;
+			job_at(e, first + i)->in_flight--;
+		e->in_flight--;
 		settle(dma, e, answer.cycle);
 		any = true;
 	}
@@ -335,8 +335,8 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 {
 	struct engine *e = &dma->engine[engine];
 	struct job *job = job_at(e, e->pushed++);
-	struct npl_dma_descriptor *d = &job->what;
-	*job = (struct job){.what = *descriptor};
+	struct npl_dma_descriptor *d = &job->descriptor;
+	*job = (struct job){.descriptor = *descriptor};
 	for (int i = 0; i < 2; i++)
 		if (!d->count[i])
 			d->count[i] = 1;
@@ -345,7 +345,8 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 		d->stride[0] = d->stride[1];
 		d->count[1] = 1;
 	}
-	while (!(d->apart && dma->config.whole_requests) && d->count[0] > 1 && d->stride[0] == (int64_t)d->row_bytes) {
+	while (!(d->separate_rows && dma->config.whole_requests) && d->count[0] > 1 &&
+	       d->stride[0] == (int64_t)d->row_bytes) {
 		d->row_bytes *= d->count[0];
 		d->count[0] = d->count[1];
 		d->stride[0] = d->stride[1];
@@ -385,7 +386,7 @@ bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_comple
 	if (e->taken == e->done)
 		return false;
 	const struct job *job = job_at(e, e->taken++);
-	*completion = (struct npl_memory_completion){job->done, job->what.tag};
+	*completion = (struct npl_memory_completion){job->done, job->descriptor.tag};
 	dma->untaken--;
 	return true;
 }
@@ -423,17 +424,17 @@ static void add_engine(const struct engine *e, uint64_t now, struct npl_memory_w
 	npl_memory_add_word(words, (uint64_t)e->in_request);
 	npl_memory_add_word(words, e->row);
 	npl_memory_add_word(words, e->plane);
-	npl_memory_add_word(words, e->left);
+	npl_memory_add_word(words, e->row_bytes_left);
 	for (uint64_t i = e->taken; i < e->pushed; i++) {
 		const struct job *job = job_at(e, i);
-		npl_memory_add_word(words, job->what.tag);
-		npl_memory_add_word(words, i < e->done ? now - job->done : job->under_way);
+		npl_memory_add_word(words, job->descriptor.tag);
+		npl_memory_add_word(words, i < e->done ? now - job->done : job->in_flight);
 		if (i < e->issued)
 			continue;
-		npl_memory_add_word(words, job->what.row_bytes);
-		npl_memory_add_word(words, job->what.count[0]);
-		npl_memory_add_word(words, job->what.count[1]);
-		npl_memory_add_word(words, 2u * job->what.more + job->what.is_write);
+		npl_memory_add_word(words, job->descriptor.row_bytes);
+		npl_memory_add_word(words, job->descriptor.count[0]);
+		npl_memory_add_word(words, job->descriptor.count[1]);
+		npl_memory_add_word(words, 2u * job->descriptor.continues + job->descriptor.is_write);
 	}
 }
 

@@ -57,11 +57,11 @@ struct npl_dma_descriptor {
 	uint64_t tag;      /* the asker's own */
 	bool is_write;
 	/* With whole_requests: */
-	bool apart; /* rows are requests of their own even where no gap is between them */
+	bool separate_rows; /* rows are requests of their own even where no gap is between them */
 	/* The request of the last row goes on with the engine's next descriptor; an access of the memory that this row
 	 * and rows of the next descriptors touch side by side is one access, if they are there when it is asked for and
 	 * have one row each. */
-	bool more;
+	bool continues;
 };
 
 struct npl_dma_counters {

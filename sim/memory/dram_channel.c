@@ -103,7 +103,7 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_place *place, 
 				     .row = place->row,
 				     .column = place->column,
 				     .next = DRAM_NONE,
-				     .before = list->last,
+				     .previous = list->last,
 				     .bank = (uint8_t)place->bank};
 	/* A bank's oldest request decides for it, or its oldest hit; which direction goes only changes with the
 	 * other's. */
@@ -137,8 +137,8 @@ static inline void leave(struct dram_channel *ch, int direction, uint16_t i)
 	while (hit != DRAM_NONE && (int64_t)ch->entry[hit].row != bank->open_row)
 		hit = ch->entry[hit].next;
 	list->hit = hit;
-	*(entry->before == DRAM_NONE ? &list->first : &ch->entry[entry->before].next) = entry->next;
-	*(entry->next == DRAM_NONE ? &list->last : &ch->entry[entry->next].before) = entry->before;
+	*(entry->previous == DRAM_NONE ? &list->first : &ch->entry[entry->previous].next) = entry->next;
+	*(entry->next == DRAM_NONE ? &list->last : &ch->entry[entry->next].previous) = entry->previous;
 	if (list->first == DRAM_NONE)
 		ch->with_work[direction] &= ~(UINT64_C(1) << entry->bank);
 	if (direction == DRAM_WRITE)

@@ -147,7 +147,7 @@ static int check_timing(const struct dram_config *c, const char *name, struct np
 		       : 0;
 }
 
-/* Of an ACT and its PRE above standby, in mA clocks. */
+/* The charge of an ACT and its PRE above standby, in mA times clocks. */
 static double row_current(const struct dram_config *c)
 {
 	return c->idd0 * (double)c->trc - c->idd3n * (double)c->tras - c->idd2n * (double)(c->trc - c->tras);

@@ -18,7 +18,7 @@ enum { DRAM_NONE = UINT16_MAX, DRAM_FILTER = 256 };
 struct dram_entry {
 	uint64_t tag, age; /* age: order of arrival on the channel */
 	uint32_t row, column;
-	uint16_t next, before;
+	uint16_t next, previous;
 	uint8_t bank;
 	bool activated; /* a row was opened for it */
 };

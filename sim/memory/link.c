@@ -192,7 +192,7 @@ uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction d
 	struct npl_link_way *way = &port->way[direction];
 	uint64_t end = take(&way->line, now, npl_link_line_bytes(model, bytes), model->line, &port->clock);
 	if (model->limit_bytes_per_second) {
-		uint64_t behind = take(&way->behind, now, bytes, limit_of(model), &port->clock);
+		uint64_t behind = take(&way->limiter, now, bytes, limit_of(model), &port->clock);
 		end = behind > end ? behind : end;
 	}
 	way->transfers++;

@@ -77,7 +77,7 @@ struct npl_link_port {
 	struct npl_link_way {
 		struct npl_link_stage {
 			uint64_t cycle, part; /* taken up to this cycle and so much of the next (link.c has the unit) */
-		} line, behind;               /* the line; what has the limit */
+		} line, limiter;              /* the line; what has the limit */
 		uint64_t transfers, bytes;
 	} way[NPL_LINK_DIRECTIONS];
 };

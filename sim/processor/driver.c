@@ -134,7 +134,7 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	const struct npl_processor_model *c = ((struct processor *)state)->config;
 	const enum npl_processor_precision precision = (enum npl_processor_precision)c->precision;
 	struct npl_processor_counts counts = npl_processor_count(layer->op, layer->attrs, layer->in, layer->n_in,
-								 layer->out, layer->n_more + 1, layer->macs);
+								 layer->out, layer->n_further + 1, layer->macs);
 	npl_processor_add_activation(&counts, layer->fused, layer->out);
 	counts.bytes = counts.bytes * element_bytes[precision] / sizeof(float);
 	counts.weight_bytes = counts.weight_bytes * element_bytes[precision] / sizeof(float);

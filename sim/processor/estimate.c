@@ -16,7 +16,7 @@ static double shared_by(double all, double one, double n)
 	return one > 0 ? fmin(all, n * one) : all;
 }
 
-/* Of the smallest level that holds as many bytes; *part: whether that is a cache or memory. */
+/* The bandwidth of the smallest level that holds so many bytes. *part says whether it is a cache or memory. */
 static double bandwidth(const struct npl_processor_model *p, double bytes, double n, enum npl_processor_part *part)
 {
 	*part = NPL_PROCESSOR_CACHE;

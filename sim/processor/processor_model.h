@@ -43,8 +43,8 @@ struct npl_processor_model {
 	int64_t cores; /* of a GPU: streaming multiprocessors */
 	double clock_hz;
 	int precision; /* enum npl_processor_precision, of an analytical device */
-	double macs
-		[NPL_PROCESSOR_PRECISIONS]; /* multiply-accumulates per core and cycle; 0: it has none in this precision */
+	/* Multiply-accumulates for each core and cycle. 0: the processor has none in this precision. */
+	double macs[NPL_PROCESSOR_PRECISIONS];
 	double lanes;                       /* float32 values of a vector */
 	double rate[NPL_CLASSES];           /* per core and cycle: vectors, of NPL_SCATTER values */
 	double private_bytes, private_rate; /* a core's own cache: bytes, bytes per second */
@@ -69,9 +69,9 @@ int npl_processor_check(const struct npl_processor_model *processor, struct npl_
 struct npl_processor_counts {
 	uint64_t macs;
 	double operations[NPL_CLASSES]; /* of single values */
-	uint64_t
-		weight_bytes; /* of the operands that products are made with again and again: filters, matrices, biases */
-	uint64_t bytes;       /* read and written beside them */
+	/* The bytes of operands that every product reads again: filters, matrices, biases. */
+	uint64_t weight_bytes;
+	uint64_t bytes; /* read and written beside them */
 };
 
 /* The work of an operator on these tensors, whose data may be NULL but for small constants: counts.c, with the reason for

@@ -59,7 +59,7 @@ static void unsqueeze(struct net *net, const struct drawn *d)
 	follow_node_of(net, "Unsqueeze", NPL_IN(d->x, one(net, d->axis)), NPL_NO_ATTRS);
 }
 
-/* Of a dimension of 1 that x has, or gets. */
+/* Takes away a dimension of 1 that x has, or gets before. */
 static void squeeze(struct net *net, const struct drawn *d)
 {
 	int x = d->x;

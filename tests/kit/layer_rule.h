@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The number rules of layer.h for 8-bit and 16-bit integers, operator by operator, as they stand there: loops over
+ * The integer rules (docs/integers.md) for 8 and 16 bits, operator by operator, as they stand there: loops over
  * every element, no tiles, no kernels. What programs of the systolic machines are compared with. */
 #ifndef TESTS_LAYER_RULE_H
 #define TESTS_LAYER_RULE_H

@@ -41,7 +41,7 @@ static double published(const struct npl_validation *v, const char *name, const 
 	return row_of(v, name, metric)->published;
 }
 
-/* Of the layers of a metric, those whose bit is set. */
+/* The mean of a metric over the layers whose bit is set. */
 static double mean_of(const struct npl_validation *v, const char *metric, unsigned layers)
 {
 	double sum = 0;
@@ -163,7 +163,7 @@ static struct npl_csv facts(const char *file, struct npl_arena *arena)
 Test(validate_diannao, bars_as_collected)
 {
 	static const struct {
-		const char *begins, *metric;
+		const char *prefix, *metric;
 		double tolerance;
 	} figures[] = {{"Fig16 time(Acc)/time(ideal) ", "time_over_ideal", 0.009},
 		       {"Fig16 speedup over SIMD ", "speedup", 0.02},
@@ -174,9 +174,9 @@ Test(validate_diannao, bars_as_collected)
 	int met = 0;
 	for (int i = 0; i < csv.n_rows; i++)
 		for (int f = 0; f < 3; f++) {
-			const char *metric = field(&csv, i, "metric"), *name = metric + strlen(figures[f].begins);
+			const char *metric = field(&csv, i, "metric"), *name = metric + strlen(figures[f].prefix);
 			if (strcmp(field(&csv, i, "paper"), "DianNao") ||
-			    strncmp(metric, figures[f].begins, strlen(figures[f].begins)) || !strcmp(name, "GeoMean"))
+			    strncmp(metric, figures[f].prefix, strlen(figures[f].prefix)) || !strcmp(name, "GeoMean"))
 				continue;
 			double bar = strtod(field(&csv, i, "value"), NULL);
 			cr_assert_float_eq(published(&v, name, figures[f].metric) / bar, 1, figures[f].tolerance, "%s",

@@ -137,7 +137,7 @@ static void check_exact(const struct npl_simd *simd, const struct npl_simd_layer
 	cr_assert_eq(w.second.misses, (int64_t)second, "the cache has %d", (int)w.second.misses);
 }
 
-/* Of 2-byte elements a line has 32. */
+/* A line holds 32 elements of 2 bytes. */
 Test(simd_baseline, by_hand)
 {
 	/* CLASS1: every synapse once (20 x 30 lines), 30 lines of inputs that stay, 1 of results */

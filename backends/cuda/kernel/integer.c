@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantised layers on the GPU, by the rules of npulab/layer.h and bit for bit as core/integer_layer.c has them; the way
+ * Quantised layers on the GPU, by the integer rules and bit for bit as core/integer_layer.c has them; the way
  * from the sums of a product to its result; QuantizeLinear and its inverse, by inputs of their own and as conversions
  * within a layer group. */
 #include <limits.h>
@@ -28,10 +28,10 @@ static bool is_view(const struct npl_layer *layer)
 bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n)
 {
 	const bool function = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH;
-	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_more)
+	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_further)
 		return npl_tensor_same_quant(layer->in[0], layer->out) ||
 		       npl_refuse(why, n, "input and output differ in type, scale or zero point");
-	if (layer->n_more)
+	if (layer->n_further)
 		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
 	if (!npl_integer_layer_ok(layer, why, n))
 		return false;

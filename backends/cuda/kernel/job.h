@@ -83,7 +83,7 @@ extern const struct cu_family cu_unary_family, cu_binary_family, cu_variadic_fam
 /* NULL: no family. */
 const struct cu_family *cu_family_of(enum npl_op op);
 
-/* Integer layers, by the rules of npulab/layer.h. */
+/* Integer layers, by the integer rules. */
 bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n);
 int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);

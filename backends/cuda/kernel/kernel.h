@@ -39,7 +39,7 @@ int cu_kernels_count(const struct cu_kernels *kernels, double *seconds);
  * nobody is told. */
 void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address);
 /* The address of a number of 64 bits to which kernels that are launched from now on add the values that they saturate
- * (npulab/layer.h); 0, the default: nobody counts. */
+ * (docs/integers.md); 0, the default: nobody counts. */
 void cu_kernels_count_at(struct cu_kernels *kernels, uint64_t address);
 /* For tests: positions of 64 bits in every kernel, as tensors of 2^31 elements have them. */
 void cu_kernels_widen(struct cu_kernels *kernels);
@@ -48,7 +48,7 @@ void cu_kernels_widen(struct cu_kernels *kernels);
 enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision);
 
 /* Is this layer among those that kernels run? If not, the reason in why. In int8 layers of quantised tensors alone, by
- * the rules of npulab/layer.h; in every other precision layers of floats, and of integers as a model has them. Data
+ * the integer rules; in every other precision layers of floats, and of integers as a model has them. Data
  * need not be there. */
 bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision, char *why, size_t n);
 /* How a layer that is taken has its tensors where some lie with channels last. */
@@ -58,14 +58,15 @@ enum cu_layouts {
 	CU_LAYOUT_FOLLOWS /* results as its input; inputs of the result's rank by cu_kernel_same_way, others as ONNX has them */
 };
 enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer);
-/* Of one that follows: whether input k must lie as the result does; otherwise any way will do. */
+/* Of a layer that follows the order of its input: whether input k must lie as the result does. Otherwise any order will
+ * do. */
 bool cu_kernel_same_way(const struct npl_layer *layer, int k);
 /* Whether result k lies as the first does, rather than as ONNX has it. */
 bool cu_kernel_follows(const struct npl_layer *layer, int k);
 /* Whether input k of a layer must be on the GPU: what the shape rule has read (Reshape's shape, Slice's starts) need
  * not. */
 bool cu_kernel_reads(const struct npl_layer *layer, int k);
-/* Runs a layer that is taken: in[k] as layer->in[k], out[0] and behind it those of layer->n_more (address 0: nobody
+/* Runs a layer that is taken: in[k] as layer->in[k], out[0] and behind it those of layer->n_further (address 0: nobody
  * reads it). Results of different tensors do not overlap, and overlap no input, but a Reshape and its like may be given
  * its input's address. NPL_EDEVICE: the driver fails; NPL_EINTERNAL: a kernel does not compile. */
 int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, const struct cu_value *in,
@@ -82,7 +83,7 @@ int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const s
 		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream,
 		   struct npl_err *err);
 
-/* The sums of an int8 product (int32, (..., channels, inner)) to its result, by the rule of npulab/layer.h: y takes
+/* The sums of an int8 product (int32, (..., channels, inner)) to its result, by the integer rule: y takes
  * type, scale and zero point of `out`. Sums lie in rows of `length`, the first elements of `lead`; 0: one after the
  * other. bias (int32) and scale (float, x_scale * w_scale / finish scale, see cu_sums_scale) are one of each channel
  * and on the GPU. y may be x where it is int32: then no scale is read. */
@@ -158,10 +159,12 @@ struct cu_cells {
 	int64_t steps, batch, hidden, gates, directions;
 	enum npl_dtype stored;
 	uint64_t inputs; /* X times W: for each row of X all gates of all directions; 0: there are no inputs */
-	uint64_t
-		states; /* h times R: for each direction and sample its gates; without the hidden one where candidates has it */
-	uint64_t
-		candidates; /* of a GRU whose reset comes before the product: what it leaves times R's hidden gate; else 0 */
+	/* The products of the states with R: the gates of each direction and sample, without the hidden one where
+	 * `candidates` has it. */
+	uint64_t states;
+	/* Of a GRU whose reset comes before the product: what the reset leaves of the state, times R's hidden gate.
+	 * Else 0. */
+	uint64_t candidates;
 	uint64_t bias, peepholes, lengths; /* 0: none */
 	uint64_t h, c, reset, y;
 };

@@ -9,7 +9,7 @@
 
 static bool takes_any(const struct npl_layer *layer, char *why, size_t n)
 {
-	if (layer->op == NPL_OP_DROPOUT && layer->n_more)
+	if (layer->op == NPL_OP_DROPOUT && layer->n_further)
 		return npl_refuse(why, n, "the GPU makes no mask of Dropout");
 	return true;
 }
@@ -193,7 +193,7 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 	case NPL_OP_SLICE:
 		return run_slice(job, layer, &in[0], out);
 	case NPL_OP_SPLIT:
-		return run_pieces(job, (int)layer->attrs->split.axis, &in[0], out, 1 + layer->n_more, false);
+		return run_pieces(job, (int)layer->attrs->split.axis, &in[0], out, 1 + layer->n_further, false);
 	case NPL_OP_CONCAT:
 		return run_pieces(job, (int)layer->attrs->along.axis, out, in, layer->n_in, true);
 	case NPL_OP_TRANSPOSE:

@@ -141,7 +141,7 @@ static bool is_quantised(const struct npl_layer *layer)
 	return x && x->quant.scale > 0 && (x->dtype == NPL_U8 || x->dtype == NPL_I8 || x->dtype == NPL_I16);
 }
 
-/* Of a whole tensor, between floats and the integers that stand for them. */
+/* Whether the layer converts a whole tensor between floats and the integers that stand for them. */
 static bool is_conversion(const struct npl_layer *layer)
 {
 	return (layer->op == NPL_OP_QUANTIZELINEAR || layer->op == NPL_OP_DEQUANTIZELINEAR) && layer->n_in == 1;
@@ -191,9 +191,9 @@ enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
 		return CU_LAYOUT_READS;
 	case NPL_OP_GLOBALAVERAGEPOOL:
 	case NPL_OP_GLOBALMAXPOOL:
-		return layer->n_more ? CU_LAYOUT_PLAIN : CU_LAYOUT_READS;
+		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_READS;
 	case NPL_OP_MAXPOOL: /* indices count as ONNX does */
-		return layer->n_more ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
+		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
 	case NPL_OP_BATCHNORMALIZATION:
 		return attrs && attrs->norm.per_element ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
 	case NPL_OP_HARDMAX: /* of equals along several dimensions the first as ONNX counts */
@@ -229,7 +229,7 @@ int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, con
 	const struct cu_job job = {kernels, stream, err};
 	const struct cu_family *family = families[layer->op];
 	bool nothing = npl_shape_count(&out[0].shape) == 0;
-	for (int k = 1; k <= layer->n_more; k++)
+	for (int k = 1; k <= layer->n_further; k++)
 		nothing = nothing && npl_shape_count(&out[k].shape) == 0;
 	if (nothing)
 		return 0;

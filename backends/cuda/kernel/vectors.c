@@ -186,7 +186,7 @@ static int run_normalise(const struct cu_job *job, const struct npl_layer *layer
 	switch (layer->op) {
 	case NPL_OP_LAYERNORMALIZATION:
 		along = (1u << rank) - (1u << norm->axis);
-		for (int k = 1; k <= layer->n_more; k++) {
+		for (int k = 1; k <= layer->n_further; k++) {
 			*(k == 1 ? &args.mean : &args.deviation) = out[k].address;
 			statistics = out[k].dtype;
 		}

@@ -99,10 +99,10 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 		args.pad[d] = (int)window.pad_begin[d];
 		args.counted_end[d] = padded ? (int)window.pad_end[d] : 0;
 	}
-	if (!quantised && !layer->n_more &&
+	if (!quantised && !layer->n_further &&
 	    (layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL))
 		return cu_run_reduce(job, layer, in, out);
-	if (layer->n_more && is_maximum(layer))
+	if (layer->n_further && is_maximum(layer))
 		args.indices = out[1].address;
 	pool_macros(layer, quantised, args.indices, in[0].dtype, out->dtype, &macros);
 	int pack = 1;
@@ -203,7 +203,7 @@ static void channels_of(const struct cu_value *value, bool per_element, int64_t 
 
 static bool takes_channels(const struct npl_layer *layer, char *why, size_t n)
 {
-	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->norm.training || layer->n_more))
+	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->norm.training || layer->n_further))
 		return npl_refuse(why, n, "the GPU has no BatchNormalization by the statistics of the batch");
 	return cu_is_float(layer->in[0]->dtype) || npl_refuse(why, n, "its input is no float");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a value in units of the result to an 8- or 16-bit element: the rule of npulab/layer.h, in its steps. FINISH is one of
+ * From a value in units of the result to an 8- or 16-bit element: the integer rule, in its steps. FINISH is one of
  * finish_none, _relu, _relu6 and _function (Sigmoid and Tanh by their table). A thread counts in `hits` what it saturates and leaves
  * the number, when it is through, where the host asked for it. */
 #include "common.cuh"

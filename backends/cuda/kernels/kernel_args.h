@@ -95,8 +95,9 @@ struct cu_pool_args {
 	struct cu_divisor packs; /* with channels last: of the channels of a position */
 	long long in[3];
 	int kernel[3], stride[3], dilation[3], pad[3];
-	int counted_end
-		[3]; /* average: padding that counts in the divisor, at the end; counts_padding: and at the beginning */
+	/* Of an average: the padding at the end that counts in the divisor. That at the beginning counts if
+	 * counts_padding says so. */
+	int counted_end[3];
 	int counts_padding, column_major, zero_point, fused_relu;
 	float power;
 };
@@ -160,7 +161,7 @@ struct cu_convtranspose_args {
 	int kernel[3], stride[3], dilation[3], begin[3];
 };
 
-/* integer_pair.cu, integer_convert.cu, integer_sums.cu: what integer_finish of npulab/layer.h's rules needs */
+/* integer_pair.cu, integer_convert.cu, integer_sums.cu: what integer_finish needs for the integer rules */
 struct cu_finish {
 	float zero, low, high, relu6, function_scale;
 	short point[CU_POINTS]; /* Sigmoid and Tanh */

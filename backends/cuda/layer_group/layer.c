@@ -3,25 +3,20 @@
  * Which way a layer goes (layer.h). */
 #include "layer.h"
 
-#include "core/base/half.h"
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/measured.h"
-
-static bool is_float(enum npl_dtype dtype)
-{
-	return dtype == NPL_F32 || npl_dtype_is_half(dtype);
-}
 
 /* The libraries multiply floats of one type, into the same. */
 static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 {
 	const enum npl_dtype type = layer->in[0]->dtype;
 	for (int k = 1; k < layer->n_in; k++)
-		if (layer->in[k] && is_float(layer->in[k]->dtype) && layer->in[k]->dtype != type)
+		if (layer->in[k] && npl_is_float32_or_half(layer->in[k]->dtype) && layer->in[k]->dtype != type)
 			return npl_refuse(
 				why, n, "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type", k,
 				npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype), npl_dtype_name(type));
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		if (layer->out[k].dtype != type)
 			return npl_refuse(why, n,
 					  "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
@@ -73,7 +68,7 @@ bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *lay
 
 static bool makes_nothing(const struct npl_layer *layer)
 {
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		if (npl_tensor_count(&layer->out[k]) > 0)
 			return false;
 	return true;

@@ -300,7 +300,7 @@ static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 			return npl_prefix(err, "layer '%s'", layer->name);
 		in[k] = value_for(group, group->in[l][k], group->read_last[l][k]);
 	}
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		out[k] = value_of(group, group->out[l] + k);
 	const uint64_t scratch = group->scratch[l] < 0
 					 ? 0
@@ -349,7 +349,7 @@ static int show(struct cu_layer_group *group, int h, const struct npl_layer_grou
 static int show_layer(struct cu_layer_group *group, int l, const struct npl_layer_group_observer *observer,
 		      struct npl_err *err)
 {
-	for (int k = 0; k <= group->asked.layer[l]->n_more; k++)
+	for (int k = 0; k <= group->asked.layer[l]->n_further; k++)
 		if (!group->held[group->out[l] + k].wanted && group->pass[l] >= 0 &&
 		    show(group, group->out[l] + k, observer, err))
 			return err->code;
@@ -360,7 +360,7 @@ static int run_layers(struct cu_layer_group *group, const struct npl_layer_group
 		      struct npl_err *err)
 {
 	const bool observed = observer && observer->made && !group->asked.timing_only;
-	group->apart = observed;
+	group->interleaved = observed;
 	for (int h = 0; h < group->n_held; h++)
 		group->held[h].turned = false;
 	for (int l = 0; l < group->asked.n; l++) {
@@ -478,7 +478,7 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 		before = held->event;
 	}
 	for (int l = 0; l < group->asked.n; l++) {
-		const int begin = l && !group->apart ? group->end[l - 1] : group->begin[l];
+		const int begin = l && !group->interleaved ? group->end[l - 1] : group->begin[l];
 		results[l].macs = group->asked.layer[l]->macs;
 		results[l].seconds_origin = NPL_TIME_MEASURED;
 		results[l].saturations = group->saturations ? group->saturations[l] : 0;

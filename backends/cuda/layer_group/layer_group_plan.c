@@ -71,7 +71,7 @@ static void hold_layer(struct cu_layer_group *group, int l, bool (*resident)[3])
 			group->in[l][k] = add_held(group, layer->in[k], l, -1, 0);
 	}
 	group->out[l] = group->n_held;
-	for (int k = 0; k <= layer->n_more; k++)
+	for (int k = 0; k <= layer->n_further; k++)
 		add_held(group, &layer->out[k], l, k, l + 1);
 	if (names_data(layer) && group->in[l][0] >= 0)
 		group->held[group->out[l]].root = group->held[group->in[l][0]].root;
@@ -292,7 +292,7 @@ static int take_room(struct cu_layer_group *group, struct npl_err *err)
 	size_t tensors = 0, operands = 0;
 	for (int l = 0; l < group->asked.n; l++) {
 		const struct npl_layer *layer = group->asked.layer[l];
-		tensors += (size_t)layer->n_in + 1 + (size_t)layer->n_more;
+		tensors += (size_t)layer->n_in + 1 + (size_t)layer->n_further;
 	}
 	operands = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS + 1;
 	group->layer = calloc(n, sizeof *group->layer);

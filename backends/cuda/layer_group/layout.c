@@ -125,7 +125,7 @@ void cu_layout_plan(struct cu_layer_group *group)
 	for (int l = 0; l < group->asked.n; l++) {
 		const struct npl_layer *asked = group->asked.layer[l];
 		const bool last = result_lies_last(group, l);
-		for (int k = 0; k <= asked->n_more; k++)
+		for (int k = 0; k <= asked->n_further; k++)
 			group->held[group->out[l] + k].channels_last = last && (group->layer[l].way != CU_WAY_KERNEL ||
 										cu_kernel_follows(asked, k));
 		for (int k = 0; k < asked->n_in; k++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loading NVRTC and compiling kernels; see nvrtc.h. Products and sums stay apart (--fmad=false): the integer rules of
- * npulab/layer.h are given in single steps, and kernels that move data have time for them. */
+ * the integer rules are given in single steps, and kernels that move data have time for them. */
 #include "nvrtc.h"
 
 #include <stdbool.h>

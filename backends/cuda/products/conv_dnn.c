@@ -200,7 +200,7 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 	struct cu_dnn_layer *made = &layer->dnn;
 	const uint64_t bias = cu_weights_bias(layer, in), w = cu_weights_matrix(layer, in, 0);
 	void *x = pointer(in[0].address), *y = pointer(out[0].address), *workspace = pointer(device->workspace.address);
-	if (bias && cu_dnn_layer_joins(layer, made->algorithm) && !made->apart) {
+	if (bias && cu_dnn_layer_joins(layer, made->algorithm) && !made->own_epilogue) {
 		int status = dnn->convolve_with_bias(dnn->handle, &one, made->x, x, made->filter, pointer(w),
 						     made->convolution, made->algorithm, workspace,
 						     made->workspace_bytes, &none, made->y, y, made->bias,
@@ -210,7 +210,7 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 		/* what is wrong with the convolution itself the other call says too */
 		if (status < CU_DNN_BAD_PARAM || status >= CU_DNN_INTERNAL_ERROR)
 			return cu_dnn_result(dnn, "cudnnConvolutionBiasActivationForward", status, err);
-		made->apart = true;
+		made->own_epilogue = true;
 	}
 	if (cu_dnn_try(dnn, err, cudnnConvolutionForward, convolve,
 		       (dnn->handle, &one, made->x, x, made->filter, pointer(w), made->convolution, made->algorithm,

@@ -63,13 +63,13 @@ struct cu_dnn_layer {
 	int algorithm, math;
 	size_t workspace_bytes;
 	size_t most_workspace_bytes; /* of what the heuristic offers: room for a search */
-	bool apart;                  /* bias and activation by a kernel of ours */
+	bool own_epilogue;           /* bias and activation by a kernel of ours */
 };
 
 /* A recurrent network: its sizes, and where what it needs beside its tensors lies in the scratch memory. */
 struct cu_recurrent {
 	int64_t steps, batch, input, hidden, gates, directions;
-	bool apart; /* a GRU's hidden gate has a product of its own, behind the reset */
+	bool separate_hidden_gate; /* a GRU's hidden gate has a product of its own, behind the reset */
 	size_t inputs_at, states_at, candidates_at, reset_at, h_at, c_at;
 };
 
@@ -81,8 +81,8 @@ struct cu_layer {
 	bool channels_last; /* a convolution's images, weights and result lie so (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
-	struct cu_product product
-		[3]; /* of a full chunk, and of the last; of a recurrent network's inputs, states and candidates */
+	/* Of a full chunk and of the last; of a recurrent network: those of its inputs, states and candidates. */
+	struct cu_product product[3];
 	struct cu_conv conv;
 	struct cu_stack stack;
 	struct cu_dnn_layer dnn;

@@ -3,7 +3,7 @@
  * What every way of a product asks of its layer: the precision that it is computed in, and the type of its numbers. */
 #include "layer.h"
 
-#include "core/base/half.h"
+#include "core/base/dtype.h"
 #include "core/measured.h"
 
 bool cu_is_recurrent(enum npl_op op)
@@ -20,7 +20,7 @@ enum cu_precision cu_layer_precision(const struct cu_device *device, const struc
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	char why[200];
-	if (cu_multiplies(layer) && x && npl_dtype_is_half(x->dtype))
+	if (cu_multiplies(layer) && x && npl_is_half(x->dtype))
 		return x->dtype == NPL_F16 ? CU_F16 : CU_BF16;
 	return device->precision == CU_INT8 && npl_widened_layer_ok(layer, why, sizeof why) ? CU_F32
 											    : device->precision;

@@ -25,7 +25,7 @@ static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 			 : layer->op == NPL_OP_GRU ? 3
 						   : 4,
 		.directions = layer->in[R]->shape.dim[0],
-		.apart = layer->op == NPL_OP_GRU && !how->linear_before_reset,
+		.separate_hidden_gate = layer->op == NPL_OP_GRU && !how->linear_before_reset,
 	};
 }
 
@@ -42,13 +42,13 @@ static void place(struct cu_layer *layer)
 	const struct npl_layer *asked = layer->layer;
 	const enum npl_dtype stored = cu_layer_type(layer);
 	struct cu_recurrent *r = &layer->recurrent;
-	const int64_t states = r->directions * r->batch * r->hidden, own_gates = r->gates - r->apart;
+	const int64_t states = r->directions * r->batch * r->hidden, own_gates = r->gates - r->separate_hidden_gate;
 	r->inputs_at = take(layer, r->input ? r->steps * states * r->gates : 0, NPL_F32);
 	r->states_at = take(layer, states * own_gates, NPL_F32);
-	r->candidates_at = take(layer, r->apart ? states : 0, NPL_F32);
-	r->reset_at = take(layer, r->apart ? states : 0, stored);
-	r->h_at = take(layer, asked->n_more >= 1 ? 0 : states, stored);
-	r->c_at = take(layer, asked->op != NPL_OP_LSTM || (asked->n_more >= 2 && stored == NPL_F32) ? 0 : states,
+	r->candidates_at = take(layer, r->separate_hidden_gate ? states : 0, NPL_F32);
+	r->reset_at = take(layer, r->separate_hidden_gate ? states : 0, stored);
+	r->h_at = take(layer, asked->n_further >= 1 ? 0 : states, stored);
+	r->c_at = take(layer, asked->op != NPL_OP_LSTM || (asked->n_further >= 2 && stored == NPL_F32) ? 0 : states,
 		       NPL_F32);
 }
 
@@ -92,8 +92,8 @@ int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err)
 	if (!r->steps)
 		return 0;
 	if ((r->input && cu_product_open(&layer->device->blas, &shape, &layer->product[INPUTS], err)) ||
-	    open_states(layer, 0, r->gates - r->apart, shape, &layer->product[STATES], err) ||
-	    (r->apart && open_states(layer, 2, 1, shape, &layer->product[CANDIDATES], err)))
+	    open_states(layer, 0, r->gates - r->separate_hidden_gate, shape, &layer->product[STATES], err) ||
+	    (r->separate_hidden_gate && open_states(layer, 2, 1, shape, &layer->product[CANDIDATES], err)))
 		return err->code;
 	return 0;
 }
@@ -142,8 +142,9 @@ static int run_steps(struct cu_layer *layer, const struct cu_value *in, const st
 	for (int64_t step = 0; step < r->steps; step++) {
 		if (multiply(layer, STATES, in[R].address, cells->h, cells->states, err))
 			return err->code;
-		if (r->apart && (cu_kernel_reset(d->kernels, cells, step, d->stream, err) ||
-				 multiply(layer, CANDIDATES, hidden_gate, cells->reset, cells->candidates, err)))
+		if (r->separate_hidden_gate &&
+		    (cu_kernel_reset(d->kernels, cells, step, d->stream, err) ||
+		     multiply(layer, CANDIDATES, hidden_gate, cells->reset, cells->candidates, err)))
 			return err->code;
 		if (cu_kernel_cells(d->kernels, cells, step, d->stream, err))
 			return err->code;
@@ -158,12 +159,12 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 	const struct npl_layer *asked = layer->layer;
 	const struct cu_recurrent *r = &layer->recurrent;
 	const bool is_lstm = asked->op == NPL_OP_LSTM,
-		   cell_apart = is_lstm && asked->n_more >= 2 && out[2].dtype != NPL_F32;
+		   cell_apart = is_lstm && asked->n_further >= 2 && out[2].dtype != NPL_F32;
 	const struct npl_shape states = npl_shape_of(3, r->directions, r->batch, r->hidden);
-	const struct cu_value h = {.address = asked->n_more >= 1 ? out[1].address : scratch + r->h_at,
+	const struct cu_value h = {.address = asked->n_further >= 1 ? out[1].address : scratch + r->h_at,
 				   .dtype = out[0].dtype,
 				   .shape = states};
-	const struct cu_value c = {.address = asked->n_more >= 2 && !cell_apart ? out[2].address : scratch + r->c_at,
+	const struct cu_value c = {.address = asked->n_further >= 2 && !cell_apart ? out[2].address : scratch + r->c_at,
 				   .dtype = NPL_F32,
 				   .shape = states};
 	const struct cu_cells cells = {.op = asked->op,
@@ -176,7 +177,7 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 				       .stored = out[0].dtype,
 				       .inputs = r->input ? scratch + r->inputs_at : 0,
 				       .states = scratch + r->states_at,
-				       .candidates = r->apart ? scratch + r->candidates_at : 0,
+				       .candidates = r->separate_hidden_gate ? scratch + r->candidates_at : 0,
 				       .bias = address_of(asked, in, B),
 				       .peepholes = address_of(asked, in, P),
 				       .lengths = address_of(asked, in, SEQUENCE_LENS),

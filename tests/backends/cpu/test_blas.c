@@ -104,9 +104,9 @@ Test(cpu_blas, family_that_the_processor_cannot_run_is_not_taken)
 {
 	static const char *const families[] = {"Bulldozer", "Piledriver", "Excavator", "Opteron",   "Sandybridge",
 					       "Haswell",   "Zen",        "SkylakeX",  "Cooperlake"};
-	const struct cpu_vectors old = {.there = CPU_SSE}, usual = {.there = CPU_AVX2, .level = CPU_SSE},
-				 bulldozer = {.there = CPU_AVX, .fma4 = true},
-				 opteron = {.there = CPU_SSE, .three_d_now = true};
+	const struct cpu_vectors old = {.detected = CPU_SSE}, usual = {.detected = CPU_AVX2, .level = CPU_SSE},
+				 bulldozer = {.detected = CPU_AVX, .fma4 = true},
+				 opteron = {.detected = CPU_SSE, .three_d_now = true};
 	cr_assert(cpu_core_runs("haswell", usual), "a cap on our own kernels takes nothing from the processor");
 	cr_assert_not(cpu_core_runs("SkylakeX", usual));
 	cr_assert_not(cpu_core_runs("Piledriver", usual));

@@ -157,7 +157,7 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 	npl_tensor_free(&y);
 }
 
-/* By the rule of layer.h, as simple loops have it, with operands of either type, ties among the sums, and Relu
+/* By the integer rule, as simple loops have it, with operands of either type, ties among the sums, and Relu
  * behind. */
 Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 {

@@ -22,7 +22,7 @@ static void make_operand(struct npl_tensor *t, struct npl_shape shape, float sca
 	test_fill(t, rng);
 }
 
-/* Of up to four dimensions, each repeated in one operand or in none. */
+/* Shapes of up to four dimensions, each repeated in one operand or in none. */
 static void draw_shapes(uint64_t *rng, struct npl_shape shape[3])
 {
 	int rank = (int)test_range(rng, 0, 4);

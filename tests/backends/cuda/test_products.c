@@ -2,7 +2,7 @@
  *
  * Gemm, MatMul and Conv on the cuda device, over a fake CUDA that checks every range and handle: in float32, TF32,
  * float16 and bfloat16, and of tensors that are float16 and bfloat16 in every precision, within what their digits allow
- * of the reference kernels, in int8 the bits of the rules of layer.h; with cuDNN and without, with much room for
+ * of the reference kernels, in int8 the bits of the integer rules; with cuDNN and without, with much room for
  * patches and with little. Nothing is left behind. */
 #include <math.h>
 #include <stdio.h>
@@ -246,7 +246,7 @@ static void random_matmul(struct cu_device *device, int round)
 	free_layer(&f);
 }
 
-/* Of one to three dimensions, with groups, strides, dilations and pads that differ. */
+/* A convolution of one to three dimensions, with groups, strides, dilations and pads that differ. */
 static void random_conv(struct cu_device *device, int round)
 {
 	struct float_layer f = {0};

@@ -141,7 +141,7 @@ static void make_outputs(struct recurrent *c, int n_out)
 		memset(c->got[k].data, 0x77, npl_tensor_bytes(&c->got[k]));
 	}
 	c->layer.out = c->got;
-	c->layer.n_more = n_out - 1;
+	c->layer.n_further = n_out - 1;
 	c->layer.macs = npl_op_defs[c->attrs.op].macs(&c->attrs, c->layer.in, c->layer.n_in, c->got);
 }
 

@@ -163,7 +163,7 @@ Test(rapl, counts_each_live_package_once)
 					    "intel-rapl:2", "intel-rapl-mmio:0", NULL};
 	cr_assert_eq(open_while_ticking(zones, &rapl, &err), 0, "%s", err.msg);
 	cr_assert_eq(rapl.n_domains, 2);
-	cr_assert_str_eq(rapl.still, "package-9");
+	cr_assert_str_eq(rapl.stuck_package, "package-9");
 	cr_assert_str_eq(rapl.domain[0].name, "package-0");
 	cr_assert_str_eq(rapl.domain[1].name, "package-1-die-0");
 

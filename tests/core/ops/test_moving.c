@@ -2,6 +2,7 @@
  *
  * Promises: the operators that move elements put every element where ONNX's text says, for every type, random shapes
  * and negative indices; what points outside is refused. Each rule is stated once more here, one element at a time. */
+#include "core/base/dtype.h"
 #include "tests/kit/elements_support.h"
 #include "tests/kit/ops_support.h"
 
@@ -102,7 +103,7 @@ Test(ops_moving, elements)
 			test_set_bits(&want, test_ravel(&x.shape, &x.shape, place), test_bits(&updates, i));
 		}
 		test_release(&out);
-		if (!npl_dtype_is_half(x.dtype)) { /* those go through float32, where rubbish NaNs may change */
+		if (!npl_is_half(x.dtype)) { /* those go through float32, where rubbish NaNs may change */
 			out = test_run(test_rng(&seed) & 1 ? NPL_OP_SCATTER : NPL_OP_SCATTERELEMENTS, &scatter, in, 3);
 			cr_assert_arr_eq(out.data, want.data, npl_tensor_bytes(&want), "seed %d", (int)round);
 			test_release(&out);
@@ -194,7 +195,7 @@ Test(ops_moving, pad)
 	for (uint64_t round = 0; round < 300; round++) {
 		uint64_t seed = SEED + 3000 + round;
 		struct npl_tensor x = random_any(&seed, random_shape(&seed, 1, 4));
-		if (npl_dtype_is_half(x.dtype))
+		if (npl_is_half(x.dtype))
 			x.dtype = NPL_I16;
 		int64_t pads[2 * NPL_MAX_RANK];
 		int rank = x.shape.rank;

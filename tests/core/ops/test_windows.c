@@ -453,7 +453,7 @@ Test(ops_windows, global_pooling)
 	}
 }
 
-/* Of integers of every size, in planes shorter and longer than what is taken at a time. */
+/* The greatest of integers of every size, in planes shorter and longer than what is taken at a time. */
 Test(ops_windows, global_maxima_of_integers)
 {
 	static const enum npl_dtype types[] = {NPL_I8, NPL_U8, NPL_I16};

@@ -44,7 +44,7 @@ static const struct network {
 	{"mobilenet_v2", 3504872, 0, 0.301e9, 0.001e9, 1, 1, 1},
 	{"lstm_lm", 10000 * 512 + 2 * (2048 * 1024 + 4096) + 513 * 10000, 0, 32. * (2 * 2048 * 1024 + 512 * 10000), 0,
 	 4, 1, 1},
-	/* Of 512 positions 128 are read. */
+	/* The model has 512 positions, of which 128 are read. */
 	{"bert_base", 109482240, (512 - 128) * 768, ATTENTION_MACS(128, 128) + 768 * 768, 0, 1, 3, 2},
 	{"gpt2_small_decode", 124439808, 0, ATTENTION_MACS(1, 129) + 768. * 50257, 0, 1, 26, 25},
 };

@@ -10,7 +10,7 @@
 #include "tests/kit/fake_cuda_path.h"
 #include "tests/kit/support.h"
 
-/* Of the stages of ResNet-50, scaled down, and one that is depthwise. */
+/* Layers as in the stages of ResNet-50, scaled down, and one that is depthwise. */
 static const char layers[] =
 	"Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
 	"conv1, 62, 62, 7, 7, 3, 64, 2,\n"

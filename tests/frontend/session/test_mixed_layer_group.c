@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Networks of which a real device in int8 runs some layers in integers and some in float32 (attention). What the
- * program promises: they are one piece of work, values go from one to the other by layers of the device, and so do the
+ * program promises: they are one task, values go from one to the other by layers of the device, and so do the
  * network's inputs and outputs, so that all of a run's time is measured and nothing is the modelled host's; every bit
  * and every saturation is the same as when each layer is alone and the session converts between them; a NaN is told. */
 #include <stdlib.h>

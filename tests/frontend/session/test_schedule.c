@@ -43,7 +43,7 @@ static double made_at(const struct net *net, const struct npl_run *run, const st
 	return end;
 }
 
-/* Every piece of work against the graph: values are made before they are converted, moved or read. */
+/* Every task against the graph: values are made before they are converted, moved or read. */
 static void check_order(const struct net *net, const struct npl_run *run, const struct npl_session *s, const char *what)
 {
 	for (int i = 0; i < run->n_tasks; i++) {

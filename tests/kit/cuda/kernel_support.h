@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backends/cuda/kernel/kernel.h"
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 #include "native.h"
 #include "tests/kit/activated.h"
@@ -170,7 +171,7 @@ static inline void compare_floats(const struct kernel_case *c, const struct npl_
 static inline void compare(const struct kernel_case *c, int k, const struct npl_tensor *want, const void *got,
 			   enum npl_dtype stored)
 {
-	if (want->dtype == NPL_F32 || npl_dtype_is_half(want->dtype)) {
+	if (want->dtype == NPL_F32 || npl_is_half(want->dtype)) {
 		compare_floats(c, want, got, stored);
 		return;
 	}
@@ -228,7 +229,7 @@ static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 				  .fused = c->fused,
 				  .n_in = c->n_in,
 				  .out = out,
-				  .n_more = c->n_out - 1};
+				  .n_further = c->n_out - 1};
 	struct npl_err err = {0};
 	char why[200] = "";
 	for (int k = 0; k < c->n_in; k++)

@@ -68,7 +68,7 @@ static uint64_t accesses(const struct npl_dma_descriptor *d, uint64_t unit, uint
 				plane++;
 			}
 			/* Planes of rows with gaps are not looked at. */
-			if (d->apart || (!side_by_side && (row || rows > 1)))
+			if (d->separate_rows || (!side_by_side && (row || rows > 1)))
 				break;
 		}
 		n += unit ? (to - 1) / unit - from / unit + 1 : burst ? (to - from + burst - 1) / burst : 1;
@@ -133,7 +133,7 @@ Test(dma, rows_of_a_request_share_accesses)
 				     &(struct npl_dma_descriptor){.address = address[i],
 								  .row_bytes = 8,
 								  .tag = (uint64_t)i,
-								  .more = !one_by_one && i + 1 < ROWS});
+								  .continues = !one_by_one && i + 1 < ROWS});
 			if (i == LATE - 1)
 				npl_dma_step(dma);
 		}
@@ -216,7 +216,7 @@ Test(dma, requests_worked_by_hand)
 	cr_expect_eq(finish(dma, 0, 1), 1);
 	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 1);
 	npl_dma_reset(dma);
-	taps.apart = true;
+	taps.separate_rows = true;
 	npl_dma_push(dma, 0, &taps);
 	cr_expect_eq(finish(dma, 0, 1), 40);
 	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 4);
@@ -248,8 +248,8 @@ Test(dma, requests_worked_by_hand)
 	 * for itself: bursts of 2.007 cycles. The one that waited begins in cycle 100.
 	 */
 	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1, .more = true});
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 2, .more = true});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1, .continues = true});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 2, .continues = true});
 	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 4});
 	cr_expect_eq(finish(dma, 0, 1), 3);
 	cr_expect_eq(finish(dma, 0, 2), 5);
@@ -260,7 +260,7 @@ Test(dma, requests_worked_by_hand)
 	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 1);
 	/* One without bytes ends it too. */
 	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1, .more = true});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1, .continues = true});
 	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 2});
 	cr_expect_eq(finish(dma, 0, 1), 3);
 	npl_dma_advance(dma, 10, false);
@@ -346,9 +346,9 @@ static size_t run(struct npl_memory *memory, uint64_t seed, bool stepping, struc
 				.stride = {test_range(&rng, -3000, 5000), test_range(&rng, -10000, 70000)},
 				.tag = (uint64_t)i,
 				.is_write = e == 2 ? true : e == 1 && test_range(&rng, 0, 1),
-				.apart = test_range(&rng, 0, 1),
-				.more = i + 1 < DESCRIPTORS && test_range(&rng, 0, 1)};
-			x->apart = x->apart && config.whole_requests;
+				.separate_rows = test_range(&rng, 0, 1),
+				.continues = i + 1 < DESCRIPTORS && test_range(&rng, 0, 1)};
+			x->separate_rows = x->separate_rows && config.whole_requests;
 			if (test_range(&rng, 0, 3) == 0)
 				x->stride[0] = (int64_t)x->row_bytes;
 			from[e][i] = (i ? from[e][i - 1] : 0) +
@@ -441,7 +441,7 @@ static void push_some(struct npl_dma *dma, uint64_t *rng)
 			.row_bytes = 50 * (uint64_t)test_range(rng, 0, 3),
 			.count = {(uint64_t)test_range(rng, 1, 2), (uint64_t)test_range(rng, 1, 2)},
 			.stride = {1000, 5000},
-			.more = test_range(rng, 0, 3) == 0,
+			.continues = test_range(rng, 0, 3) == 0,
 			.is_write = e == 2,
 			.tag = (uint64_t)test_range(rng, 0, 1)};
 		if (test_range(rng, 0, 2) == 0 && npl_dma_can_push(dma, e))

@@ -109,14 +109,14 @@ static int choose(const struct dn_machine *machine, const struct dn_layer *layer
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err)
 {
-	for (uint64_t i = 0; i < machine->n_chosen && i < DN_CHOSEN; i++)
+	for (uint64_t i = 0; i < machine->choices && i < DN_CHOSEN; i++)
 		if (!memcmp(&machine->chosen[i].layer, layer, sizeof *layer)) {
 			*tiles = machine->chosen[i].tiles;
 			return 0;
 		}
 	if (choose(machine, layer, tiles, err))
 		return err->code;
-	struct dn_chosen *kept = &machine->chosen[machine->n_chosen++ % DN_CHOSEN];
+	struct dn_chosen *kept = &machine->chosen[machine->choices++ % DN_CHOSEN];
 	memcpy(&kept->layer, layer, sizeof *layer);
 	kept->tiles = *tiles;
 	return 0;

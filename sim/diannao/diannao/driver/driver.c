@@ -24,7 +24,7 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
 {
 	struct dn_machine *machine = calloc(1, sizeof *machine);
 	if (!machine)
-		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	machine->config = *(const struct dn_config *)config;
 	if (dn_config_check(&machine->config, err) || dn_memory_open(&machine->config, false, &machine->memory, err)) {
 		dn_close(machine);
@@ -139,7 +139,7 @@ static int layer_of(const struct dn_machine *machine, const struct npl_layer *gi
 	if (check_scales(given, err))
 		return NPL_EINPUT;
 	if (!dn_layer_of(&machine->config, given, layer, why, sizeof why))
-		return npl_fail(err, NPL_EINTERNAL, "diannao: layer %s was not asked about: %s", given->name, why);
+		return npl_fail(err, NPL_EINTERNAL, "it does not take the layer: %s", why);
 	return 0;
 }
 

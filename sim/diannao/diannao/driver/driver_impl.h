@@ -21,8 +21,8 @@ struct dn_machine {
 	struct dn_config config;
 	struct npl_memory *memory;
 	bool rtl;                           /* the engine */
-	struct dn_chosen chosen[DN_CHOSEN]; /* the last ones; n_chosen: how often any were chosen */
-	uint64_t n_chosen;
+	struct dn_chosen chosen[DN_CHOSEN]; /* choice i is at i modulo DN_CHOSEN */
+	uint64_t choices;
 };
 
 extern const struct npl_isa dn_isa;

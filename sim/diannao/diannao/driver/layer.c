@@ -10,7 +10,7 @@
 
 uint64_t dn_made_bytes(const struct dn_layer *layer)
 {
-	if (!layer->lrn.made)
+	if (!layer->lrn.present)
 		return 0;
 	return 2 * dn_lrn_pairs(layer) + (layer->bias ? 4 * (uint64_t)(layer->groups * layer->no) : 0);
 }
@@ -48,7 +48,7 @@ static int run_fast(const struct dn_execution *execution, const struct dn_layer 
 
 static uint64_t macs_of(const struct dn_layer *layer)
 {
-	if (layer->lrn.made)
+	if (layer->lrn.present)
 		return (uint64_t)(layer->images * dn_positions(layer)) * dn_lrn_pairs(layer);
 	return layer->kind != DN_SUM ? 0
 				     : (uint64_t)(layer->images * layer->groups * dn_positions(layer) * dn_taps(layer) *
@@ -91,7 +91,7 @@ int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *given
 		     struct npl_err *err)
 {
 	*operands = (struct dn_operands){.given = *given};
-	if (!layer->lrn.made || given->timing_only)
+	if (!layer->lrn.present || given->timing_only)
 		return 0;
 	operands->given.n_in = 3;
 	operands->given.in[1] = &operands->kernels;

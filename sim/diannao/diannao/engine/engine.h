@@ -56,8 +56,8 @@ struct dn_execution {
 	int n_functions;
 	const struct dn_function *function; /* of NFU-3 OP 1 on */
 	struct dn_memory memory;            /* what is in memory; bytes NULL: no values */
-	struct npl_memory
-		*port; /* when memory answers; reset by the engine. Its clock, too, is then at the end of the program */
+	/* Says when memory answers. The engine resets it; afterwards its clock is at the end of the program. */
+	struct npl_memory *port;
 	const struct sim_observer *observer; /* NULL: none */
 };
 

@@ -17,7 +17,7 @@ int dn_too_long(const struct dn_execution *execution, struct npl_err *err)
 int dn_stuck(uint64_t cycle, int64_t instruction, struct npl_err *err)
 {
 	return npl_fail(err, NPL_EINTERNAL,
-			"diannao: at cycle %" PRIu64 " instruction %" PRId64
-			" and those before it wait for what nobody brings",
+			"at cycle %" PRIu64 " instruction %" PRId64
+			" and those before it wait for data that no transfer brings",
 			cycle, instruction);
 }

@@ -64,15 +64,15 @@ static void decode_nbout(struct dn_fast *f, const struct dn_instruction *at, str
 		return;
 	if (at->nbout.size) {
 		f->open.address = at->nbout.address;
-		f->open.bytes = f->open.left = at->nbout.size;
+		f->open.bytes = f->open.bytes_left = at->nbout.size;
 		n->output_bytes += at->nbout.size;
 	}
 	const bool wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
 	const uint64_t width = wide ? 4 : 2, most = f->lanes * width;
-	const uint64_t bytes = f->open.left < most ? f->open.left : most;
-	f->open.left -= bytes;
+	const uint64_t bytes = f->open.bytes_left < most ? f->open.bytes_left : most;
+	f->open.bytes_left -= bytes;
 	e->result_rows = wide ? 2 : 1;
-	e->completes = !f->open.left;
+	e->completes = !f->open.bytes_left;
 	e->store_address = f->open.address;
 	e->store_bytes = f->open.bytes;
 	n->nbout_rows += e->result_rows;

@@ -66,7 +66,7 @@ struct dn_fast_mark {
 	int64_t unit;
 	uint64_t cycle;
 	struct dn_counters counters;
-	struct npl_memory_counters moved;
+	struct npl_memory_counters memory_counters;
 };
 
 #define DN_FAST_MARKS 16
@@ -83,11 +83,11 @@ struct dn_fast_units {
 struct dn_fast_repeat {
 	bool on;
 	struct dn_fast_units level[DN_UNIT_LEVELS];
-	struct dn_fast_state now; /* if it has been gathered */
+	struct dn_fast_state state; /* if it has been gathered */
 	bool gathered;
 	/* By what was skipped: in f->now and the memory's clock and counters it is not. */
 	uint64_t cycles;
-	struct npl_memory_counters moved;
+	struct npl_memory_counters memory_counters;
 };
 
 struct dn_fast_values; /* values.c */
@@ -112,8 +112,8 @@ struct dn_fast {
 	uint64_t index;      /* of the next instruction */
 	struct dn_fast_entry *queue;
 	uint64_t queue_mask, queue_put, queue_taken;
-	struct { /* the store that waits for results of instructions to come; left 0: none */
-		uint64_t address, bytes, left;
+	struct { /* the store that waits for results of instructions to come; bytes_left 0: none */
+		uint64_t address, bytes, bytes_left;
 	} open;
 	struct dn_fast_values *values; /* NULL: timing only */
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Units of instructions that are alike but for addresses (engine.h), over a memory to whose times addresses do not
- * matter: when a unit begins with the machine in the state in which an earlier one of its level began, all that follows
- * repeats what followed then, as long as there are units that are alike. So many periods are not gone through but
- * counted. A unit may hold units of other levels, of which some were counted: what a mark says of time and events
- * includes those.
+ * Skips repetitions. Some programs hold units of instructions that differ in nothing but addresses (engine.h), and for
+ * some memories addresses do not change the times. When a unit then begins in a machine state in which an earlier unit
+ * of its level began, everything repeats as it went from there, for as long as the units are alike. These periods are
+ * counted, not simulated. A unit may hold units of other levels, some of which were skipped too: the time and events of
+ * a mark include those.
  *
- * A mark is all that decides the times to come, in words relative to now: times from now, rows from those that have
- * arrived or are free. Two marks are the same state if they are the same words. The last marks find short periods at
- * once. The anchor is compared with as many marks as have been made before it, then moves on (Brent, BIT 20, 1980): it
- * finds long ones, as those of the fraction of a cycle at which the port of a `fixed` memory becomes free. */
+ * A mark holds the machine state that decides all later times, in words relative to the present: times from now, rows
+ * from those that have arrived or are free. Marks with the same words are the same state. The last marks find short
+ * periods at once. The anchor finds long ones, such as that of the fraction of a cycle at which the port of a `fixed`
+ * memory becomes free: it is compared with as many marks as were made before it, and then moves on (Brent, BIT 20,
+ * 1980). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ void dn_fast_repeat_free(struct dn_fast *f)
 			free(u->mark[i].state.words.word);
 		free(u->anchor.state.words.word);
 	}
-	free(f->repeat.now.words.word);
+	free(f->repeat.state.words.word);
 }
 
 static void add_times(uint64_t *to, const uint64_t *from, const uint64_t *since, size_t n, uint64_t times)
@@ -92,7 +93,7 @@ static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
 	npl_memory_add_word(words, f->free_result_rows);
 	npl_memory_add_word(words, f->filled_rows);
 	npl_memory_add_word(words, from_now(f, f->filled_ready));
-	npl_memory_add_word(words, f->open.left);
+	npl_memory_add_word(words, f->open.bytes_left);
 	npl_memory_add_word(words, f->open.bytes);
 	npl_memory_add_word(words, f->stores_put - f->stores_pushed);
 	for (uint64_t i = f->stores_pushed; i < f->stores_put; i++) {
@@ -134,7 +135,7 @@ static int make_space(const struct dn_fast *f, struct npl_memory_words *words, u
 		return 0;
 	uint64_t *grown = reallocarray(words->word, n, 2 * sizeof *grown);
 	if (!grown)
-		return npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory for the states of a program");
+		return npl_fail(f->err, NPL_ENOMEM, "out of memory for the states of a program");
 	words->word = grown;
 	words->room = 2 * n;
 	return 0;
@@ -144,11 +145,11 @@ static int make_space(const struct dn_fast *f, struct npl_memory_words *words, u
 static int look(struct dn_fast *f)
 {
 	struct dn_fast_repeat *r = &f->repeat;
-	while ((r->on = gather(f, &r->now.words)) && r->now.words.n > r->now.words.room)
-		if (make_space(f, &r->now.words, r->now.words.n))
+	while ((r->on = gather(f, &r->state.words)) && r->state.words.n > r->state.words.room)
+		if (make_space(f, &r->state.words, r->state.words.n))
 			return f->err->code;
 	if (r->on)
-		r->now.hash = hash_of(&r->now.words);
+		r->state.hash = hash_of(&r->state.words);
 	r->gathered = true;
 	return 0;
 }
@@ -156,17 +157,17 @@ static int look(struct dn_fast *f)
 static int take_mark(struct dn_fast *f, struct dn_fast_mark *mark, int64_t unit)
 {
 	const struct dn_fast_repeat *r = &f->repeat;
-	const struct npl_memory_words *now = &r->now.words;
+	const struct npl_memory_words *now = &r->state.words;
 	if (make_space(f, &mark->state.words, now->n))
 		return f->err->code;
 	memcpy(mark->state.words.word, now->word, now->n * sizeof *now->word);
 	mark->state.words.n = now->n;
-	mark->state.hash = r->now.hash;
+	mark->state.hash = r->state.hash;
 	mark->unit = unit;
 	mark->cycle = f->now + r->cycles;
 	mark->counters = f->outcome->counters;
-	npl_memory_counters(f->memory, &mark->moved);
-	add(&mark->moved, &r->moved);
+	npl_memory_counters(f->memory, &mark->memory_counters);
+	add(&mark->memory_counters, &r->memory_counters);
 	return 0;
 }
 
@@ -214,11 +215,11 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
 		return dn_too_long(f->execution, f->err);
 	npl_memory_counters(f->memory, &moved);
-	add(&moved, &r->moved);
+	add(&moved, &r->memory_counters);
 	r->cycles += (uint64_t)times * cycles;
 	add_times((uint64_t *)&f->outcome->counters, (const uint64_t *)&f->outcome->counters,
 		  (const uint64_t *)&mark->counters, sizeof mark->counters / sizeof(uint64_t), (uint64_t)times);
-	add_times((uint64_t *)&r->moved, (const uint64_t *)&moved, (const uint64_t *)&mark->moved,
+	add_times((uint64_t *)&r->memory_counters, (const uint64_t *)&moved, (const uint64_t *)&mark->memory_counters,
 		  sizeof moved / sizeof(uint64_t), (uint64_t)times);
 	f->execution->stream.skip(f->execution->stream.state, level, times * period);
 	u->unit += times * period;
@@ -228,7 +229,7 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 
 void dn_fast_repeat_count(const struct dn_fast *f)
 {
-	add(&f->outcome->memory, &f->repeat.moved);
+	add(&f->outcome->memory, &f->repeat.memory_counters);
 }
 
 /* So many units of this level begin. *skipped: some have been counted. */
@@ -245,7 +246,7 @@ static int begin_units(struct dn_fast *f, int level, int64_t alike, bool *skippe
 			return f->err->code;
 		if (!r->on)
 			return 0;
-		const struct dn_fast_mark *earlier = find(u, &r->now);
+		const struct dn_fast_mark *earlier = find(u, &r->state);
 		if (earlier && u->unit - earlier->unit <= alike) {
 			*skipped = true;
 			return repeat(f, level, earlier);

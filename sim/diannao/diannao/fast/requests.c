@@ -60,7 +60,7 @@ static int push_sb(struct dn_fast *f)
 			const struct npl_dma_descriptor row = {.address = load->address + (i - 1) * f->sb_row_bytes,
 							       .row_bytes = f->sb_row_bytes,
 							       .tag = i == load->rows,
-							       .more = i < load->rows};
+							       .continues = i < load->rows};
 			if (push(f, DN_DMA_SB, &row))
 				return f->err->code;
 		}

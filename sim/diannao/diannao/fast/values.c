@@ -31,7 +31,7 @@ struct dn_fast_values {
 	int64_t *saved; /* (indices, tn) in NBout */
 	uint64_t index; /* NBout's */
 	/* The open store: where the next result goes, bytes left. */
-	uint64_t address, left;
+	uint64_t address, bytes_left;
 };
 
 static bool open_rows(struct rows *rows, int64_t slots, size_t row_values)
@@ -48,7 +48,7 @@ int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters
 	const struct dn_config *c = execution->config;
 	struct dn_fast_values *v = *values = calloc(1, sizeof *v);
 	if (!v)
-		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	v->execution = execution;
 	v->count = counters;
 	v->tn = (size_t)c->tn;
@@ -60,7 +60,7 @@ int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters
 	    !open_rows(&v->sb, c->sb_rows, v->tn * v->tn)) {
 		dn_fast_values_close(v);
 		*values = NULL;
-		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
 	return 0;
 }
@@ -194,14 +194,14 @@ static void store(struct dn_fast_values *v, const struct dn_instruction *at)
 	const size_t width = wide ? sizeof(int32_t) : sizeof(int16_t);
 	if (at->nbout.size) {
 		v->address = at->nbout.address;
-		v->left = at->nbout.size;
+		v->bytes_left = at->nbout.size;
 	}
-	for (size_t n = 0; n < v->tn && v->left; n++) {
+	for (size_t n = 0; n < v->tn && v->bytes_left; n++) {
 		const int32_t result = leave(v, at, v->sum[n]);
 		const int16_t narrow = (int16_t)result;
 		memcpy(v->execution->memory.bytes + v->address, wide ? (const void *)&result : &narrow, width);
 		v->address += width;
-		v->left -= width;
+		v->bytes_left -= width;
 	}
 }
 

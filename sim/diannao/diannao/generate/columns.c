@@ -9,7 +9,8 @@
 
 #include "core/base/arith.h"
 
-/* Of so many positions from the first tap of the first window on, those that windows read, in the input or not. */
+/* How many of the first `positions`, counted from the first tap of the first window, windows read, in the input or
+ * outside it. */
 static int64_t read_of(const struct dn_columns *columns, int64_t positions)
 {
 	return dn_read_below(columns->axis, columns->windows, columns->taps, positions);

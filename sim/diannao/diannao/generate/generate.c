@@ -61,7 +61,7 @@ int dn_generator_open(const struct dn_config *config, const struct dn_layer *lay
 	if (g)
 		g->queue = calloc(FIRST_CAPACITY, sizeof *g->queue);
 	if (!g || !g->queue)
-		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	g->capacity = FIRST_CAPACITY;
 	g->config = config;
 	g->layer = layer;
@@ -93,6 +93,5 @@ const struct dn_layout_map *dn_generator_map(const struct dn_generator *generato
 
 int dn_generator_failed(const struct dn_generator *generator, struct npl_err *err)
 {
-	return generator->out_of_memory ? npl_fail(err, NPL_ENOMEM, "diannao: out of memory for a layer's instructions")
-					: 0;
+	return generator->out_of_memory ? npl_fail(err, NPL_ENOMEM, "out of memory for a layer's instructions") : 0;
 }

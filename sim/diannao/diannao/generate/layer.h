@@ -13,7 +13,7 @@ enum dn_kind { DN_SUM, DN_MAX, DN_AVERAGE };
 /* The factor of LRN (lrn.c) is a 1x1 convolution whose kernels and biases the driver makes: this synapse for each of
  * `below` maps below the output's, its own and `above` above it, 0 for the others, and the same bias for all. */
 struct dn_lrn {
-	bool made;
+	bool present;
 	int64_t below, above;
 	int16_t synapse;
 	int32_t bias;

@@ -38,7 +38,7 @@ void dn_lay_out(const struct dn_config *config, const struct dn_layer *layer, co
 				      .channels = layer->groups * layer->ni,
 				      .out_channels = layer->groups * layer->no,
 				      .out_bytes = layer->raw ? 4 : 2};
-	const bool banded = layer->lrn.made && tiles && tiles->nest == DN_ACROSS;
+	const bool banded = layer->lrn.present && tiles && tiles->nest == DN_ACROSS;
 	map->below = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.below, config->tn), map->groups) : map->groups;
 	map->above = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.above, config->tn), map->in_rows) : map->in_rows;
 	map->kernel_rows = dn_taps(layer) * map->in_rows + map->bias_rows;
@@ -84,7 +84,8 @@ static int64_t triangle(int64_t n)
 	return n > 0 ? n * (n + 1) / 2 : 0;
 }
 
-/* Of a tap: group g reads rows npl_max_i64(0, g - below) to npl_min_i64(in_rows, g + 1 + above) - 1. */
+/* The rows of a tap that the groups before this one read. Group g reads rows npl_max_i64(0, g - below) to
+ * npl_min_i64(in_rows, g + 1 + above) - 1. */
 int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group)
 {
 	if (map->below == map->groups && map->above == map->in_rows)
@@ -134,7 +135,8 @@ static void put_inputs(const struct dn_layout_map *map, const int16_t *x, uint8_
 			}
 }
 
-/* Of output m of all groups, and of the position of private kernels; w: its kernel (ni, taps). */
+/* Puts the kernel w (ni, taps) of output m, counted over all groups, into the layout, at `position` where kernels are
+ * private. */
 static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_t m, const int16_t *w,
 		       const int32_t *bias, uint8_t *bytes)
 {

@@ -227,7 +227,7 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, in
 	layer->from = layer->to = (struct dn_layout){
 		.image = channels * height * width, .map = height * width, .y = width, .x = 1};
 	layer->bias = true;
-	layer->lrn = (struct dn_lrn){.made = true, .below = (lrn->size - 1) / 2, .above = lrn->size / 2};
+	layer->lrn = (struct dn_lrn){.present = true, .below = (lrn->size - 1) / 2, .above = lrn->size / 2};
 	return check_attributes(lrn, why, n) && take_power(config, lrn, x, layer, w, why, n);
 }
 

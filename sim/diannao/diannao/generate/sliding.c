@@ -20,7 +20,7 @@ static struct dn_range lines_of(const struct dn_generator *g)
 	return dn_taps_inside(&g->axis[0], g->y, g->part.ky, g->part.ky_end);
 }
 
-/* Of a tap's rows those of the part that these groups read. */
+/* The rows of a tap, within the part, that these groups read. */
 static struct dn_range rows_of(const struct dn_generator *g, int64_t group, int64_t group_end)
 {
 	struct dn_range rows = dn_rows_read(&g->map, group, group_end);
@@ -186,7 +186,7 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	case DN_CONV_GROUPS:
 		return last + 1 - turn;
 	case DN_GROUP_TILES: /* LRN's read other rows each */
-		return g->layer->lrn.made ? 0 : dn_full_groups(g) / g->tile_groups - turn;
+		return g->layer->lrn.present ? 0 : dn_full_groups(g) / g->tile_groups - turn;
 	case DN_GROUPS:
 		return 0;
 	case DN_IMAGES:
@@ -297,7 +297,8 @@ static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, i
 	}
 }
 
-/* Of several groups in blocks only windows that read nothing are left out, and they change nothing. */
+/* Notes the columns that a window which is left out would hold. Where several groups come in blocks, only windows that
+ * read nothing are left out, and they hold nothing. */
 static void sliding_hold(struct dn_generator *g)
 {
 	if (g->x > g->x_first && (across(g) || g->group_end - g->group == 1))

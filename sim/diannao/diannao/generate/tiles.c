@@ -24,11 +24,11 @@ struct search {
 	const struct dn_layer *layer;
 	struct dn_axis axis[NPL_SPATIAL];
 	int64_t in_rows, groups, kernel_rows, bias_rows, sums, result_groups;
-	struct dn_layout_map across; /* with DN_ACROSS */
+	struct dn_layout_map layout_across; /* with DN_ACROSS */
 	double bytes_per_cycle, sb_row_cycles;
-	double most;   /* time that is still of interest; 0: any */
-	bool by_bytes; /* the fewest are looked for, else the least time */
-	int n;         /* candidates found, the best first */
+	double time_limit; /* time that is still of interest; 0: any */
+	bool by_bytes;     /* the fewest are looked for, else the least time */
+	int n;             /* candidates found, the best first */
 	struct cost cost[DN_CANDIDATES / 2];
 	struct dn_tiles tiles[DN_CANDIDATES / 2];
 };
@@ -115,15 +115,15 @@ static void down_cost(const struct search *s, const struct dn_tiles *tiles, stru
 static int64_t tile_rows(const struct search *s, int64_t group, int64_t groups, int64_t *kernels)
 {
 	const int64_t end = npl_min_i64(group + groups, s->groups);
-	const struct dn_range rows = dn_rows_read(&s->across, group, end);
-	*kernels = dn_rows_before(&s->across, end) - dn_rows_before(&s->across, group);
+	const struct dn_range rows = dn_rows_read(&s->layout_across, group, end);
+	*kernels = dn_rows_before(&s->layout_across, end) - dn_rows_before(&s->layout_across, group);
 	return rows.end - rows.first;
 }
 
 /* Tiles of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
 static int64_t alike_tiles(const struct search *s, int64_t group, int64_t groups)
 {
-	return s->layer->lrn.made ? 1 : npl_max_i64((s->groups - group) / groups, 1);
+	return s->layer->lrn.present ? 1 : npl_max_i64((s->groups - group) / groups, 1);
 }
 
 static void across_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
@@ -228,7 +228,7 @@ static void offer(struct search *s, const struct dn_tiles *tiles)
 {
 	const int capacity = DN_CANDIDATES / 2;
 	const struct cost cost = estimate(s, tiles);
-	if (s->most > 0 && cost.time > s->most)
+	if (s->time_limit > 0 && cost.time > s->time_limit)
 		return;
 	int at = s->n;
 	while (at > 0 && better(s, &cost, &s->cost[at - 1]))
@@ -429,7 +429,7 @@ static struct search search_of(const struct dn_config *config, const struct dn_l
 			   .result_groups = dn_result_groups(config, layer),
 			   .bytes_per_cycle = bytes_per_cycle};
 	s.sb_row_cycles = ceil((double)dn_sb_row_bytes(config) / bytes_per_cycle);
-	dn_lay_out(config, layer, &across, &s.across);
+	dn_lay_out(config, layer, &across, &s.layout_across);
 	s.kernel_rows = dn_taps(layer) * s.in_rows + s.bias_rows;
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		s.axis[d] = dn_axis_of(layer, d);
@@ -470,7 +470,7 @@ int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, 
 	if (!s.n)
 		return npl_fail(err, NPL_EINPUT, "no tiles as asked for by tiles.* fit the buffers of this layer");
 	keep(candidates, &s);
-	s.most = s.cost[0].time * DN_MUCH_SLOWER;
+	s.time_limit = s.cost[0].time * DN_MUCH_SLOWER;
 	s.by_bytes = true;
 	try_all(&s);
 	keep(candidates, &s);

@@ -59,7 +59,8 @@ int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, 
 double dn_estimated_cycles(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle,
 			   const struct dn_tiles *tiles);
 
-/* Of the window; the first from a zeroed part; false: there is none behind it, and it stays. */
+/* Goes on to the next part of the window, from a zeroed part to the first. False: there is no next one, and `part`
+ * stays. */
 bool dn_next_part(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part);
 /* The part that begins at a line, tap and row. */
 struct dn_part dn_part_from(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,

@@ -33,7 +33,7 @@ int dn_rtl_buffers_open(struct dn_rtl *rtl)
 	if (!open_rows(&rtl->nbin, config->nbin_rows, rtl->tn, values) ||
 	    !open_rows(&rtl->sb, config->sb_rows, rtl->tn * rtl->tn, values) ||
 	    (values && (!nbout->value || !nbout->exact)))
-		return npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the buffers of the rtl engine");
+		return npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the buffers of the rtl engine");
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 int dn_rtl_control_open(struct dn_rtl *rtl)
 {
 	if (!dn_rtl_fifo_open(&rtl->control.queue, sizeof(struct dn_rtl_issued), (uint64_t)rtl->config->dma_queue))
-		return npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the queue of the rtl engine");
+		return npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the queue of the rtl engine");
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instructio
 		return "an address that is in memory";
 	if ((loads_sb && (!at->sb.size || at->sb.size % (uint64_t)rtl->sb_row_bytes)) || (loads_nbin && !at->nbin.size))
 		return "a load of whole rows";
-	if (stores && (!dn_uses_nfu(at) || (at->nbout.size > 0) == (control->left > 0)))
+	if (stores && (!dn_uses_nfu(at) || (at->nbout.size > 0) == (control->store_bytes_left > 0)))
 		return "results for the store that is open";
 	if (has_sums(at) && sums >= rtl->nbout.slots)
 		return "a place for sums in NBout";
@@ -65,7 +65,7 @@ static void request(struct dn_rtl *rtl, int which, uint64_t address, uint64_t by
 {
 	struct dn_rtl_request *made = dn_rtl_fifo_push(&rtl->dma[which].request);
 	if (!made) {
-		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the requests of the rtl engine");
+		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the requests of the rtl engine");
 		return;
 	}
 	made->index = rtl->control.index;
@@ -126,7 +126,7 @@ static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, st
 		return;
 	if (at->nbout.size) {
 		control->store = rtl->dma[DN_DMA_NBOUT].request.put;
-		control->left = at->nbout.size;
+		control->store_bytes_left = at->nbout.size;
 		request(rtl, DN_DMA_NBOUT, at->nbout.address, at->nbout.size, 0);
 		if (rtl->rc)
 			return;
@@ -135,10 +135,10 @@ static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, st
 	bundle->store = control->store;
 	bundle->wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
 	bundle->rows = bundle->wide ? 2 : 1;
-	bundle->lanes = (int64_t)control->left / (bundle->wide ? 4 : 2);
+	bundle->lanes = (int64_t)control->store_bytes_left / (bundle->wide ? 4 : 2);
 	if (bundle->lanes > rtl->tn)
 		bundle->lanes = rtl->tn;
-	control->left -= (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
+	control->store_bytes_left -= (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
 	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, control->store);
 	store->index = control->index;
 }
@@ -148,7 +148,7 @@ static void decode_nfu(struct dn_rtl *rtl, const struct dn_instruction *at, stru
 	struct dn_rtl_control *control = &rtl->control;
 	if (at->nfu.begin)
 		control->sums = 0;
-	*bundle = (struct dn_rtl_bundle){.there = true,
+	*bundle = (struct dn_rtl_bundle){.present = true,
 					 .nfu1 = at->nfu.nfu1,
 					 .nfu2 = at->nfu.nfu2,
 					 .in = at->nfu.in,
@@ -171,11 +171,10 @@ static void decode(struct dn_rtl *rtl)
 	const char *expected = fault_of(rtl, at);
 	struct dn_rtl_issued *issued = expected ? NULL : dn_rtl_fifo_push(&control->queue);
 	if (expected)
-		rtl->rc = npl_fail(rtl->err, NPL_EINTERNAL,
-				   "diannao: instruction %" PRId64 " was not checked, expected %s", control->index,
-				   expected);
+		rtl->rc = npl_fail(rtl->err, NPL_EINTERNAL, "instruction %" PRId64 " was not checked, expected %s",
+				   control->index, expected);
 	else if (!issued)
-		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the queue of the rtl engine");
+		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the queue of the rtl engine");
 	if (!issued)
 		return;
 	issued->index = control->index;
@@ -185,7 +184,7 @@ static void decode(struct dn_rtl *rtl)
 	dn_rtl_tell(rtl, DN_DECODED, control->index++);
 	control->fetched = false;
 	control->ended = at->cp == DN_CP_END;
-	rtl->moved = true;
+	rtl->progress = true;
 }
 
 /* All that has been decoded has ended; a store that is not full is no request yet. */
@@ -194,7 +193,7 @@ static bool all_has_ended(const struct dn_rtl *rtl)
 	const struct dn_rtl_fifo *stores = &rtl->dma[DN_DMA_NBOUT].request;
 	return !head(rtl) && !rtl->nfu.in_flight && dn_rtl_fifo_empty(&rtl->dma[DN_DMA_NBIN].request) &&
 	       dn_rtl_fifo_empty(&rtl->dma[DN_DMA_SB].request) &&
-	       stores->put - stores->taken == (rtl->control.left > 0);
+	       stores->put - stores->taken == (rtl->control.store_bytes_left > 0);
 }
 
 bool dn_rtl_has_ended(const struct dn_rtl *rtl)
@@ -236,7 +235,7 @@ static bool end_head(struct dn_rtl *rtl)
 		rtl->sb.freed = at->sb_freed;
 	dn_rtl_tell(rtl, DN_ENDED, at->index);
 	rtl->control.queue.taken++;
-	rtl->moved = true;
+	rtl->progress = true;
 	return true;
 }
 
@@ -293,7 +292,7 @@ static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_cy
 void dn_rtl_take_step(struct dn_rtl *rtl)
 {
 	struct dn_rtl_issued *at = head(rtl);
-	rtl->step.there = false;
+	rtl->step.present = false;
 	if (!at) {
 		dn_rtl_count_idle(rtl);
 		return;
@@ -320,5 +319,5 @@ void dn_rtl_take_step(struct dn_rtl *rtl)
 	rtl->last_way = (uint64_t)((at->bundle.nfu1 != DN_NFU1_NOP ? rtl->config->nfu1_stages : 0) +
 				   rtl->config->nfu2_stages +
 				   (at->bundle.out == DN_TO_NFU3 ? rtl->config->nfu3_stages : 0));
-	rtl->moved = true;
+	rtl->progress = true;
 }

@@ -31,7 +31,7 @@ int dn_rtl_dma_open(struct dn_rtl *rtl)
 		if (!dn_rtl_fifo_open(&rtl->dma[i].request, sizeof(struct dn_rtl_request),
 				      (uint64_t)rtl->config->dma_queue) ||
 		    !dn_rtl_fifo_open(&rtl->dma[i].access, sizeof(struct dn_rtl_access), NPL_MEMORY_MAX_PENDING))
-			return npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the DMAs of the rtl engine");
+			return npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the DMAs of the rtl engine");
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static bool ask(struct dn_rtl *rtl)
 		return false;
 	struct dn_rtl_access *access = dn_rtl_fifo_push(&dma->access);
 	if (!access) {
-		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the DMAs of the rtl engine");
+		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the DMAs of the rtl engine");
 		return false;
 	}
 	access->bytes = next.bytes;
@@ -131,7 +131,7 @@ static bool ask(struct dn_rtl *rtl)
 		dma->asking++;
 		port->owner = -1;
 	}
-	rtl->moved = true;
+	rtl->progress = true;
 	return true;
 }
 
@@ -142,7 +142,7 @@ static bool take_answers(struct dn_rtl *rtl)
 	while (npl_memory_completed(rtl->port.memory, &answer)) {
 		const struct dn_rtl_fifo *fifo = &rtl->dma[answer.tag % TAG_DMAS].access;
 		((struct dn_rtl_access *)dn_rtl_fifo_at(fifo, answer.tag / TAG_DMAS))->answered = true;
-		any = rtl->moved = true;
+		any = rtl->progress = true;
 	}
 	return any;
 }
@@ -171,7 +171,7 @@ bool dn_rtl_memory_follows(struct dn_rtl *rtl)
 	return coincides;
 }
 
-/* Of a load's bytes some more have come, in order. */
+/* More bytes of a load have come, in order: the rows that they complete are there. */
 static void rows_arrive(struct dn_rtl *rtl, int which, const struct dn_rtl_request *request, uint64_t before)
 {
 	struct dn_rtl_buffer *buffer = buffer_of(rtl, which);
@@ -222,7 +222,7 @@ void dn_rtl_arrivals(struct dn_rtl *rtl)
 				complete(rtl, which, request);
 				dma->request.taken++;
 			}
-			rtl->moved = true;
+			rtl->progress = true;
 		}
 	}
 }

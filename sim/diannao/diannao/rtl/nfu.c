@@ -37,7 +37,7 @@ static int64_t place(const struct dn_rtl_pipe *pipe, int64_t k)
 static int64_t shift(struct dn_rtl_pipe *pipe)
 {
 	pipe->newest = place(pipe, pipe->n - 1);
-	pipe->bundle[pipe->newest].there = false;
+	pipe->bundle[pipe->newest].present = false;
 	return pipe->newest;
 }
 
@@ -60,7 +60,7 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 		there = nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
 			nfu->results && nfu->scratch;
 	}
-	return there ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the NFU of the rtl engine");
+	return there ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the NFU of the rtl engine");
 }
 
 void dn_rtl_nfu_close(struct dn_rtl *rtl)
@@ -101,14 +101,14 @@ static void clock_nfu3(struct dn_rtl *rtl)
 	struct dn_counters *n = &rtl->outcome->counters;
 	const int64_t first = place(&nfu->result, 0), last = place(&nfu->result, nfu->result.n - 1);
 	const struct dn_rtl_bundle *bundle = &nfu->result.bundle[first];
-	if (bundle->there && bundle->stores) {
+	if (bundle->present && bundle->stores) {
 		n->nfu3_operations += (uint64_t)bundle->lanes;
 		if (rtl->execution->memory.bytes)
 			dn_rtl_function(bundle, bundle->nfu3 ? &rtl->execution->function[bundle->nfu3 - 1] : NULL,
 					words(nfu, nfu->results, first), n);
 	}
 	bundle = &nfu->result.bundle[last];
-	if (bundle->there) {
+	if (bundle->present) {
 		if (bundle->stores)
 			write_results(rtl, bundle, words(nfu, nfu->results, last));
 		nfu->in_flight--;
@@ -168,7 +168,7 @@ static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 static void accumulate(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int64_t *term)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
-	if (!bundle->there)
+	if (!bundle->present)
 		return;
 	if (bundle->first)
 		begin_sums(rtl, bundle);
@@ -184,7 +184,7 @@ static void make_terms(const struct dn_rtl *rtl, const struct dn_rtl_bundle *bun
 		       int64_t *term)
 {
 	const int64_t tn = rtl->nfu.tn;
-	if (!bundle->there || !rtl->execution->memory.bytes)
+	if (!bundle->present || !rtl->execution->memory.bytes)
 		return;
 	if (bundle->nfu1 == DN_MULT)
 		dn_rtl_trees(tn, product, term);
@@ -218,8 +218,8 @@ static void clock_nfu1(struct dn_rtl *rtl)
 	const int64_t to = shift(&nfu->product);
 	const struct dn_rtl_bundle *last = &nfu->product.bundle[place(&nfu->product, nfu->product.n - 1)];
 	nfu->product.bundle[to] = nfu->operands;
-	nfu->in_nfu1 -= last->there;
-	if (!nfu->operands.there || !rtl->execution->memory.bytes)
+	nfu->in_nfu1 -= last->present;
+	if (!nfu->operands.present || !rtl->execution->memory.bytes)
 		return;
 	int32_t *product = products(nfu, to);
 	if (nfu->operands.nfu1 == DN_MULT)
@@ -235,8 +235,8 @@ static void read_rows(struct dn_rtl *rtl)
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	const struct dn_rtl_bundle *step = &rtl->step;
 	const bool values = rtl->execution->memory.bytes != NULL;
-	nfu->operands.there = false;
-	if (!step->there)
+	nfu->operands.present = false;
+	if (!step->present)
 		return;
 	const int64_t last = place(&nfu->product, nfu->product.n - 1);
 	const int16_t *input = values && rtl->step_nbin >= 0 ? dn_rtl_row(&rtl->nbin, rtl->step_nbin) : NULL;
@@ -264,7 +264,7 @@ static void read_rows(struct dn_rtl *rtl)
 /* From the last registers to the first: each stage sees those in front of it as they were. */
 void dn_rtl_nfu_clock(struct dn_rtl *rtl)
 {
-	rtl->moved |= rtl->nfu.in_flight > 0;
+	rtl->progress |= rtl->nfu.in_flight > 0;
 	clock_nfu3(rtl);
 	clock_nfu2(rtl);
 	clock_nfu1(rtl);

@@ -24,7 +24,7 @@ static int go(struct dn_rtl *rtl)
 	const struct npl_hz seconds = {1, 1}, machine = {rtl->config->clock_hz, 1};
 	const uint64_t longest = npl_hz_floor(DN_LONGEST_SECONDS, &seconds, &machine);
 	for (;; rtl->cycle++) {
-		rtl->moved = false;
+		rtl->progress = false;
 		boundary(rtl);
 		if (rtl->rc)
 			return rtl->rc;
@@ -35,7 +35,7 @@ static int go(struct dn_rtl *rtl)
 		dn_rtl_take_step(rtl);
 		/* Nothing has changed and nothing can any more: no answer is due, no request's turn has come, and the
 		 * NFU waits. */
-		if (!rtl->moved && !dn_rtl_dma_busy(rtl))
+		if (!rtl->progress && !dn_rtl_dma_busy(rtl))
 			return dn_stuck(rtl->cycle, rtl->control.index, rtl->err);
 	}
 }

@@ -113,9 +113,9 @@ struct dn_rtl_port {
 
 /* What goes through the pipeline with the values of a step. */
 struct dn_rtl_bundle {
-	bool there, first, last; /* step of its instruction */
-	bool stores;             /* and it is the last: `lanes` results go to rows `row` on */
-	bool wide;               /* of 32 bits */
+	bool present, first, last; /* step of its instruction */
+	bool stores;               /* and it is the last: `lanes` results go to rows `row` on */
+	bool wide;                 /* of 32 bits */
 	uint8_t nfu1, nfu2, in, out, nfu3;
 	int16_t shift, result_shift;
 	uint32_t divisor;
@@ -168,9 +168,9 @@ struct dn_rtl_control {
 	bool fetched, ended; /* next is there; END has been decoded */
 	int64_t index;       /* of next */
 	struct dn_rtl_held nbin, sb;
-	int64_t sums;   /* NBout's index */
-	uint64_t left;  /* of the open store, bytes that no instruction has; 0: no store is open */
-	uint64_t store; /* its number */
+	int64_t sums;              /* NBout's index */
+	uint64_t store_bytes_left; /* of the open store, bytes that no instruction has; 0: no store is open */
+	uint64_t store;            /* its number */
 	struct dn_rtl_fifo queue;
 };
 
@@ -183,7 +183,7 @@ struct dn_rtl {
 	struct npl_err *err;
 	int rc; /* what stops the run */
 	uint64_t cycle;
-	bool moved; /* something has happened at this boundary or in this cycle */
+	bool progress; /* something has happened at this boundary or in this cycle */
 	int64_t tn, row_bytes, sb_row_bytes;
 	struct dn_rtl_control control;
 	struct dn_rtl_dma dma[DN_DMAS];

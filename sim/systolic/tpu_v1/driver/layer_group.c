@@ -29,9 +29,9 @@ struct tpu_layer_group {
 	struct tpu_fast_cache *cache;
 	int *keeps; /* the device's count of caches, with this layer group's; NULL: it keeps none */
 	uint8_t *host;
-	int *pass, *begins;
+	int *pass, *first_pass;
 	const struct npl_tensor **moved;
-	uint64_t *left;
+	uint64_t *bytes_outside;
 	struct made *made; /* in the order of instructions */
 	int n_made;
 	/* of the run that is under way */
@@ -52,9 +52,9 @@ void tpu_layer_group_close(void *opened)
 	tpu_generated_free(&c->generated);
 	free(c->host);
 	free(c->pass);
-	free(c->begins);
+	free(c->first_pass);
 	free(c->moved);
-	free(c->left);
+	free(c->bytes_outside);
 	free(c->made);
 	free(c);
 }
@@ -70,8 +70,8 @@ static void note_made(struct tpu_layer_group *c)
 {
 	for (int i = 0; i < c->group.n; i++) {
 		const struct tpu_location *location = tpu_location_of(&c->generated, c->group.layer[i]->out);
-		if (location && !location->wanted && location->made >= 0)
-			c->made[c->n_made++] = (struct made){location->made, i};
+		if (location && !location->wanted && location->complete_after >= 0)
+			c->made[c->n_made++] = (struct made){location->complete_after, i};
 	}
 	qsort(c->made, (size_t)c->n_made, sizeof *c->made, by_instruction);
 }
@@ -89,24 +89,24 @@ static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *inf
 {
 	int n = c->group.n;
 	c->pass = calloc((size_t)n, sizeof *c->pass);
-	c->begins = calloc((size_t)n, sizeof *c->begins);
+	c->first_pass = calloc((size_t)n, sizeof *c->first_pass);
 	c->made = calloc((size_t)n, sizeof *c->made);
 	c->moved = calloc((size_t)c->generated.n_locations + 1, sizeof *c->moved);
-	c->left = calloc((size_t)c->generated.n_locations + 1, sizeof *c->left);
-	if (!c->pass || !c->begins || !c->made || !c->moved || !c->left)
+	c->bytes_outside = calloc((size_t)c->generated.n_locations + 1, sizeof *c->bytes_outside);
+	if (!c->pass || !c->first_pass || !c->made || !c->moved || !c->bytes_outside)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
 	*info = (struct npl_layer_group_info){
-		.pass = c->pass, .begins = c->begins, .moved = c->moved, .bytes_outside = c->left};
+		.pass = c->pass, .first_pass = c->first_pass, .moved = c->moved, .bytes_outside = c->bytes_outside};
 	info->peak_buffer_bytes = (uint64_t)(c->generated.peak_rows * tpu_row_bytes(c->config));
 	for (int i = 0; i < n; i++) {
 		c->pass[i] = c->generated.layer[i].pass;
-		c->begins[i] = c->generated.layer[i].begins;
+		c->first_pass[i] = c->generated.layer[i].first_pass;
 	}
 	for (int i = 0; i < c->generated.n_locations; i++) {
 		const struct tpu_location *location = &c->generated.location[i];
 		if ((!location->given && !location->wanted) || !bytes_in(location, true))
 			continue;
-		c->left[info->n_moved] = bytes_in(location, false);
+		c->bytes_outside[info->n_moved] = bytes_in(location, false);
 		c->moved[info->n_moved++] = location->tensor;
 	}
 	note_made(c);

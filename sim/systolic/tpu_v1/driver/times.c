@@ -43,7 +43,7 @@ struct boundaries {
 };
 
 /* The read_weights of one kind: which brings the item, and when each arrived and made room again. */
-struct brought {
+struct transfers {
 	int64_t *instruction, *first; /* the items of each begin there; one more ends the last */
 	int64_t readers, items;
 	struct boundaries arrived, left;
@@ -54,7 +54,7 @@ struct times {
 	const struct sim_program *program;
 	struct npl_instruction_time *time;
 	uint64_t *issued, *started, *ended; /* of each instruction */
-	struct brought brought[2];          /* tiles, tables */
+	struct transfers transfers[2];      /* tiles, tables */
 	struct sim_cycles *stall;           /* of issue: parts of non_matrix */
 	int64_t stalls, stalls_capacity;
 	bool out_of_memory;
@@ -66,7 +66,7 @@ static bool is_read_of(const struct tpu_instruction *in, int kind)
 	return in->opcode == TPU_READ_WEIGHTS && !(in->flags & TPU_WEIGHTS_PARAMETERS) == (kind == TILES);
 }
 
-static bool open_brought(struct brought *b, const struct sim_program *program, int kind)
+static bool open_transfers(struct transfers *b, const struct sim_program *program, int kind)
 {
 	for (int64_t i = 0; i < program->count; i++)
 		b->readers += is_read_of(&tpu_code(program)[i], kind);
@@ -100,8 +100,8 @@ static int times_open(void **opened, const void *config, const struct sim_progra
 		times->started = calloc(n, sizeof *times->started);
 		times->ended = calloc(n, sizeof *times->ended);
 		if (times->time && times->issued && times->started && times->ended &&
-		    open_brought(&times->brought[TILES], program, TILES) &&
-		    open_brought(&times->brought[TABLES], program, TABLES))
+		    open_transfers(&times->transfers[TILES], program, TILES) &&
+		    open_transfers(&times->transfers[TABLES], program, TABLES))
 			return 0;
 	}
 	times_close(times);
@@ -115,10 +115,10 @@ static void times_close(void *opened)
 	if (!times)
 		return;
 	for (int kind = TILES; kind <= TABLES; kind++) {
-		free(times->brought[kind].instruction);
-		free(times->brought[kind].first);
-		free(times->brought[kind].arrived.at);
-		free(times->brought[kind].left.at);
+		free(times->transfers[kind].instruction);
+		free(times->transfers[kind].first);
+		free(times->transfers[kind].arrived.at);
+		free(times->transfers[kind].left.at);
 	}
 	free(times->time);
 	free(times->issued);
@@ -148,7 +148,7 @@ static void times_event(void *opened, const struct sim_event *event)
 		break;
 	case TPU_ACTIVATE_STARTED:
 		if (in[event->index].flags & TPU_ACTIVATE_SWITCH) /* it makes room for a table */
-			add_boundary(times, &times->brought[TABLES].left, event->cycle + 1);
+			add_boundary(times, &times->transfers[TABLES].left, event->cycle + 1);
 		times->started[event->index] = event->cycle;
 		break;
 	case TPU_HOST_STARTED:
@@ -161,13 +161,13 @@ static void times_event(void *opened, const struct sim_event *event)
 		times->ended[event->index] = event->cycle;
 		break;
 	case TPU_TABLE_LOADED:
-		add_boundary(times, &times->brought[TABLES].arrived, event->cycle);
+		add_boundary(times, &times->transfers[TABLES].arrived, event->cycle);
 		break;
 	case TPU_TILE_PUSHED:
-		add_boundary(times, &times->brought[TILES].arrived, event->cycle);
+		add_boundary(times, &times->transfers[TILES].arrived, event->cycle);
 		break;
 	case TPU_TILE_POPPED:
-		add_boundary(times, &times->brought[TILES].left, event->cycle);
+		add_boundary(times, &times->transfers[TILES].left, event->cycle);
 		break;
 	default:
 		break;
@@ -215,7 +215,7 @@ static int64_t times_instruction(const void *opened, const struct sim_event *eve
 	if (!table && event->kind != TPU_TILE_PUSHED && event->kind != TPU_TILE_SHIFTED &&
 	    event->kind != TPU_TILE_POPPED)
 		return event->index;
-	const struct brought *b = &times->brought[table ? TABLES : TILES];
+	const struct transfers *b = &times->transfers[table ? TABLES : TILES];
 	return b->instruction[last_below(b->first, b->readers, event->index)];
 }
 
@@ -251,7 +251,7 @@ static void charge(struct npl_instruction_time *time, uint64_t *now, uint64_t un
 
 /* Where the program is. */
 struct walk {
-	uint64_t look;            /* issue comes to the next instruction */
+	uint64_t earliest_issue;  /* issue comes to the next instruction */
 	uint64_t free[TPU_UNITS]; /* the last one in the unit makes room for the next */
 	int64_t read[2], tables;  /* tiles and tables read; tables switched to */
 };
@@ -261,7 +261,7 @@ static void walk_read(const struct times *times, struct walk *walk, int64_t i, u
 {
 	const struct tpu_instruction *in = &tpu_code(times->program)[i];
 	const int kind = in->flags & TPU_WEIGHTS_PARAMETERS ? TABLES : TILES;
-	const struct brought *b = &times->brought[kind];
+	const struct transfers *b = &times->transfers[kind];
 	const int64_t capacity = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
 	for (int64_t n = 0; n < in->acc; n++) {
 		const int64_t item = walk->read[kind]++, before = item - capacity;
@@ -291,7 +291,7 @@ static void walk_activate(const struct times *times, struct walk *walk, int64_t 
 	struct npl_instruction_time *time = &times->time[i];
 	const uint64_t read = times->ended[i] - (uint64_t)times->config->activate_latency_cycles;
 	if (tpu_code(times->program)[i].flags & TPU_ACTIVATE_SWITCH)
-		charge(time, now, times->brought[TABLES].arrived.at[walk->tables++], TPU_TIME_TABLE);
+		charge(time, now, times->transfers[TABLES].arrived.at[walk->tables++], TPU_TIME_TABLE);
 	charge(time, now, times->started[i], TPU_TIME_ACCUMULATORS);
 	charge(time, now, read, TPU_TIME_ACTIVATE_CYCLES);
 	charge(time, now, times->ended[i], TPU_TIME_RESULTS);
@@ -305,12 +305,12 @@ static void walk_instruction(const struct times *times, struct walk *walk, int64
 	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)times->config->sync_cycles : 0;
 	struct npl_instruction_time *time = &times->time[i];
 	uint64_t now = times->issued[i];
-	time->begin = walk->look;
-	time->cycles[unit < TPU_UNITS ? TPU_TIME_QUEUE_FULL : TPU_TIME_SYNC] = now - walk->look -
+	time->begin = walk->earliest_issue;
+	time->cycles[unit < TPU_UNITS ? TPU_TIME_QUEUE_FULL : TPU_TIME_SYNC] = now - walk->earliest_issue -
 									       time->cycles[TPU_TIME_INPUT_STALL] -
 									       time->cycles[TPU_TIME_RAW_STALL] -
 									       time->cycles[TPU_TIME_OUTPUT_STALL];
-	walk->look = now + (uint64_t)times->config->issue_cycles + pause;
+	walk->earliest_issue = now + (uint64_t)times->config->issue_cycles + pause;
 	charge(time, &now, now + 1, TPU_TIME_ISSUE);
 	if (pause)
 		charge(time, &now, now + pause - time->cycles[TPU_TIME_SYNC_PAUSE], TPU_TIME_SYNC);

@@ -53,11 +53,11 @@ static void add_waiting(struct text *text, const struct sim_program *program, co
 					    [TPU_FOR_A_QUEUE] = "room in the queue of ",
 					    [TPU_FOR_UNITS] = ""};
 	add_where(text, program, waiting->index);
-	add(text, " waits for %s", words[waiting->what]);
-	if (waiting->what == TPU_FOR_READS || waiting->what == TPU_FOR_WRITES) {
+	add(text, " waits for %s", words[waiting->reason]);
+	if (waiting->reason == TPU_FOR_READS || waiting->reason == TPU_FOR_WRITES) {
 		add_where(text, program, waiting->other);
 		add(text, ")");
-	} else if (waiting->what == TPU_FOR_A_QUEUE || waiting->what == TPU_FOR_UNITS) {
+	} else if (waiting->reason == TPU_FOR_A_QUEUE || waiting->reason == TPU_FOR_UNITS) {
 		add_units(text, waiting->units);
 	}
 }
@@ -67,9 +67,9 @@ static bool is_told(const struct tpu_waiting *waiting)
 {
 	if (waiting->index < 0)
 		return true;
-	if (waiting->what == TPU_FOR_READS || waiting->what == TPU_FOR_WRITES)
+	if (waiting->reason == TPU_FOR_READS || waiting->reason == TPU_FOR_WRITES)
 		return waiting->other >= 0;
-	return waiting->units || (waiting->what != TPU_FOR_A_QUEUE && waiting->what != TPU_FOR_UNITS);
+	return waiting->units || (waiting->reason != TPU_FOR_A_QUEUE && waiting->reason != TPU_FOR_UNITS);
 }
 
 int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err)

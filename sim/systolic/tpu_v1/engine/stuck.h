@@ -19,7 +19,7 @@ struct tpu_waiting {
 		TPU_FOR_WRITES, /* of accumulators, by `other` */
 		TPU_FOR_A_QUEUE,
 		TPU_FOR_UNITS
-	} what;
+	} reason;
 	int64_t other;  /* instruction: the first of those that could help */
 	unsigned units; /* one bit each: whose queue; which are to be done */
 };

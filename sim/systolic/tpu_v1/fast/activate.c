@@ -26,7 +26,7 @@ static const int16_t *function_of(struct tpu_fast_machine *m, enum tpu_function 
 		return m->function[function];
 	int16_t *f = m->function[function] = malloc(65536 * sizeof *f);
 	if (!f) {
-		npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a table of 65,536 values");
+		npl_fail(err, NPL_ENOMEM, "out of memory for a table of 65,536 values");
 		return NULL;
 	}
 	if (function == TPU_SIGMOID)
@@ -208,7 +208,7 @@ static void finish_block(void *context, int64_t i, int worker)
 	}
 	const int64_t row = a->instruction->acc + s;
 	const int32_t *sums = m->accumulator + row * m->stride,
-		      *beyond = m->beyond ? m->beyond + row * m->stride : NULL;
+		      *beyond = m->overflow ? m->overflow + row * m->stride : NULL;
 	if (v->pending) {
 		tpu_fast_evaluate(m, w, v->pending, row, count, a->columns, w->sums);
 		sums = w->sums;

@@ -11,7 +11,7 @@
 /* Events of one kind as the schedule has them, in the order of time: a boundary every `step` bytes, and the index
  * beside it, or counted. */
 struct stream {
-	enum tpu_event what;
+	enum tpu_event kind;
 	const void *cycle, *index;
 	size_t step;
 	int64_t count, told;
@@ -19,7 +19,7 @@ struct stream {
 
 static struct sim_event next_of(const struct stream *stream)
 {
-	struct sim_event event = {.kind = (int)stream->what, .index = stream->told};
+	struct sim_event event = {.kind = (int)stream->kind, .index = stream->told};
 	const size_t at = (size_t)stream->told * stream->step;
 	memcpy(&event.cycle, (const char *)stream->cycle + at, sizeof event.cycle);
 	if (stream->index)
@@ -129,8 +129,7 @@ int tpu_run_fast(const struct tpu_execution *execution, struct tpu_outcome *outc
 	struct tpu_fast_cache *kept = NULL, **cache = execution->cache ? execution->cache : &kept;
 	if (!*cache)
 		*cache = calloc(1, sizeof **cache);
-	const int rc = *cache ? run(*cache, execution, outcome, err)
-			      : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
+	const int rc = *cache ? run(*cache, execution, outcome, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	tpu_fast_cache_free(kept);
 	return rc;
 }

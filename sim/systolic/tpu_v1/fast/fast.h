@@ -75,9 +75,9 @@ struct tpu_fast_wait {
 
 /* Last values assigned to ranges of rows, -1 at first, where each is at least those before: a tree of maxima. */
 struct tpu_fast_ranges {
-	int64_t leaves; /* a power of 2 */
-	int64_t *most;  /* of the node's rows; node 1 is the root, children of i are 2i and 2i + 1 */
-	int64_t *whole; /* assigned to all of the node's rows */
+	int64_t leaves;    /* a power of 2 */
+	int64_t *maximum;  /* of the node's rows; node 1 is the root, children of i are 2i and 2i + 1 */
+	int64_t *assigned; /* assigned to all of the node's rows */
 };
 int tpu_fast_ranges_open(struct tpu_fast_ranges *ranges, int64_t rows, struct npl_err *err);
 void tpu_fast_ranges_close(struct tpu_fast_ranges *ranges);
@@ -89,9 +89,9 @@ struct tpu_fast_schedule {
 	const struct sim_program *program;
 	struct tpu_registers registers; /* as the next instruction to issue sees them */
 	struct tpu_fast_unit unit[TPU_UNITS];
-	int64_t next;     /* to issue */
-	uint64_t look;    /* cycle from which on it may */
-	uint64_t *issued; /* cycle, of each instruction */
+	int64_t next;            /* to issue */
+	uint64_t earliest_issue; /* cycle from which on it may */
+	uint64_t *issued;        /* cycle, of each instruction */
 	bool halted;
 	struct tpu_fast_wait *wait;
 	int64_t waits;

@@ -17,7 +17,7 @@ static uint8_t *staged_row(const struct tpu_fast_machine *m, const struct tpu_fa
 /* The end of what the pass may read: bytes behind it may be results that another thread writes. */
 static const uint8_t *end_of(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass)
 {
-	return m->memory->buffer + npl_min_i64(pass->past * m->width, (int64_t)m->buffer_bytes);
+	return m->memory->buffer + npl_min_i64(pass->end_row * m->width, (int64_t)m->buffer_bytes);
 }
 
 /* A vector of k bytes at `from`, but where reading them in fours would leave what the pass may read. */

@@ -14,7 +14,7 @@
 
 static bool meets(const struct tpu_fast_pending *p, int64_t first, int64_t past)
 {
-	return p->first < past && first < p->past;
+	return p->first < past && first < p->end;
 }
 
 /* An entry on its way to memory. */
@@ -28,7 +28,7 @@ static void settle_block(void *context, int64_t i, int worker)
 {
 	const struct settling *s = context;
 	struct tpu_fast_machine *m = s->machine;
-	const int64_t all = s->entry->past - s->entry->first, begin = tpu_fast_block_begins(all, s->blocks, i);
+	const int64_t all = s->entry->end - s->entry->first, begin = tpu_fast_block_begins(all, s->blocks, i);
 	const int64_t row = s->entry->first + begin, rows = tpu_fast_block_begins(all, s->blocks, i + 1) - begin;
 	tpu_fast_evaluate(m, &m->worker[worker], s->entry, row, rows, m->config->columns,
 			  m->accumulator + row * m->stride);
@@ -38,13 +38,13 @@ static void settle_block(void *context, int64_t i, int worker)
 static int settle_entry(struct tpu_fast_machine *m, struct tpu_fast_pending *p, struct npl_err *err)
 {
 	struct settling settling = {.machine = m, .entry = p};
-	for (int64_t row = p->first; row < p->past; row++)
+	for (int64_t row = p->first; row < p->end; row++)
 		m->magnitude[row] = p->magnitude;
 	if (tpu_fast_prepare(m, p, m->config->columns, err))
 		return err->code;
-	settling.blocks = tpu_fast_blocks(m, p->past - p->first, tpu_fast_row_macs(p, m->config->columns));
+	settling.blocks = tpu_fast_blocks(m, p->end - p->first, tpu_fast_row_macs(p, m->config->columns));
 	npl_parallel(m->workers, settling.blocks, settle_block, &settling);
-	p->past = p->first;
+	p->end = p->first;
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static int free_slot(struct tpu_fast_machine *m, struct tpu_fast_pending **slot,
 	struct tpu_fast_pending *oldest = m->pending;
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING; p++) {
 		*slot = p;
-		if (p->first == p->past)
+		if (p->first == p->end)
 			return 0;
 		oldest = p->age < oldest->age ? p : oldest;
 	}
@@ -66,8 +66,7 @@ static int add_pass(struct tpu_fast_pending *p, const struct tpu_fast_pass *pass
 {
 	struct tpu_fast_pass *more = npl_grow(p->pass, p->passes, &p->capacity, sizeof *more);
 	if (!more)
-		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld passes",
-				(long long)p->passes + 1);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld passes", (long long)p->passes + 1);
 	p->pass = more;
 	more[p->passes++] = *pass;
 	return 0;
@@ -78,7 +77,7 @@ static int split(struct tpu_fast_machine *m, struct tpu_fast_pending *p, int64_t
 {
 	struct tpu_fast_pending *rest;
 	int rc = free_slot(m, &rest, err);
-	if (rc || p->first == p->past) /* it was the oldest, and is in memory now */
+	if (rc || p->first == p->end) /* it was the oldest, and is in memory now */
 		return rc;
 	struct tpu_fast_pass *space = rest->pass;
 	int64_t capacity = rest->capacity;
@@ -90,9 +89,9 @@ static int split(struct tpu_fast_machine *m, struct tpu_fast_pending *p, int64_t
 		rc = add_pass(rest, &p->pass[i], err);
 	rest->first = row;
 	if (rc)
-		rest->past = row;
+		rest->end = row;
 	else
-		p->past = row;
+		p->end = row;
 	return rc;
 }
 
@@ -102,14 +101,14 @@ int tpu_fast_forget(struct tpu_fast_machine *m, int64_t first, int64_t past, str
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++) {
 		if (!meets(p, first, past))
 			continue;
-		if (p->past > past)
+		if (p->end > past)
 			rc = split(m, p, past, err);
 		if (rc || !meets(p, first, past))
 			continue;
 		if (p->first < first)
-			p->past = first;
+			p->end = first;
 		else
-			p->past = p->first;
+			p->end = p->first;
 	}
 	return rc;
 }
@@ -127,8 +126,8 @@ int tpu_fast_before_write(struct tpu_fast_machine *m, int64_t first, int64_t pas
 {
 	int rc = 0;
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++)
-		for (int64_t i = 0; i < p->passes && p->first < p->past && !rc; i++)
-			if (p->pass[i].touches < past && first < p->pass[i].past)
+		for (int64_t i = 0; i < p->passes && p->first < p->end && !rc; i++)
+			if (p->pass[i].first_row < past && first < p->pass[i].end_row)
 				rc = settle_entry(m, p, err);
 	return rc;
 }
@@ -136,10 +135,10 @@ int tpu_fast_before_write(struct tpu_fast_machine *m, int64_t first, int64_t pas
 struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *m, int64_t row, int64_t *until)
 {
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING; p++) {
-		if (p->first == p->past)
+		if (p->first == p->end)
 			continue;
-		if (p->first <= row && row < p->past) {
-			*until = npl_min_i64(*until, p->past);
+		if (p->first <= row && row < p->end) {
+			*until = npl_min_i64(*until, p->end);
 			return p;
 		}
 		if (row < p->first)
@@ -190,8 +189,8 @@ static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t in
 			    tpu_signed(&m->registers, TPU_REG_WEIGHT_ZERO_POINT)},
 		.shift = in->flags & TPU_MATRIX_HIGH_WEIGHTS ? 8 : 0,
 		.tile = m->active,
-		.touches = in->ub,
-		.past = in->ub + (int64_t)in->length,
+		.first_row = in->ub,
+		.end_row = in->ub + (int64_t)in->length,
 	};
 	if (!pass.convolves)
 		return pass;
@@ -200,8 +199,8 @@ static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t in
 	int64_t output = held(m, TPU_REG_FIRST_OUTPUT), outputs = w->out_height * w->out_width;
 	int64_t image = w->in_height * w->in_width;
 	pass.first += output;
-	pass.touches = in->ub + output / outputs * image / w->row_pixels;
-	pass.past = in->ub + (((output + in->length - 1) / outputs + 1) * image - 1) / w->row_pixels + 1;
+	pass.first_row = in->ub + output / outputs * image / w->row_pixels;
+	pass.end_row = in->ub + (((output + in->length - 1) / outputs + 1) * image - 1) / w->row_pixels + 1;
 	return pass;
 }
 
@@ -233,10 +232,10 @@ static void bound(struct tpu_fast_machine *m, struct tpu_fast_pending *p)
 {
 	if (p->may_wrap)
 		return;
-	p->magnitude += pass_magnitude(m, &p->pass[p->passes - 1], p->looked);
-	if (p->magnitude > INT32_MAX && !p->looked) {
-		p->looked = true;
-		p->magnitude = p->before;
+	p->magnitude += pass_magnitude(m, &p->pass[p->passes - 1], p->by_values);
+	if (p->magnitude > INT32_MAX && !p->by_values) {
+		p->by_values = true;
+		p->magnitude = p->previous_magnitude;
 		for (int64_t i = 0; i < p->passes; i++)
 			p->magnitude += pass_magnitude(m, &p->pass[i], true);
 	}
@@ -254,14 +253,14 @@ static int new_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, bo
 	if (rc)
 		return rc;
 	p->first = first;
-	p->past = past;
+	p->end = past;
 	p->adds = adds;
-	p->may_wrap = p->looked = false;
+	p->may_wrap = p->by_values = false;
 	p->passes = 0;
-	p->before = 0;
+	p->previous_magnitude = 0;
 	for (int64_t row = first; row < past && adds; row++)
-		p->before = npl_max_i64(p->before, m->magnitude[row]);
-	p->magnitude = p->before;
+		p->previous_magnitude = npl_max_i64(p->previous_magnitude, m->magnitude[row]);
+	p->magnitude = p->previous_magnitude;
 	*entry = p;
 	return 0;
 }
@@ -273,7 +272,7 @@ static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t pa
 	int64_t until = past;
 	struct tpu_fast_pending *p = tpu_fast_pending_at(m, first, &until);
 	int rc = 0;
-	if (p && until == past && p->past > past)
+	if (p && until == past && p->end > past)
 		rc = split(m, p, past, err);
 	if (p && !rc && until == past && p->first < first)
 		rc = split(m, p, first, err);
@@ -282,7 +281,7 @@ static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t pa
 	until = past;
 	p = tpu_fast_pending_at(m, first, &until);
 	*entry = p;
-	if (p && p->first == first && p->past == past)
+	if (p && p->first == first && p->end == past)
 		return 0;
 	rc = tpu_fast_settle(m, first, past, err);
 	return rc ? rc : new_entry(m, first, past, true, entry, err);
@@ -312,8 +311,8 @@ int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *e
 			bound(m, entry);
 		pass.shift += 8;
 		pass.ub += held(m, TPU_REG_INPUT_PLANE_ROWS);
-		pass.touches += held(m, TPU_REG_INPUT_PLANE_ROWS);
-		pass.past += held(m, TPU_REG_INPUT_PLANE_ROWS);
+		pass.first_row += held(m, TPU_REG_INPUT_PLANE_ROWS);
+		pass.end_row += held(m, TPU_REG_INPUT_PLANE_ROWS);
 	}
 	rc = rc ? rc : add_pass(entry, &pass, err);
 	if (!rc)

@@ -9,7 +9,7 @@
 #include "core/base/parallel.h"
 
 struct range {
-	int64_t first, past;
+	int64_t first, end;
 };
 
 /* Positions of one dimension that window o covers, inside the image. */
@@ -37,7 +37,7 @@ int tpu_fast_image_space(const struct tpu_fast_activation *a, struct npl_err *er
 	m->image_bytes = 0;
 	m->image = malloc(bytes);
 	if (!m->image)
-		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for an image of %zu bytes", bytes);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for an image of %zu bytes", bytes);
 	m->image_bytes = bytes;
 	return 0;
 }
@@ -47,8 +47,8 @@ static void greatest(const struct tpu_fast_activation *a, struct range y, struct
 	const struct tpu_fast_machine *m = a->machine;
 	int64_t width = m->registers.value[TPU_REG_IN_WIDTH];
 	memcpy(result, m->image + (y.first * width + x.first) * a->columns, (size_t)a->columns * sizeof *result);
-	for (int64_t iy = y.first; iy < y.past; iy++)
-		for (int64_t ix = x.first; ix < x.past; ix++)
+	for (int64_t iy = y.first; iy < y.end; iy++)
+		for (int64_t ix = x.first; ix < x.end; ix++)
 			a->steps->greatest(m->image + (iy * width + ix) * a->columns, a->columns, result);
 }
 
@@ -56,13 +56,13 @@ static void average(const struct tpu_fast_activation *a, struct range y, struct 
 {
 	const struct tpu_fast_machine *m = a->machine;
 	const struct tpu_registers *r = &m->registers;
-	int64_t width = r->value[TPU_REG_IN_WIDTH], count = (y.past - y.first) * (x.past - x.first);
+	int64_t width = r->value[TPU_REG_IN_WIDTH], count = (y.end - y.first) * (x.end - x.first);
 	const int32_t zero = a->result_target.zero_point;
 	if (a->pooling == TPU_POOL_AVERAGE_PADDED)
 		count = (int64_t)r->value[TPU_REG_KERNEL_HEIGHT] * r->value[TPU_REG_KERNEL_WIDTH];
 	memset(sum, 0, (size_t)a->columns * sizeof *sum);
-	for (int64_t iy = y.first; iy < y.past; iy++)
-		for (int64_t ix = x.first; ix < x.past; ix++)
+	for (int64_t iy = y.first; iy < y.end; iy++)
+		for (int64_t ix = x.first; ix < x.end; ix++)
 			a->steps->add(m->image + (iy * width + ix) * a->columns, zero, a->columns, sum);
 	a->steps->average(sum, (int32_t)count, zero, a->columns, result);
 }

@@ -21,7 +21,7 @@ int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, 
 	port->transfer = calloc(port->capacity, sizeof *port->transfer);
 	if (port->transfer)
 		return 0;
-	return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for transfers of weights");
+	return npl_fail(err, NPL_ENOMEM, "out of memory for transfers of weights");
 }
 
 /* What a transfer has been asked for, or answered, at a time. */

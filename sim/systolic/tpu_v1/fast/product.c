@@ -52,18 +52,17 @@ static bool is_ready(const struct tpu_fast_pass *pass, int64_t panel)
 static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
 {
 	bool ok = true;
-	if (!m->beyond)
-		m->beyond = calloc((size_t)(m->accumulator_rows * m->stride), sizeof *m->beyond);
+	if (!m->overflow)
+		m->overflow = calloc((size_t)(m->accumulator_rows * m->stride), sizeof *m->overflow);
 	for (int i = 0; i < m->workers && ok; i++) {
 		struct tpu_fast_worker *worker = &m->worker[i];
 		if (!worker->sums_beyond)
 			worker->sums_beyond = calloc((size_t)(TPU_FAST_BLOCK * m->stride), sizeof *worker->sums_beyond);
 		ok = worker->sums_beyond;
 	}
-	return m->beyond && ok
-		       ? 0
-		       : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for the sums of %lld accumulator rows",
-				  (long long)m->accumulator_rows);
+	return m->overflow && ok ? 0
+				 : npl_fail(err, NPL_ENOMEM, "out of memory for the sums of %lld accumulator rows",
+					    (long long)m->accumulator_rows);
 }
 
 int tpu_fast_prepare(struct tpu_fast_machine *m, struct tpu_fast_pending *pending, int64_t columns, struct npl_err *err)
@@ -78,7 +77,7 @@ int tpu_fast_prepare(struct tpu_fast_machine *m, struct tpu_fast_pending *pendin
 		for (int64_t panel = 0; panel < panels && !rc; panel++) {
 			struct tpu_fast_packed *tile = pending->pass[p].packed;
 			if (!tpu_fast_panel_space(&m->weights, tile, panel))
-				rc = npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a panel of weights");
+				rc = npl_fail(err, NPL_ENOMEM, "out of memory for a panel of weights");
 			else if (!is_ready(&pending->pass[p], panel))
 				bytes += npl_int8_panel_bytes(tile->k);
 		}
@@ -169,7 +168,7 @@ static void evaluate_beyond(struct tpu_fast_machine *m, struct tpu_fast_worker *
 {
 	const int64_t columns = m->config->columns, values = rows * m->stride;
 	int32_t *held = m->accumulator + row * m->stride;
-	int32_t *held_beyond = m->beyond + row * m->stride, *beyond = c == held ? held_beyond : worker->sums_beyond;
+	int32_t *held_beyond = m->overflow + row * m->stride, *beyond = c == held ? held_beyond : worker->sums_beyond;
 	if (!pending->adds) {
 		memset(c, 0, (size_t)values * sizeof *c);
 		memset(beyond, 0, (size_t)values * sizeof *beyond);
@@ -195,8 +194,8 @@ void tpu_fast_evaluate(struct tpu_fast_machine *m, struct tpu_fast_worker *worke
 		evaluate_beyond(m, worker, pending, row, rows, c);
 		return;
 	}
-	if (m->beyond && c == held)
-		memset(m->beyond + row * m->stride, 0, (size_t)(rows * m->stride) * sizeof *m->beyond);
+	if (m->overflow && c == held)
+		memset(m->overflow + row * m->stride, 0, (size_t)(rows * m->stride) * sizeof *m->overflow);
 	for (int shift = 16; shift >= 0; shift -= 8) { /* passes that count 2^shift-fold; the first is stored */
 		if (any)
 			shift_sums(to, m->stride, rows, columns, 8);

@@ -13,20 +13,19 @@ int tpu_fast_ranges_open(struct tpu_fast_ranges *ranges, int64_t rows, struct np
 	while (ranges->leaves < rows)
 		ranges->leaves *= 2;
 	int64_t nodes = 2 * ranges->leaves;
-	ranges->most = malloc((size_t)nodes * sizeof *ranges->most);
-	ranges->whole = malloc((size_t)nodes * sizeof *ranges->whole);
-	if (!ranges->most || !ranges->whole)
-		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld accumulator rows",
-				(long long)rows);
+	ranges->maximum = malloc((size_t)nodes * sizeof *ranges->maximum);
+	ranges->assigned = malloc((size_t)nodes * sizeof *ranges->assigned);
+	if (!ranges->maximum || !ranges->assigned)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld accumulator rows", (long long)rows);
 	for (int64_t i = 0; i < nodes; i++)
-		ranges->most[i] = ranges->whole[i] = -1;
+		ranges->maximum[i] = ranges->assigned[i] = -1;
 	return 0;
 }
 
 void tpu_fast_ranges_close(struct tpu_fast_ranges *ranges)
 {
-	free(ranges->most);
-	free(ranges->whole);
+	free(ranges->maximum);
+	free(ranges->assigned);
 }
 
 /* Walks up both edges of [first, first + count): nodes that lie inside it are reached as siblings of the way. */
@@ -35,18 +34,18 @@ void tpu_fast_ranges_assign(struct tpu_fast_ranges *ranges, int64_t first, int64
 	int64_t low = first + ranges->leaves, high = low + count;
 	for (int64_t l = low, h = high; l < h; l /= 2, h /= 2) {
 		if (l & 1) {
-			ranges->most[l] = ranges->whole[l] = value;
+			ranges->maximum[l] = ranges->assigned[l] = value;
 			l++;
 		}
 		if (h & 1) {
 			h--;
-			ranges->most[h] = ranges->whole[h] = value;
+			ranges->maximum[h] = ranges->assigned[h] = value;
 		}
 	}
 	for (int64_t node = low / 2; node; node /= 2)
-		ranges->most[node] = value;
+		ranges->maximum[node] = value;
 	for (int64_t node = (high - 1) / 2; node; node /= 2)
-		ranges->most[node] = value;
+		ranges->maximum[node] = value;
 }
 
 int64_t tpu_fast_ranges_most(const struct tpu_fast_ranges *ranges, int64_t first, int64_t count)
@@ -54,17 +53,17 @@ int64_t tpu_fast_ranges_most(const struct tpu_fast_ranges *ranges, int64_t first
 	int64_t low = first + ranges->leaves, high = low + count, most = -1;
 	for (int64_t l = low, h = high; l < h; l /= 2, h /= 2) {
 		if (l & 1) {
-			most = most > ranges->most[l] ? most : ranges->most[l];
+			most = most > ranges->maximum[l] ? most : ranges->maximum[l];
 			l++;
 		}
 		if (h & 1) {
 			h--;
-			most = most > ranges->most[h] ? most : ranges->most[h];
+			most = most > ranges->maximum[h] ? most : ranges->maximum[h];
 		}
 	}
 	for (int64_t node = low / 2; node; node /= 2)
-		most = most > ranges->whole[node] ? most : ranges->whole[node];
+		most = most > ranges->assigned[node] ? most : ranges->assigned[node];
 	for (int64_t node = (high - 1) / 2; node; node /= 2)
-		most = most > ranges->whole[node] ? most : ranges->whole[node];
+		most = most > ranges->assigned[node] ? most : ranges->assigned[node];
 	return most;
 }

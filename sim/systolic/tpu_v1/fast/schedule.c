@@ -48,7 +48,7 @@ static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
 	s->tile = array(sizes.tile_switches + s->config->fifo_tiles + 1, sizeof *s->tile);
 	s->table = array(sizes.table_switches + s->config->parameter_tables, sizeof *s->table);
 	if (!ok || !s->issued || !s->wait || !s->tile || !s->table)
-		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a program of %lld instructions",
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
 				(long long)s->program->count);
 	int rc = tpu_fast_ranges_open(&s->writers, s->config->accumulator_rows, err);
 	return rc ? rc : tpu_fast_ranges_open(&s->readers, s->config->accumulator_rows, err);
@@ -117,7 +117,10 @@ static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64
 					    [TPU_HOST_OUT] = &wait->output,
 					    [TPU_MATRIX] = &wait->raw,
 					    [TPU_ACTIVATION] = &wait->raw};
-	*wait = (struct tpu_fast_wait){.from = s->look, .input = s->look, .raw = s->look, .output = s->look};
+	*wait = (struct tpu_fast_wait){.from = s->earliest_issue,
+				       .input = s->earliest_issue,
+				       .raw = s->earliest_issue,
+				       .output = s->earliest_issue};
 	for (int u = 0; u < TPU_UNITS; u++) {
 		const struct tpu_fast_unit *unit = &s->unit[u];
 		if (!(units & 1u << u) || !unit->issued)
@@ -140,7 +143,7 @@ static bool issue_one(struct tpu_fast_schedule *s)
 	const bool waits = in->opcode == TPU_SYNC || in->opcode == TPU_HALT;
 	const unsigned all = (1u << TPU_UNITS) - 1;
 	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)s->config->sync_cycles : 0;
-	uint64_t cycle = s->look;
+	uint64_t cycle = s->earliest_issue;
 	struct tpu_fast_wait wait;
 	if (waits && !units_done(s, in->opcode == TPU_HALT ? all : in->flags, &cycle, &wait))
 		return false;
@@ -156,7 +159,7 @@ static bool issue_one(struct tpu_fast_schedule *s)
 	if (in->opcode == TPU_SET_CONFIG)
 		s->registers.value[in->acc] = in->length;
 	s->issued[s->next++] = cycle;
-	s->look = cycle + (uint64_t)s->config->issue_cycles + pause;
+	s->earliest_issue = cycle + (uint64_t)s->config->issue_cycles + pause;
 	s->outcome->counters.instructions++;
 	s->halted = in->opcode == TPU_HALT;
 	return true;

@@ -43,13 +43,13 @@ static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu
 	const struct tpu_fast_job *job = &unit->job[unit->resolved];
 	struct tpu_waiting waiting = {.index = job->index};
 	if (which == TPU_WEIGHTS) {
-		waiting.what = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
-										      : TPU_FOR_TILE_SPACE;
+		waiting.reason = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
+											: TPU_FOR_TILE_SPACE;
 	} else if (job->takes >= (which == TPU_MATRIX ? s->popped : s->loaded)) {
-		waiting.what = which == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
+		waiting.reason = which == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
 	} else {
 		const enum tpu_unit other = which == TPU_MATRIX ? TPU_ACTIVATION : TPU_MATRIX;
-		waiting.what = which == TPU_MATRIX ? TPU_FOR_READS : TPU_FOR_WRITES;
+		waiting.reason = which == TPU_MATRIX ? TPU_FOR_READS : TPU_FOR_WRITES;
 		waiting.other = first_with_its_accumulators(s, job, &s->unit[other]);
 	}
 	return waiting;
@@ -59,9 +59,9 @@ static struct tpu_waiting issue_waits(const struct tpu_fast_schedule *s)
 {
 	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];
 	const unsigned units = in->opcode == TPU_SYNC ? in->flags : (1u << TPU_UNITS) - 1;
-	struct tpu_waiting waiting = {.index = s->next, .what = TPU_FOR_UNITS};
+	struct tpu_waiting waiting = {.index = s->next, .reason = TPU_FOR_UNITS};
 	if (tpu_unit_of(in->opcode) < TPU_UNITS) {
-		waiting.what = TPU_FOR_A_QUEUE;
+		waiting.reason = TPU_FOR_A_QUEUE;
 		waiting.units = 1u << tpu_unit_of(in->opcode);
 		return waiting;
 	}

@@ -35,7 +35,7 @@ static void find_streams(struct tpu_fast_machine *m)
 			continue;
 		bool tables = in->flags & TPU_WEIGHTS_PARAMETERS;
 		struct tpu_fast_stream *stream = tables ? &m->tables : &m->tiles;
-		stream->brought[stream->count++] = (struct tpu_fast_brought){in->length, next[tables], in->acc};
+		stream->fetch[stream->count++] = (struct tpu_fast_fetch){in->length, next[tables], in->acc};
 		next[tables] += in->acc;
 	}
 }
@@ -44,11 +44,11 @@ static void find_streams(struct tpu_fast_machine *m)
 static uint64_t take(const struct tpu_fast_machine *m, struct tpu_fast_stream *stream, int64_t rows)
 {
 	while (stream->at < stream->count &&
-	       stream->taken >= stream->brought[stream->at].first + stream->brought[stream->at].count)
+	       stream->taken >= stream->fetch[stream->at].first + stream->fetch[stream->at].count)
 		stream->at++;
 	if (stream->at == stream->count) /* the schedule has found that it can never end */
 		return TPU_FAST_NO_TILE;
-	const struct tpu_fast_brought *from = &stream->brought[stream->at];
+	const struct tpu_fast_fetch *from = &stream->fetch[stream->at];
 	uint64_t row = from->row + (uint64_t)((stream->taken++ - from->first) * rows);
 	return row * (uint64_t)m->config->columns;
 }
@@ -167,7 +167,7 @@ static int open_machine(struct tpu_fast_machine *m, const struct tpu_config *con
 	m->scale = block(&ok, m->stride, sizeof *m->scale);
 	int rc = tpu_fast_weights_open(&m->weights, config, err);
 	return ok ? rc
-		  : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld accumulator rows",
+		  : npl_fail(err, NPL_ENOMEM, "out of memory for %lld accumulator rows",
 			     (long long)m->accumulator_rows);
 }
 
@@ -175,7 +175,7 @@ void tpu_fast_machine_free(struct tpu_fast_machine *m)
 {
 	if (!m)
 		return;
-	void *const blocks[] = {m->accumulator, m->magnitude, m->bias, m->scale, m->image, m->beyond};
+	void *const blocks[] = {m->accumulator, m->magnitude, m->bias, m->scale, m->image, m->overflow};
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
 		free(blocks[i]);
 	for (int i = 0; i < m->n_workers; i++)
@@ -200,7 +200,7 @@ static struct tpu_fast_machine *machine_for(struct tpu_fast_machine **kept, cons
 	tpu_fast_machine_free(m);
 	*kept = m = calloc(1, sizeof *m);
 	if (!m) {
-		npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
+		npl_fail(err, NPL_ENOMEM, "out of memory");
 		return NULL;
 	}
 	if (open_machine(m, config, err)) {
@@ -219,14 +219,14 @@ static void reset(struct tpu_fast_machine *m)
 	for (int64_t row = 0; row < m->accumulator_rows; row++)
 		if (m->magnitude[row]) {
 			memset(m->accumulator + row * m->stride, 0, (size_t)m->stride * sizeof *m->accumulator);
-			if (m->beyond)
-				memset(m->beyond + row * m->stride, 0, (size_t)m->stride * sizeof *m->beyond);
+			if (m->overflow)
+				memset(m->overflow + row * m->stride, 0, (size_t)m->stride * sizeof *m->overflow);
 			m->magnitude[row] = 0;
 		}
 	memset(m->bias, 0, (size_t)m->stride * sizeof *m->bias);
 	memset(m->scale, 0, (size_t)m->stride * sizeof *m->scale);
 	for (int p = 0; p < TPU_FAST_PENDING; p++)
-		m->pending[p].past = m->pending[p].first;
+		m->pending[p].end = m->pending[p].first;
 }
 
 /* What depends on the program. */
@@ -239,8 +239,8 @@ static int open_run(struct tpu_fast_machine *m, struct npl_err *err)
 	m->buffer_bytes = (size_t)(tpu_buffer_size_rows(m->config) * m->width);
 	tpu_fast_weights_use(&m->weights, m->memory);
 	m->last_use = block(&ok, count, sizeof *m->last_use);
-	m->tiles.brought = block(&ok, count, sizeof *m->tiles.brought);
-	m->tables.brought = block(&ok, count, sizeof *m->tables.brought);
+	m->tiles.fetch = block(&ok, count, sizeof *m->tiles.fetch);
+	m->tables.fetch = block(&ok, count, sizeof *m->tables.fetch);
 	uint8_t *read_later = block(&ok, m->accumulator_rows, sizeof *read_later);
 	if (ok) {
 		find_last_uses(m, read_later);
@@ -249,15 +249,14 @@ static int open_run(struct tpu_fast_machine *m, struct npl_err *err)
 	free(read_later);
 	if (ok)
 		return 0;
-	return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a program of %lld instructions",
-			(long long)count);
+	return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions", (long long)count);
 }
 
 static void close_run(struct tpu_fast_machine *m)
 {
 	free(m->last_use);
-	free(m->tiles.brought);
-	free(m->tables.brought);
+	free(m->tiles.fetch);
+	free(m->tables.fetch);
 }
 
 /* Instructions one by one; each that a unit executes retires when it has been computed. m NULL: nothing is computed. */

@@ -25,8 +25,9 @@
 enum {
 	TPU_FAST_BLOCK = 192, /* rows evaluated at once: with 256 columns their sums take 192 KiB */
 	TPU_FAST_PENDING = 48,
-	TPU_FAST_KEPT_BYTES =
-		1 << 26, /* of tiles and what is known of them; beyond that all are forgotten at the next call */
+	/* The most memory for packed tiles and what is known of them. When they take more, all are forgotten at the
+	 * next call. */
+	TPU_FAST_KEPT_BYTES = 1 << 26,
 };
 
 /* How a matrix instruction reads bytes. */
@@ -48,18 +49,18 @@ struct tpu_fast_pass {
 	int shift;                      /* the sum counts 2^shift-fold */
 	uint64_t tile;                  /* byte of weight memory at which it begins; TPU_FAST_NO_TILE: all zeros */
 	struct tpu_fast_packed *packed; /* that tile, from tpu_fast_prepare to the next call about tiles */
-	int64_t touches, past;          /* rows of the buffer that it may read */
+	int64_t first_row, end_row;     /* rows of the buffer that it may read */
 };
 #define TPU_FAST_NO_TILE UINT64_MAX
 
 /* Passes whose sums nobody has needed yet, in their order: they make up accumulator rows [first, past). */
 struct tpu_fast_pending {
-	int64_t first, past; /* equal: the slot is free */
-	bool adds;           /* to what the accumulators hold in memory */
-	bool may_wrap;       /* how far sums are beyond 32 bits is to be kept */
-	bool looked;         /* magnitude is by the weights' values, not by their types alone */
-	int64_t before;      /* no row in memory is greater, if it adds */
-	int64_t magnitude;   /* no row's sum is greater */
+	int64_t first, end;         /* equal: the slot is free */
+	bool adds;                  /* to what the accumulators hold in memory */
+	bool may_wrap;              /* how far sums are beyond 32 bits is to be kept */
+	bool by_values;             /* magnitude is by the weights' values, not by their types alone */
+	int64_t previous_magnitude; /* no row in memory is greater, if it adds */
+	int64_t magnitude;          /* no row's sum is greater */
 	struct tpu_fast_pass *pass;
 	int64_t passes, capacity;
 	uint64_t age;
@@ -87,16 +88,16 @@ struct tpu_fast_weights {
 	struct tpu_fast_slab *first,
 		*slab; /* their panels: all memory there is for them, and where the next one goes */
 	size_t packed_bytes;
-	uint8_t *aside; /* a tile that is not all there */
+	uint8_t *padded_tile; /* a tile that is not all there */
 };
 
 /* Tiles or tables that one read_weights brings. */
-struct tpu_fast_brought {
+struct tpu_fast_fetch {
 	uint64_t row;         /* of weight memory */
 	int64_t first, count; /* number of the first */
 };
 struct tpu_fast_stream {
-	struct tpu_fast_brought *brought;
+	struct tpu_fast_fetch *fetch;
 	int64_t count, at; /* at: the one that has number `taken` */
 	int64_t taken;
 };
@@ -135,7 +136,7 @@ struct tpu_fast_machine {
 	int32_t *accumulator; /* rows of `stride` */
 	/* The exact sums are 2^32 * beyond more than the accumulators hold. NULL until some sum might wrap: all are
 	 * 0. */
-	int32_t *beyond;
+	int32_t *overflow;
 	int64_t stride;     /* columns rounded up to a panel */
 	int64_t *magnitude; /* of each accumulator row in memory, at most */
 	int32_t *bias;      /* of the table in use, `stride` entries */

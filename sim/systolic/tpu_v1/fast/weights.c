@@ -24,10 +24,10 @@ int tpu_fast_weights_open(struct tpu_fast_weights *w, const struct tpu_config *c
 				       .columns = config->columns,
 				       .panels = (config->columns + NPL_INT8_PANEL - 1) / NPL_INT8_PANEL};
 	w->bucket = calloc(BUCKETS, sizeof *w->bucket);
-	w->aside = malloc((size_t)(w->rows * w->columns));
-	if (w->bucket && w->aside)
+	w->padded_tile = malloc((size_t)(w->rows * w->columns));
+	if (w->bucket && w->padded_tile)
 		return 0;
-	return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for weights");
+	return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
 }
 
 /* Forgets all tiles. */
@@ -58,7 +58,7 @@ void tpu_fast_weights_close(struct tpu_fast_weights *w)
 	}
 	npl_arena_free(&w->arena);
 	free(w->bucket);
-	free(w->aside);
+	free(w->padded_tile);
 }
 
 /* NULL: no memory. */
@@ -114,8 +114,8 @@ static const uint8_t *tile_bytes(struct tpu_fast_weights *w, uint64_t tile)
 {
 	if (is_whole(w, tile))
 		return w->bytes + tile;
-	tpu_fast_weight_bytes(w, tile, (size_t)(w->rows * w->columns), w->aside);
-	return w->aside;
+	tpu_fast_weight_bytes(w, tile, (size_t)(w->rows * w->columns), w->padded_tile);
+	return w->padded_tile;
 }
 
 /* Rows up to the last that is not all `nothing`. */
@@ -184,7 +184,7 @@ int tpu_fast_find_tiles(struct tpu_fast_weights *w, struct tpu_fast_pass *pass, 
 	for (int64_t p = 0; p < passes; p++) {
 		pass[p].packed = find_tile(w, pass[p].tile, pass[p].weights, pass[p].inputs.is_signed);
 		if (!pass[p].packed)
-			return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a tile of weights");
+			return npl_fail(err, NPL_ENOMEM, "out of memory for a tile of weights");
 	}
 	return 0;
 }

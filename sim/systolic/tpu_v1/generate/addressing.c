@@ -28,7 +28,7 @@ struct tpu_gen_address tpu_gen_address_of(struct tpu_gen *gen, struct tpu_gen_gr
 		block = 0;
 	}
 	row += block * allocation->planes * allocation->plane_rows;
-	if (allocation->whole)
+	if (allocation->all_images)
 		row += gen->part_image * allocation->height * allocation->width / allocation->row_pixels;
 	return (struct tpu_gen_address){allocation, row, r->lane};
 }

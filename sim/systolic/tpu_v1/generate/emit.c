@@ -16,8 +16,6 @@
 #include "sim/common/intervals.h"
 
 #define MOST_TOUCHES 8
-#define MOST_SCALE   0x1p96f /* that a program may use */
-#define TABLE_ROWS   8
 #define MOST_TILES   65535 /* of one read_weights */
 
 struct item {
@@ -130,7 +128,7 @@ void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
 {
 	struct tpu_gen_emit *emit = gen->emit;
 	uint32_t bits;
-	if (!(fabsf(scale) <= MOST_SCALE)) {
+	if (!(fabsf(scale) <= TPU_MOST_SCALE)) {
 		const char *name = emit->layer >= 0 ? gen->layer[emit->layer]->name : NULL;
 		if (!gen->options->timing_only && !emit->rc)
 			emit->rc = npl_fail(
@@ -153,7 +151,7 @@ void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first
 bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	int64_t rows = table ? TABLE_ROWS : gen->rows;
+	int64_t rows = table ? TPU_TABLE_ROWS : gen->rows;
 	int64_t *in_use = table ? &emit->table : &emit->tile;
 	if (count == 1 && *in_use == row)
 		return false;

@@ -29,7 +29,7 @@ static int make_space(struct tpu_gen *gen)
 	    !gen->generated->layer)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for %d layers", gen->n_layers);
 	for (int i = 0; i < gen->n_layers; i++)
-		gen->generated->layer[i] = (struct tpu_generated_layer){.last = -1, .pass = -1, .begins = -1};
+		gen->generated->layer[i] = (struct tpu_generated_layer){.last = -1, .pass = -1, .first_pass = -1};
 	memset(gen->value_of, -1, gen->value_of_slots * sizeof *gen->value_of);
 	return 0;
 }
@@ -52,7 +52,7 @@ struct part {
 static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
 {
 	struct tpu_gen_allocation allocation = gen->allocation[gen->store[s].allocation];
-	bool all = allocation.segment < 0 || allocation.whole;
+	bool all = allocation.segment < 0 || allocation.all_images;
 	allocation.first_image = all ? 0 : gen->part_image;
 	allocation.images = all ? gen->store[s].image.images : part->images;
 	if (!all || (in ? part->first : part->last))
@@ -145,7 +145,7 @@ static void note_passes(struct tpu_gen *gen)
 			struct tpu_generated_layer *noted = layer < 0 ? NULL : &gen->generated->layer[layer];
 			if (!noted)
 				continue;
-			noted->begins = noted->begins < 0 ? layer_of(gen, group) : noted->begins;
+			noted->first_pass = noted->first_pass < 0 ? layer_of(gen, group) : noted->first_pass;
 			noted->pass = noted->first <= noted->last ? layer : layer_of(gen, group);
 		}
 	}

@@ -62,7 +62,7 @@ struct tpu_extent {
 struct tpu_location {
 	const struct npl_tensor *tensor; /* as the layers name it */
 	bool given, wanted;
-	int64_t made; /* instruction at whose end all of it is there; -1: given, or it never is as a whole */
+	int64_t complete_after; /* instruction at whose end all of it is there; -1: given, or it never is as a whole */
 	int64_t images, channels, height, width; /* as it is kept; a flattened tensor has those it had before */
 	int planes;
 	int n_extents;
@@ -77,7 +77,7 @@ struct tpu_generated_layer {
 	/* the layer whose instructions do it: itself, or the first of those that share; -1: it only names data */
 	int pass;
 	/* the layer whose instructions read its inputs: another than pass where a layer takes several groups */
-	int begins;
+	int first_pass;
 };
 
 struct tpu_generated {
@@ -94,8 +94,8 @@ struct tpu_generated {
 	int64_t peak_rows;          /* of the unified buffer that hold something at the same time, at most */
 	int64_t parts;              /* that the batch is run in */
 	size_t host_bytes;          /* of host memory that the program uses */
-	uint64_t
-		host_bytes_for_size; /* that cross the link because something does not fit, not because of host_in or host_out */
+	/* Bytes that cross the link because something does not fit, not because of host_in or host_out. */
+	uint64_t host_bytes_for_size;
 };
 
 /* Whether the machine can run the layer, size aside. The reason when not in why. */

@@ -306,7 +306,7 @@ static int one_layer(struct tpu_gen *gen, int layer)
 	if (rc)
 		return rc;
 	set_tensor(gen, out, l->out);
-	gen->value[out].made = true;
+	gen->value[out].computed = true;
 	return 0;
 }
 

@@ -33,10 +33,10 @@ struct tpu_gen_value {
 	enum tpu_type type;
 	float scale;
 	int32_t zero_point;
-	struct npl_image image;  /* as it is kept */
-	bool flat;               /* seen as (images, channels * height * width) */
-	bool wanted, read, made; /* made: by a layer, not given */
-	bool nested;             /* some pieces are of other values: no node reads it and nobody wants it as it is */
+	struct npl_image image;      /* as it is kept */
+	bool flat;                   /* seen as (images, channels * height * width) */
+	bool wanted, read, computed; /* computed: by a layer, not given */
+	bool nested; /* some pieces are of other values: no node reads it and nobody wants it as it is */
 	int n_pieces;
 	struct tpu_gen_piece *piece;
 };
@@ -61,7 +61,7 @@ struct tpu_gen_allocation {
 	int planes;
 	int64_t images, height, width, lanes;         /* lanes: channels of all that lie in it */
 	int64_t first_image, first_row, first_column; /* of the image that is in it: more than 0 for strips */
-	bool whole;                                   /* holds all images, though groups do the batch in parts */
+	bool all_images;                              /* holds all images, though groups do the batch in parts */
 	int segment; /* first group of the only segment in parts that uses it; -1: none, or whole */
 	int64_t pixel_lanes, row_pixels;
 	int64_t plane_rows, rows;
@@ -160,8 +160,9 @@ struct tpu_gen {
 	struct tpu_gen_allocation *allocation;
 	int *value_of; /* a hash table of the values that have a tensor, by that; -1: free */
 	size_t value_of_slots;
-	int64_t *
-		common_pixels; /* by lanes of a pixel: the greatest common divisor of the pixels of the allocations that have as many */
+	/* By lanes of a pixel: the greatest common divisor of the numbers of pixels of the allocations that have as
+	 * many lanes. */
+	int64_t *common_pixels;
 	int *stage_next[2],
 		*stage_first
 			[2]; /* out of, into host memory: stores by the group at which they are moved; -1: no more */
@@ -284,8 +285,8 @@ void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const stru
 /* locations.c */
 int tpu_gen_locations(struct tpu_gen *gen);
 
-/* host.c: between an allocation and host memory, the store's vectors in the image that is in the allocation, of so many
- * blocks from a block on that comes first in the allocation. */
+/* host.c: moves vectors of the store, of the image that is in the allocation, between the allocation and host memory:
+ * `blocks` blocks, the first of which is first_block of the allocation. */
 void tpu_gen_transfer(struct tpu_gen *gen, int store, const struct tpu_gen_allocation *allocation, int64_t first_block,
 		      int64_t blocks, bool in);
 
@@ -293,7 +294,8 @@ void tpu_gen_transfer(struct tpu_gen *gen, int store, const struct tpu_gen_alloc
 int tpu_gen_stream(struct tpu_gen *gen);
 /* strips.c: a group strip by strip. */
 void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group);
-/* What of the input along dimension d output positions first .. first + count - 1 of a group read: at least one row. */
+/* The input positions along dimension d, *low to *end - 1, that the output positions first to first + count - 1 of a
+ * group read: at least one row. */
 void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
 		     int64_t first, int64_t count, int64_t *low, int64_t *end);
 /* Image that the tiles of a group are cut from. */

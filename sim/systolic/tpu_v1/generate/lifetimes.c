@@ -47,9 +47,9 @@ static void see_images(struct tpu_gen *gen, int s, int g)
 	int segment = group->parts > 1 ? group->segment_first : -1;
 	bool stays = (store->maker < 0 || store->wanted) && !store->staged;
 	if (allocation->last >= 0 && allocation->segment != segment)
-		allocation->whole = true;
+		allocation->all_images = true;
 	if (stays && segment >= 0)
-		allocation->whole = true;
+		allocation->all_images = true;
 	allocation->segment = segment;
 	allocation->last = g; /* for now: it has been seen */
 }
@@ -58,7 +58,7 @@ int tpu_gen_comes_at(const struct tpu_gen *gen, int s)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[store->first];
-	if (gen->allocation[store->allocation].whole && group->parts > 1)
+	if (gen->allocation[store->allocation].all_images && group->parts > 1)
 		return group->segment_first;
 	return npl_max_i64(store->first - 1, group->segment_first);
 }
@@ -67,7 +67,7 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int s)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[store->maker];
-	if (gen->allocation[store->allocation].whole && group->parts > 1)
+	if (gen->allocation[store->allocation].all_images && group->parts > 1)
 		return group->segment_last;
 	return npl_min_i64(store->maker + 1, group->segment_last);
 }
@@ -83,7 +83,7 @@ static void see_life(struct tpu_gen *gen, int s, int g)
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[g];
 	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
-	bool whole = allocation->whole && group->parts > 1;
+	bool whole = allocation->all_images && group->parts > 1;
 	extend(allocation, whole ? group->segment_first : g, whole ? group->segment_last : g);
 	if (store->maker < 0 && !store->staged)
 		extend(allocation, 0, 0);
@@ -100,7 +100,7 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 	find_segments(gen);
 	for (int r = 0; r < gen->n_allocations; r++) {
 		gen->allocation[r].last = gen->allocation[r].base = gen->allocation[r].segment = -1;
-		gen->allocation[r].whole = false;
+		gen->allocation[r].all_images = false;
 	}
 	each_store(gen, see_images);
 	for (int r = 0; r < gen->n_allocations; r++) {
@@ -116,8 +116,9 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 	for (int r = 0; r < gen->n_allocations; r++) {
 		struct tpu_gen_allocation *allocation = &gen->allocation[r];
 		int64_t images = gen->images ? gen->images : allocation->images;
-		int64_t parts = !allocation->whole && allocation->segment >= 0 ? gen->group[allocation->segment].parts
-									       : 1;
+		int64_t parts = !allocation->all_images && allocation->segment >= 0
+					? gen->group[allocation->segment].parts
+					: 1;
 		tpu_gen_size_allocation(gen, allocation, (images + parts - 1) / parts);
 	}
 }

@@ -63,7 +63,7 @@ static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, 
 	if (store->streamed)
 		return true;
 	const struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
-	return !store->staged && (allocation->segment < 0 || allocation->whole) && allocation->last >= last;
+	return !store->staged && (allocation->segment < 0 || allocation->all_images) && allocation->last >= last;
 }
 
 /* Pieces that nobody reads side by side may be gone before the last of them is made. */
@@ -114,9 +114,9 @@ int tpu_gen_locations(struct tpu_gen *gen)
 		if (n < 0)
 			return NPL_ENOMEM;
 		g->location[g->n_locations++] = (struct tpu_location){.tensor = value->tensor,
-								      .given = !value->made,
+								      .given = !value->computed,
 								      .wanted = value->wanted,
-								      .made = made_at(gen, value),
+								      .complete_after = made_at(gen, value),
 								      .images = value->image.images,
 								      .channels = value->image.channels,
 								      .height = value->image.size[0],

@@ -10,8 +10,7 @@
 #include "impl.h"
 #include "transpose.h"
 
-#define MOST_SCALE 0x1p96f /* that a program may use */
-#define BLOCK      16      /* columns of a tile written at once: their weights come from as many streams */
+#define BLOCK 16 /* columns of a tile written at once: their weights come from as many streams */
 
 /* The weights of one layer. */
 struct source {
@@ -127,7 +126,7 @@ static int scale_of(struct tpu_gen *gen, const struct tpu_gen_group *group, int6
 			"finite numbers from 0",
 			layer->name ? layer->name : "layer", (long long)m, (double)x_scale, (double)w_scale,
 			(double)y->scale, (double)*scale);
-	*scale = *scale < MOST_SCALE ? *scale : MOST_SCALE; /* every sum but 0 saturates either way */
+	*scale = *scale < TPU_MOST_SCALE ? *scale : TPU_MOST_SCALE; /* every sum but 0 saturates either way */
 	return 0;
 }
 

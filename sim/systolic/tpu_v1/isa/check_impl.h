@@ -72,8 +72,6 @@ void tpu_check_note(struct tpu_check *check, bool in_host, bool writes, int64_t 
 int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t end, int planes, int64_t plane_rows);
 int tpu_check_matrix(struct tpu_check *check);
 int tpu_check_activate(struct tpu_check *check);
-/* |scale| at most: products with any accumulator stay finite, and sums of two never are infinity less infinity. */
-#define TPU_MOST_SCALE 0x1p96f
 bool tpu_scale_ok(float scale);
 
 /* What each unit has touched since the last sync on it. */

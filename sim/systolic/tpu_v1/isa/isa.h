@@ -13,7 +13,10 @@
 #include "npulab/error.h"
 #include "sim/common/program.h"
 
-#define TPU_OPCODES 10
+#define TPU_OPCODES    10
+#define TPU_TABLE_ROWS 8 /* weight rows of a parameter table */
+/* |scale| at most: products with any accumulator stay finite, and sums of two never are infinity less infinity. */
+#define TPU_MOST_SCALE 0x1p96f
 
 enum tpu_opcode {
 	TPU_NOP = 0x00,

@@ -57,7 +57,7 @@ static int planes(const struct tpu_rtl_issued *issued, enum tpu_register type)
 	return tpu_rtl_planes((enum tpu_type)tpu_rtl_register(issued, type));
 }
 
-/* Of the tensors that it reads from the unified buffer; 0: that is none. */
+/* The planes of the tensors that an activate reads from the unified buffer. 0: it reads none. */
 static int source_planes(const struct tpu_rtl_issued *issued)
 {
 	return from_buffer(issued) ? planes(issued, TPU_REG_SOURCE_TYPE) : 0;
@@ -101,7 +101,7 @@ void tpu_rtl_activate_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wire
 	if (!activate->busy && activate->queue.count > 0)
 		look_at_next(rtl, wires);
 	int64_t row = wires->activate_starts ? tpu_rtl_queue_at(&activate->queue, 0)->instruction.acc
-					     : activate->now.instruction.acc + activate->vectors_read;
+					     : activate->current.instruction.acc + activate->vectors_read;
 	wires->accumulators = array->accumulator + row * array->columns;
 	wires->exact_sums = array->exact + row * array->columns;
 }
@@ -124,8 +124,8 @@ static void use_table(struct tpu_rtl_activate *activate, int64_t row, const stru
 
 static void start(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
 {
-	activate->now = tpu_rtl_queue_pop(&activate->queue);
-	const struct tpu_rtl_issued *now = &activate->now;
+	activate->current = tpu_rtl_queue_pop(&activate->queue);
+	const struct tpu_rtl_issued *now = &activate->current;
 	activate->busy = true;
 	activate->reading = wires->reading;
 	activate->draining = (uint64_t)activate->stages;
@@ -145,7 +145,7 @@ static void start(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires 
 static void write_result(const struct tpu_rtl_activate *activate, int64_t number, const int32_t *value,
 			 struct tpu_rtl_world *world)
 {
-	const struct tpu_rtl_issued *now = &activate->now;
+	const struct tpu_rtl_issued *now = &activate->current;
 	const struct tpu_rtl_tensor result = {.base = now->instruction.ub,
 					      .plane_rows = tpu_rtl_register(now, TPU_REG_RESULT_PLANE_ROWS),
 					      .type = (enum tpu_type)tpu_rtl_register(now, TPU_REG_RESULT_TYPE),
@@ -168,7 +168,7 @@ static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct
 	}
 	struct tpu_rtl_result *stage = &activate->stage[activate->oldest];
 	int32_t *value = activate->stage_value + activate->oldest * activate->lines.columns;
-	if (stage->there)
+	if (stage->present)
 		write_result(activate, stage->number, value, world);
 	*stage = (struct tpu_rtl_result){leaves, activate->results};
 	if (leaves) {
@@ -181,7 +181,7 @@ static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct
 /* The end of a beat of pooling; whether a result leaves. */
 static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu_rtl_world *world)
 {
-	const struct tpu_rtl_issued *now = &activate->now;
+	const struct tpu_rtl_issued *now = &activate->current;
 	int64_t columns = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
 	bool values = !world->memory->timing_only;
 	if (reads && values)
@@ -200,7 +200,7 @@ static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu
 /* The last cycle of a beat; whether a result leaves. */
 static bool end_beat(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
 {
-	const struct tpu_rtl_issued *now = &activate->now;
+	const struct tpu_rtl_issued *now = &activate->current;
 	bool reads = activate->vectors_read < now->instruction.length;
 	if (reads) {
 		world->outcome->counters.ub_rows_read += (uint64_t)(source_planes(now) + operand_planes(now));
@@ -228,8 +228,8 @@ static void work(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *
 	if (activate->reading || activate->draining)
 		return;
 	activate->busy = false;
-	tpu_rtl_ends(world, TPU_ACTIVATE_ENDED, activate->now.index);
-	tpu_rtl_retired(world, activate->now.index);
+	tpu_rtl_ends(world, TPU_ACTIVATE_ENDED, activate->current.index);
+	tpu_rtl_retired(world, activate->current.index);
 }
 
 bool tpu_rtl_activate_clock(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,

@@ -25,13 +25,13 @@ static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_rtl_world *
 {
 	const unsigned results = 1u << TPU_MATRIX | 1u << TPU_ACTIVATION;
 	struct tpu_counters *count = &world->outcome->counters;
-	if (wires->awaits & 1u << TPU_HOST_IN) {
+	if (wires->awaited_units & 1u << TPU_HOST_IN) {
 		count->input_stall++;
 		tpu_rtl_attribute(world, TPU_CYCLES_INPUT_STALL, -1);
-	} else if (wires->awaits & results) {
+	} else if (wires->awaited_units & results) {
 		count->raw_stall++;
 		tpu_rtl_attribute(world, TPU_CYCLES_RAW_STALL, -1);
-	} else if (wires->awaits & 1u << TPU_HOST_OUT) {
+	} else if (wires->awaited_units & 1u << TPU_HOST_OUT) {
 		count->output_stall++;
 		tpu_rtl_attribute(world, TPU_CYCLES_OUTPUT_STALL, -1);
 	} else if (wires->sync_pauses) {

@@ -25,11 +25,11 @@ void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	const struct tpu_instruction *at = &tpu_code(rtl->world.program)[issue->next];
 	enum tpu_unit unit = tpu_unit_of(at->opcode);
 	if (at->opcode == TPU_SYNC)
-		wires->awaits = at->flags & busy_units(rtl);
+		wires->awaited_units = at->flags & busy_units(rtl);
 	else if (at->opcode == TPU_HALT)
-		wires->awaits = busy_units(rtl);
+		wires->awaited_units = busy_units(rtl);
 	if (unit == TPU_UNITS) {
-		wires->issues = !wires->awaits;
+		wires->issues = !wires->awaited_units;
 		return;
 	}
 	const struct tpu_rtl_queue *queue = tpu_rtl_queue_of(rtl, unit);

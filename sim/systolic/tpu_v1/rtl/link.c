@@ -19,15 +19,15 @@ void tpu_rtl_link_look(const struct tpu_rtl_link *link, struct tpu_rtl_wires *wi
 
 static void start(struct tpu_rtl_link *link, struct tpu_rtl_world *world)
 {
-	link->now = tpu_rtl_queue_pop(&link->queue);
+	link->current = tpu_rtl_queue_pop(&link->queue);
 	link->busy = true;
 	link->latency = tpu_link_latency_cycles(world->config);
-	link->bytes_left = (uint64_t)link->now.instruction.length *
-			   tpu_rtl_register(&link->now, TPU_REG_HOST_ROW_BYTES);
+	link->bytes_left = (uint64_t)link->current.instruction.length *
+			   tpu_rtl_register(&link->current, TPU_REG_HOST_ROW_BYTES);
 	link->credit = 0;
 	link->row_bytes = 0;
 	link->row = 0;
-	tpu_rtl_begins(world, TPU_HOST_STARTED, link->now.index);
+	tpu_rtl_begins(world, TPU_HOST_STARTED, link->current.index);
 }
 
 static void move_row(const struct tpu_rtl_link *link, const struct tpu_rtl_world *world)
@@ -35,10 +35,10 @@ static void move_row(const struct tpu_rtl_link *link, const struct tpu_rtl_world
 	if (world->memory->timing_only)
 		return;
 	size_t width = (size_t)tpu_row_bytes(world->config);
-	size_t bytes = tpu_rtl_register(&link->now, TPU_REG_HOST_ROW_BYTES);
-	uint8_t *in_buffer = world->memory->buffer + ((size_t)link->now.instruction.ub + link->row) * width;
-	uint8_t *in_host = world->memory->host + tpu_rtl_register(&link->now, TPU_REG_HOST_ADDRESS) +
-			   (size_t)link->row * tpu_rtl_register(&link->now, TPU_REG_HOST_STRIDE);
+	size_t bytes = tpu_rtl_register(&link->current, TPU_REG_HOST_ROW_BYTES);
+	uint8_t *in_buffer = world->memory->buffer + ((size_t)link->current.instruction.ub + link->row) * width;
+	uint8_t *in_host = world->memory->host + tpu_rtl_register(&link->current, TPU_REG_HOST_ADDRESS) +
+			   (size_t)link->row * tpu_rtl_register(&link->current, TPU_REG_HOST_STRIDE);
 	if (link->unit == TPU_HOST_OUT) {
 		memcpy(in_host, in_buffer, bytes);
 		return;
@@ -51,7 +51,7 @@ static void transfer(struct tpu_rtl_link *link, struct tpu_rtl_world *world)
 {
 	struct tpu_counters *count = &world->outcome->counters;
 	uint64_t clock_hz = (uint64_t)world->config->clock_hz;
-	uint64_t row_bytes = tpu_rtl_register(&link->now, TPU_REG_HOST_ROW_BYTES);
+	uint64_t row_bytes = tpu_rtl_register(&link->current, TPU_REG_HOST_ROW_BYTES);
 	link->credit += tpu_link_bytes_per_second(world->config);
 	uint64_t bytes = link->credit / clock_hz;
 	link->credit %= clock_hz;
@@ -79,8 +79,8 @@ bool tpu_rtl_link_clock(struct tpu_rtl_link *link, const struct tpu_rtl_wires *w
 		link->busy = link->bytes_left > 0;
 	}
 	if (works && !link->busy) {
-		tpu_rtl_ends(world, TPU_HOST_ENDED, link->now.index);
-		tpu_rtl_retired(world, link->now.index);
+		tpu_rtl_ends(world, TPU_HOST_ENDED, link->current.index);
+		tpu_rtl_retired(world, link->current.index);
 	}
 	if (arrives)
 		tpu_rtl_queue_push(&link->queue, &wires->issued);

@@ -44,23 +44,23 @@ void tpu_rtl_matrix_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 
 static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *world)
 {
-	matrix->now = tpu_rtl_queue_pop(&matrix->queue);
-	const struct tpu_instruction *at = &matrix->now.instruction;
-	matrix->rows_left = (int64_t)at->length * tpu_rtl_rows_per_vector(&matrix->now);
+	matrix->current = tpu_rtl_queue_pop(&matrix->queue);
+	const struct tpu_instruction *at = &matrix->current.instruction;
+	matrix->rows_left = (int64_t)at->length * tpu_rtl_rows_per_vector(&matrix->current);
 	matrix->rows_sent = 0;
 	int64_t last = (matrix->first_flight + matrix->in_flight++) % matrix->flights;
-	matrix->flight[last] = (struct tpu_rtl_flight){.index = matrix->now.index,
+	matrix->flight[last] = (struct tpu_rtl_flight){.index = matrix->current.index,
 						       .first = at->acc,
 						       .end = (int64_t)at->acc + at->length,
 						       .writes_left = matrix->rows_left};
-	tpu_rtl_begins(world, TPU_MATRIX_STARTED, matrix->now.index);
+	tpu_rtl_begins(world, TPU_MATRIX_STARTED, matrix->current.index);
 	world->outcome->counters.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
 }
 
 /* The row that enters now. */
 static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_world *world)
 {
-	const struct tpu_rtl_issued *now = &matrix->now;
+	const struct tpu_rtl_issued *now = &matrix->current;
 	unsigned flags = now->instruction.flags;
 	int per_vector = tpu_rtl_rows_per_vector(now);
 	bool wide = per_vector == 2, high = wide && matrix->rows_sent % 2 == 1, low = wide && !high;

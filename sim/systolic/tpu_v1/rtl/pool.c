@@ -24,7 +24,7 @@ struct tpu_rtl_windows tpu_rtl_windows_of(const struct tpu_rtl_issued *activate)
 				    .pad_top = tpu_signed(&activate->registers, TPU_REG_PAD_TOP),
 				    .pad_left = tpu_signed(&activate->registers, TPU_REG_PAD_LEFT),
 				    .sources = activate->instruction.length};
-	w.left = w.sources / (w.in_height * w.in_width) * w.out_height * w.out_width;
+	w.results_left = w.sources / (w.in_height * w.in_width) * w.out_height * w.out_width;
 	return w;
 }
 
@@ -43,12 +43,12 @@ static int64_t vector_of(const struct tpu_rtl_windows *w, int64_t row, int64_t c
 bool tpu_rtl_windows_complete(const struct tpu_rtl_windows *w)
 {
 	struct tpu_rtl_inside in = tpu_rtl_inside_of(w);
-	return w->left > 0 && vector_of(w, in.end_row - 1, in.end_column - 1) < w->read;
+	return w->results_left > 0 && vector_of(w, in.end_row - 1, in.end_column - 1) < w->read;
 }
 
 void tpu_rtl_windows_leave(struct tpu_rtl_windows *w)
 {
-	w->left--;
+	w->results_left--;
 	if (++w->x < w->out_width)
 		return;
 	w->x = 0;
@@ -62,11 +62,11 @@ struct tpu_rtl_walk tpu_rtl_windows_walk(const struct tpu_rtl_issued *activate)
 {
 	struct tpu_rtl_windows w = tpu_rtl_windows_of(activate);
 	struct tpu_rtl_walk walk = {.kept = 1};
-	for (; w.read < w.sources || w.left > 0; walk.beats++) {
+	for (; w.read < w.sources || w.results_left > 0; walk.beats++) {
 		/* The windows of a line begin anew at its left: whole lines are kept. */
 		int64_t oldest = vector_of(&w, tpu_rtl_inside_of(&w).first_row, 0);
 		w.read += w.read < w.sources;
-		if (w.left > 0)
+		if (w.results_left > 0)
 			walk.kept = npl_max_i64(walk.kept, w.read - oldest);
 		if (tpu_rtl_windows_complete(&w))
 			tpu_rtl_windows_leave(&w);

@@ -53,7 +53,7 @@ bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit)
 	case TPU_HOST_OUT:
 		return !rtl->link[1].busy;
 	case TPU_WEIGHTS:
-		return rtl->weights.left == 0 && rtl->weights.due == 0 && rtl->weights.behind.count == 0;
+		return rtl->weights.transfers_left == 0 && rtl->weights.due == 0 && rtl->weights.port.count == 0;
 	case TPU_MATRIX:
 		return rtl->matrix.in_flight == 0;
 	default:

@@ -52,7 +52,7 @@ static int run(struct tpu_rtl *rtl)
 	tpu_rtl_tell(world, UINT64_MAX);
 	tpu_rtl_end_intervals(world);
 	world->outcome->cycles = world->cycle;
-	tpu_count_weight_memory(rtl->weights.behind.memory, &world->outcome->counters);
+	tpu_count_weight_memory(rtl->weights.port.memory, &world->outcome->counters);
 	return 0;
 }
 

@@ -110,7 +110,7 @@ void tpu_rtl_write_vector(const struct tpu_rtl_world *world, const struct tpu_rt
 struct tpu_rtl_wires {
 	/* issue */
 	bool issues;
-	unsigned awaits;              /* units that the sync or halt waits for, one bit each */
+	unsigned awaited_units;       /* units that the sync or halt waits for, one bit each */
 	bool sync_pauses;             /* the sync that has issued takes its time */
 	enum tpu_unit to;             /* whose queue takes it; TPU_UNITS: none */
 	struct tpu_rtl_issued issued; /* with `to` */
@@ -152,7 +152,7 @@ bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires
 struct tpu_rtl_link {
 	enum tpu_unit unit;
 	struct tpu_rtl_queue queue;
-	struct tpu_rtl_issued now;
+	struct tpu_rtl_issued current;
 	bool busy;
 	uint64_t latency; /* cycles of it still to come */
 	uint64_t bytes_left;
@@ -174,7 +174,7 @@ struct tpu_rtl_fifo {
 enum tpu_rtl_thing { TPU_RTL_TILE, TPU_RTL_TABLE };
 /* A tile or table on its way. */
 struct tpu_rtl_transfer {
-	enum tpu_rtl_thing thing;
+	enum tpu_rtl_thing item;
 	int64_t index;         /* of its instruction */
 	bool is_last;          /* that this one brings */
 	uint64_t address, end; /* bytes of it that weight memory has not been asked for */
@@ -194,13 +194,13 @@ struct tpu_rtl_weight_memory {
 struct tpu_rtl_weights {
 	struct tpu_rtl_queue queue;
 	struct tpu_rtl_fifo fifo[2];
-	struct tpu_rtl_issued now;
-	int64_t left; /* transfers that `now` has not begun */
-	int64_t row;  /* where the next one begins */
+	struct tpu_rtl_issued current;
+	int64_t transfers_left; /* transfers that `current` has not begun */
+	int64_t row;            /* where the next one begins */
 	/* preset fixed: the transfer under way, and bytes times clock_hz until it ends; 0: there is none */
-	struct tpu_rtl_transfer coming;
+	struct tpu_rtl_transfer transfer;
 	uint64_t due;
-	struct tpu_rtl_weight_memory behind;
+	struct tpu_rtl_weight_memory port;
 };
 int tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots,
 			 struct npl_err *err);
@@ -243,8 +243,8 @@ struct tpu_rtl_flight {
 };
 struct tpu_rtl_matrix {
 	struct tpu_rtl_queue queue;
-	struct tpu_rtl_issued now;
-	int64_t rows_left; /* of `now`, to enter */
+	struct tpu_rtl_issued current;
+	int64_t rows_left; /* of `current`, to enter */
 	int64_t rows_sent;
 	struct tpu_rtl_flight *flight; /* (flights), oldest at first_flight */
 	int64_t flights, first_flight, in_flight;
@@ -261,7 +261,7 @@ bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wi
 static inline const struct tpu_rtl_issued *tpu_rtl_entering(const struct tpu_rtl_matrix *matrix,
 							    const struct tpu_rtl_wires *wires)
 {
-	return wires->matrix_starts ? tpu_rtl_queue_at(&matrix->queue, 0) : &matrix->now;
+	return wires->matrix_starts ? tpu_rtl_queue_at(&matrix->queue, 0) : &matrix->current;
 }
 /* The k-th row that a matrix instruction sends through the array: `row` filled with its bytes. */
 void tpu_rtl_setup(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *issued, int64_t k, uint8_t *row);
@@ -276,7 +276,7 @@ struct tpu_rtl_windows {
 	int64_t stride_y, stride_x, pad_top, pad_left;
 	int64_t sources, read; /* source vectors, and those that have been read */
 	int64_t image, y, x;   /* the window whose result leaves next */
-	int64_t left;          /* results */
+	int64_t results_left;  /* results */
 };
 /* The part of that window that is inside the image: rows and columns, first <= i < end. */
 struct tpu_rtl_inside {
@@ -307,12 +307,12 @@ void tpu_rtl_lines_pool(const struct tpu_rtl_lines *lines, const struct tpu_rtl_
 
 /* A vector of results in a pipeline register. */
 struct tpu_rtl_result {
-	bool there;
+	bool present;
 	int64_t number;
 };
 struct tpu_rtl_activate {
 	struct tpu_rtl_queue queue;
-	struct tpu_rtl_issued now;
+	struct tpu_rtl_issued current;
 	bool busy;
 	uint64_t reading;           /* cycles until all is read and the last result has left the unit */
 	uint64_t draining;          /* cycles from then until it is in the buffer */

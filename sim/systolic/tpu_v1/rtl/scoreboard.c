@@ -54,7 +54,7 @@ int64_t tpu_rtl_unread(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wi
 	const struct tpu_config *config = rtl->world.config;
 	uint64_t first_write = (uint64_t)(config->rows - 1 + config->matrix_registers);
 	int64_t started = wires->activate_starts ? 1 : 0; /* of those in the queue */
-	const struct tpu_rtl_issued *now = started ? tpu_rtl_queue_at(&activate->queue, 0) : &activate->now;
+	const struct tpu_rtl_issued *now = started ? tpu_rtl_queue_at(&activate->queue, 0) : &activate->current;
 	if (cycles_of_reading(rtl, wires) > first_write && reads_accumulators(now) && both_use(now, matrix))
 		return now->index;
 	for (int64_t i = started; i < activate->queue.count; i++) {

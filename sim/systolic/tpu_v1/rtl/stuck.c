@@ -10,12 +10,13 @@ static const struct tpu_waiting nobody = {.index = -1};
 static struct tpu_waiting weights_wait(const struct tpu_rtl *rtl)
 {
 	const struct tpu_rtl_weights *weights = &rtl->weights;
-	if (!weights->left && !weights->queue.count)
+	if (!weights->transfers_left && !weights->queue.count)
 		return nobody;
-	const struct tpu_rtl_issued *at = weights->left ? &weights->now : tpu_rtl_queue_at(&weights->queue, 0);
+	const struct tpu_rtl_issued *at = weights->transfers_left ? &weights->current
+								  : tpu_rtl_queue_at(&weights->queue, 0);
 	return (struct tpu_waiting){.index = at->index,
-				    .what = tpu_rtl_brings(at) == TPU_RTL_TILE ? TPU_FOR_TILE_SPACE
-									       : TPU_FOR_TABLE_SPACE};
+				    .reason = tpu_rtl_brings(at) == TPU_RTL_TILE ? TPU_FOR_TILE_SPACE
+										 : TPU_FOR_TABLE_SPACE};
 }
 
 static struct tpu_waiting matrix_waits(const struct tpu_rtl *rtl)
@@ -25,8 +26,9 @@ static struct tpu_waiting matrix_waits(const struct tpu_rtl *rtl)
 		return nobody;
 	const struct tpu_rtl_issued *at = tpu_rtl_queue_at(&rtl->matrix.queue, 0);
 	if (at->instruction.flags & TPU_MATRIX_SWITCH && !rtl->shifter.full)
-		return (struct tpu_waiting){.index = at->index, .what = TPU_FOR_A_TILE};
-	return (struct tpu_waiting){.index = at->index, .what = TPU_FOR_READS, .other = tpu_rtl_unread(rtl, &none, at)};
+		return (struct tpu_waiting){.index = at->index, .reason = TPU_FOR_A_TILE};
+	return (struct tpu_waiting){
+		.index = at->index, .reason = TPU_FOR_READS, .other = tpu_rtl_unread(rtl, &none, at)};
 }
 
 static struct tpu_waiting activate_waits(const struct tpu_rtl *rtl)
@@ -35,16 +37,16 @@ static struct tpu_waiting activate_waits(const struct tpu_rtl *rtl)
 		return nobody;
 	const struct tpu_rtl_issued *at = tpu_rtl_queue_at(&rtl->activate.queue, 0);
 	if (at->instruction.flags & TPU_ACTIVATE_SWITCH && !rtl->weights.fifo[TPU_RTL_TABLE].arrived)
-		return (struct tpu_waiting){.index = at->index, .what = TPU_FOR_A_TABLE};
-	return (struct tpu_waiting){.index = at->index, .what = TPU_FOR_WRITES, .other = tpu_rtl_unwritten(rtl, at)};
+		return (struct tpu_waiting){.index = at->index, .reason = TPU_FOR_A_TABLE};
+	return (struct tpu_waiting){.index = at->index, .reason = TPU_FOR_WRITES, .other = tpu_rtl_unwritten(rtl, at)};
 }
 
 static struct tpu_waiting issue_waits(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)
 {
-	struct tpu_waiting waiting = {.index = rtl->issue.next, .what = TPU_FOR_UNITS, .units = wires->awaits};
+	struct tpu_waiting waiting = {.index = rtl->issue.next, .reason = TPU_FOR_UNITS, .units = wires->awaited_units};
 	enum tpu_unit unit = tpu_unit_of(tpu_code(rtl->world.program)[rtl->issue.next].opcode);
 	if (unit < TPU_UNITS) {
-		waiting.what = TPU_FOR_A_QUEUE;
+		waiting.reason = TPU_FOR_A_QUEUE;
 		waiting.units = 1u << unit;
 	}
 	return waiting;

@@ -70,9 +70,9 @@ static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wir
 
 static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
 {
-	bool last = tpu_operand_of(activate->now.instruction.flags) == TPU_NO_OPERAND;
-	struct format to = format_of(&activate->now, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT,
-				     last && rectifies(&activate->now));
+	bool last = tpu_operand_of(activate->current.instruction.flags) == TPU_NO_OPERAND;
+	struct format to = format_of(&activate->current, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT,
+				     last && rectifies(&activate->current));
 	for (int64_t j = 0; j < count; j++)
 		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to, &faults->saturations);
 }
@@ -107,7 +107,7 @@ static bool by_table(enum tpu_function function)
 static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count,
 			  const struct tpu_rtl_world *world, struct sim_faults *faults)
 {
-	const struct tpu_rtl_issued *now = &activate->now;
+	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
 	struct format to = by_table(tpu_function_of(now->instruction.flags)) ? (struct format){TPU_I16, 0, false}
 									     : result_format(now);
@@ -141,7 +141,7 @@ static int32_t interpolate(const struct tpu_function_table *table, int32_t q)
 
 static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
 {
-	const struct tpu_rtl_issued *now = &activate->now;
+	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_function function = tpu_function_of(now->instruction.flags);
 	const struct tpu_function_table *table = function == TPU_SIGMOID ? &activate->sigmoid : &activate->tanh;
 	struct format to = result_format(now);
@@ -164,7 +164,7 @@ static void apply_function(struct tpu_rtl_activate *activate, int64_t count, str
 void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t vector,
 		    struct tpu_rtl_world *world)
 {
-	const struct tpu_rtl_issued *now = &activate->now;
+	const struct tpu_rtl_issued *now = &activate->current;
 	int64_t count = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
 	bool from_buffer = now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER;
 	struct sim_faults faults = {0, 0};

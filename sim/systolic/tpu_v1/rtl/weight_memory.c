@@ -40,7 +40,7 @@ static struct tpu_rtl_transfer *transfer_at(const struct tpu_rtl_weight_memory *
 /* The next access of the transfer under way, or the first of the next one. */
 static bool next_access(const struct tpu_rtl_weights *weights, const struct tpu_config *config, uint64_t *address)
 {
-	const struct tpu_rtl_weight_memory *behind = &weights->behind;
+	const struct tpu_rtl_weight_memory *behind = &weights->port;
 	const struct tpu_rtl_transfer *last = behind->count ? transfer_at(behind, behind->count - 1) : NULL;
 	if (!last || last->address == last->end)
 		return tpu_rtl_weights_next(weights, config, address);
@@ -50,7 +50,7 @@ static bool next_access(const struct tpu_rtl_weights *weights, const struct tpu_
 
 static void ask(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world, struct npl_memory_request *request)
 {
-	struct tpu_rtl_weight_memory *behind = &weights->behind;
+	struct tpu_rtl_weight_memory *behind = &weights->port;
 	struct tpu_rtl_transfer *last = behind->count ? transfer_at(behind, behind->count - 1) : NULL;
 	const uint64_t access = npl_memory_info(behind->memory)->access_bytes;
 	if (!last || last->address == last->end) {
@@ -86,7 +86,7 @@ static bool has_come(const struct tpu_rtl_weight_memory *behind, const struct tp
 
 bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
 {
-	struct tpu_rtl_weight_memory *behind = &weights->behind;
+	struct tpu_rtl_weight_memory *behind = &weights->port;
 	struct npl_memory_request request = {.bytes = 1};
 	/* its next cycle may be several of the machine's away */
 	const bool changed = behind->count > 0 || next_access(weights, world->config, &request.address);

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_ROWS = 8 };
-
 static bool fifo_open(struct tpu_rtl_fifo *fifo, int64_t slots)
 {
 	*fifo = (struct tpu_rtl_fifo){.slots = slots};
@@ -28,12 +26,12 @@ int tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_confi
 	    !fifo_open(&weights->fifo[TPU_RTL_TILE], config->fifo_tiles) ||
 	    !fifo_open(&weights->fifo[TPU_RTL_TABLE], config->parameter_tables))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the rtl engine");
-	return tpu_rtl_weight_memory_open(&weights->behind, config, err);
+	return tpu_rtl_weight_memory_open(&weights->port, config, err);
 }
 
 void tpu_rtl_weights_close(struct tpu_rtl_weights *weights)
 {
-	tpu_rtl_weight_memory_close(&weights->behind);
+	tpu_rtl_weight_memory_close(&weights->port);
 	free(weights->queue.slot);
 	free(weights->fifo[TPU_RTL_TILE].row);
 	free(weights->fifo[TPU_RTL_TABLE].row);
@@ -53,23 +51,24 @@ static void fifo_pop(struct tpu_rtl_fifo *fifo)
 
 static int64_t weight_rows(const struct tpu_config *config, enum tpu_rtl_thing thing)
 {
-	return thing == TPU_RTL_TILE ? config->rows : TABLE_ROWS;
+	return thing == TPU_RTL_TILE ? config->rows : TPU_TABLE_ROWS;
 }
 
 static const struct tpu_rtl_issued *next_instruction(const struct tpu_rtl_weights *weights)
 {
-	return weights->left ? &weights->now : tpu_rtl_queue_at(&weights->queue, 0);
+	return weights->transfers_left ? &weights->current : tpu_rtl_queue_at(&weights->queue, 0);
 }
 
 bool tpu_rtl_weights_next(const struct tpu_rtl_weights *weights, const struct tpu_config *config, uint64_t *address)
 {
-	if (!weights->left && !weights->queue.count)
+	if (!weights->transfers_left && !weights->queue.count)
 		return false;
 	const struct tpu_rtl_issued *next = next_instruction(weights);
 	const struct tpu_rtl_fifo *fifo = &weights->fifo[tpu_rtl_brings(next)];
 	if (fifo->taken == fifo->slots)
 		return false;
-	*address = (uint64_t)(weights->left ? weights->row : next->instruction.length) * (uint64_t)config->columns;
+	*address = (uint64_t)(weights->transfers_left ? weights->row : next->instruction.length) *
+		   (uint64_t)config->columns;
 	return true;
 }
 
@@ -77,29 +76,29 @@ void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world
 			   struct tpu_rtl_transfer *transfer)
 {
 	enum tpu_rtl_thing thing = tpu_rtl_brings(next_instruction(weights));
-	if (!weights->left) {
-		weights->now = tpu_rtl_queue_pop(&weights->queue);
-		weights->left = weights->now.instruction.acc;
-		weights->row = weights->now.instruction.length;
+	if (!weights->transfers_left) {
+		weights->current = tpu_rtl_queue_pop(&weights->queue);
+		weights->transfers_left = weights->current.instruction.acc;
+		weights->row = weights->current.instruction.length;
 	}
 	int64_t rows = weight_rows(world->config, thing), columns = world->config->columns;
 	fifo_take(&weights->fifo[thing], weights->row);
-	*transfer = (struct tpu_rtl_transfer){.thing = thing,
-					      .index = weights->now.index,
-					      .is_last = weights->left == 1,
+	*transfer = (struct tpu_rtl_transfer){.item = thing,
+					      .index = weights->current.index,
+					      .is_last = weights->transfers_left == 1,
 					      .address = (uint64_t)(weights->row * columns),
 					      .end = (uint64_t)((weights->row + rows) * columns)};
 	weights->row += rows;
-	weights->left--;
+	weights->transfers_left--;
 	world->outcome->counters.weight_bytes += (uint64_t)(rows * columns);
 }
 
 void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
 			    const struct tpu_rtl_transfer *transfer)
 {
-	struct tpu_rtl_fifo *fifo = &weights->fifo[transfer->thing];
+	struct tpu_rtl_fifo *fifo = &weights->fifo[transfer->item];
 	fifo->arrived++;
-	tpu_rtl_ends(world, transfer->thing == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
+	tpu_rtl_ends(world, transfer->item == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
 	if (transfer->is_last)
 		tpu_rtl_retired(world, transfer->index);
 }
@@ -110,8 +109,8 @@ static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
 	uint64_t address;
 	if (!tpu_rtl_weights_next(weights, world->config, &address))
 		return false;
-	tpu_rtl_weights_begin(weights, world, &weights->coming);
-	weights->due = (weights->coming.end - weights->coming.address) * (uint64_t)world->config->clock_hz;
+	tpu_rtl_weights_begin(weights, world, &weights->transfer);
+	weights->due = (weights->transfer.end - weights->transfer.address) * (uint64_t)world->config->clock_hz;
 	return true;
 }
 
@@ -125,7 +124,7 @@ static bool fixed_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_world *w
 		credit -= part;
 		changed = true;
 		if (!weights->due)
-			tpu_rtl_weights_arrive(weights, world, &weights->coming);
+			tpu_rtl_weights_arrive(weights, world, &weights->transfer);
 	}
 	return changed;
 }
@@ -134,7 +133,7 @@ bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl
 			   struct tpu_rtl_world *world)
 {
 	bool changed = wires->tile_popped || wires->table_used || wires->to == TPU_WEIGHTS;
-	changed |= weights->behind.memory ? tpu_rtl_weight_memory_clock(weights, world) : fixed_clock(weights, world);
+	changed |= weights->port.memory ? tpu_rtl_weight_memory_clock(weights, world) : fixed_clock(weights, world);
 	if (wires->tile_popped)
 		fifo_pop(&weights->fifo[TPU_RTL_TILE]);
 	if (wires->table_used)

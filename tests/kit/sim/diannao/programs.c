@@ -174,7 +174,7 @@ static uint64_t load_address(struct maker *m, int64_t bytes)
 	return (uint64_t)(block * BLOCK_BYTES + offset);
 }
 
-/* Of a load of so many rows; the last of NBin may not be whole. */
+/* Makes the load of so many rows. The last one of NBin need not be whole. */
 static void load_nbin(struct maker *m, struct dn_instruction *at, int64_t rows)
 {
 	const int64_t tn = m->c->config.tn, values = (rows - 1) * tn + (one_in(m, 3) ? draw(m, 1, tn) : tn);

@@ -230,7 +230,7 @@ Test(tpu_stuck, words)
 	struct tpu_waiting all[20];
 	for (int i = 0; i < 20; i++) {
 		test_add(m, TPU_WRITE_HOST_MEMORY, 0, 0, 0, 1);
-		all[i] = (struct tpu_waiting){.index = 19 - i, .what = TPU_FOR_UNITS, .units = (1u << TPU_UNITS) - 1};
+		all[i] = (struct tpu_waiting){.index = 19 - i, .reason = TPU_FOR_UNITS, .units = (1u << TPU_UNITS) - 1};
 	}
 	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINPUT);
 	cr_assert_str_eq(m->err.msg,
@@ -244,7 +244,7 @@ Test(tpu_stuck, words)
 	cr_assert(!strstr(m->err.msg, "instruction 1"));
 	all[19].units = 0;
 	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
-	all[19] = (struct tpu_waiting){.index = 3, .what = TPU_FOR_READS, .other = -1};
+	all[19] = (struct tpu_waiting){.index = 3, .reason = TPU_FOR_READS, .other = -1};
 	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
 	test_close(m);
 }

@@ -470,26 +470,26 @@ Test(diannao_rtl_time, programs_that_cannot_go_on)
 		/* more rows than NBin has */
 		struct dn_hand *h = hand_open(2, memories[m]);
 		hand_maximum(h, 0, 200, 9);
-		cannot(h, "nobody brings");
+		cannot(h, "no transfer brings");
 		/* a row that is not held */
 		h = hand_open(2, memories[m]);
 		h->config.dma_request_cycles = 50;
 		hand_maximum(h, 0, 200, 2);
 		hand_maximum(h, 0, 204, 2)->nbin.stride = 1;
 		h->program[1].nbin.end = 2;
-		cannot(h, "nobody brings");
+		cannot(h, "no transfer brings");
 		/* more results than NBout has room for */
 		h = hand_open(2, memories[m]);
 		for (uint64_t i = 0; i < 9; i++)
 			hand_store(hand_maximum(h, 4 * i, 0, 1), i ? 0 : 200, i ? 0 : 36);
-		cannot(h, "nobody brings");
+		cannot(h, "no transfer brings");
 		/* room that nobody makes, behind a SYNC */
 		h = hand_open(2, memories[m]);
 		hand_load_nbin(hand_add(h), 0, 32, 1);
 		hand_load_nbin(hand_add(h), 0, 4, 1);
 		hand_add(h)->cp = DN_CP_SYNC;
 		hand_add(h);
-		cannot(h, "nobody brings");
+		cannot(h, "no transfer brings");
 	}
 }
 

@@ -410,7 +410,7 @@ Test(tpu_generate_programs, short_vectors_share_rows)
 	tpu_generated_free(&m.g);
 }
 
-/* Ratios of scales are taken in the order that layer.h writes, to the last bit. */
+/* Ratios of scales are taken in the order of the integer rules, to the last bit. */
 Test(tpu_generate_programs, scales_in_the_order_of_the_rule)
 {
 	struct tpu_config config = test_tpu_defaults();
