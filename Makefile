@@ -94,7 +94,7 @@ check: $(out)/npulab_tests all $(fake_cuda) $(bench_cuda) ## builds and runs the
 	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 # Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
-processor_suites := @(runner|systolic_*|tpu_fast_values|int8*|q16*|exact*|half*|cpu*|onednn*|processor*|sha256*|integer*|ops_kernel*|ops_functions*)/*
+processor_suites := @(runner|systolic_matrix|tpu_@(values|vector|device|energy|fast_values)|int8*|q16*|exact*|half*|cpu*|onednn*|processor*|sha256*|integer*|ops_kernel*|ops_functions*)/*
 PROCESSORS := Nehalem Haswell
 test-emulated: ## the suites that depend on the processor, on emulated ones (PROCESSORS=Nehalem for one of the two)
 	@scripts/install-deps.sh test emulate

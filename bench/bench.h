@@ -2,8 +2,8 @@
  *
  * Timing for benchmarks: a case is run until its median is steady enough to print. Ratios between two cases of one
  * run mean more than any absolute figure: the computers this runs on are shared. */
-#ifndef NPULAB_BENCH_H
-#define NPULAB_BENCH_H
+#ifndef NPULAB_BENCH_BENCH_H
+#define NPULAB_BENCH_BENCH_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * An opened device, for the files that open it and run layers on it.
  */
-#ifndef NPULAB_DEVICE_IMPL_H
-#define NPULAB_DEVICE_IMPL_H
+#ifndef NPULAB_CORE_DEVICE_IMPL_H
+#define NPULAB_CORE_DEVICE_IMPL_H
 
 #include "npulab/driver.h"
 #include "npulab/program_dump.h"

@@ -2,8 +2,8 @@
  *
  * The integer rules (docs/integers.md; int8, int8x16) as simple loops: what every device that computes in them must give,
  * bit for bit. Nothing here is fast, and nothing is shared with what is. */
-#ifndef NPULAB_INTEGER_H
-#define NPULAB_INTEGER_H
+#ifndef NPULAB_CORE_INTEGER_H
+#define NPULAB_CORE_INTEGER_H
 
 #include "npulab/layer.h"
 

@@ -2,8 +2,8 @@
  *
  * What the two files of core/integer.h share: elements of integer tensors, and the way from a scaled value to a result.
  */
-#ifndef CORE_INTEGER_H
-#define CORE_INTEGER_H
+#ifndef NPULAB_CORE_INTEGER_IMPL_H
+#define NPULAB_CORE_INTEGER_IMPL_H
 
 #include "integer.h"
 

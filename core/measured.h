@@ -3,8 +3,8 @@
  * What the devices that run on this computer share: the layers a float32 device takes, and one timed run of an
  * operator's reference kernel.
  */
-#ifndef NPULAB_MEASURED_H
-#define NPULAB_MEASURED_H
+#ifndef NPULAB_CORE_MEASURED_H
+#define NPULAB_CORE_MEASURED_H
 
 #include "npulab/layer.h"
 

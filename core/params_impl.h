@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the files about parameters (params.h) share. */
-#ifndef NPULAB_PARAMS_IMPL_H
-#define NPULAB_PARAMS_IMPL_H
+#ifndef NPULAB_CORE_PARAMS_IMPL_H
+#define NPULAB_CORE_PARAMS_IMPL_H
 
 #include "npulab/params.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers with a unit behind them, as people write them in machine files: "24 MiB", "700MHz", "34.1 GB/s", "6 us". */
-#ifndef NPULAB_QUANTITY_H
-#define NPULAB_QUANTITY_H
+#ifndef NPULAB_CORE_QUANTITY_H
+#define NPULAB_CORE_QUANTITY_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * What the three examples share: the weights and images of the shipped digits network, and a line of results. The
  * networks themselves are in the examples, each built in its own way.
  */
-#ifndef EXAMPLES_DIGITS_H
-#define EXAMPLES_DIGITS_H
+#ifndef NPULAB_EXAMPLES_DIGITS_H
+#define NPULAB_EXAMPLES_DIGITS_H
 
 #include <math.h>
 #include <npulab/attributes.h>

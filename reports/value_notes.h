@@ -2,8 +2,8 @@
  *
  * What a table's notes say of values that went wrong: sums that wrapped, results that are no finite number.
  */
-#ifndef REPORTS_VALUE_NOTES_H
-#define REPORTS_VALUE_NOTES_H
+#ifndef NPULAB_REPORTS_VALUE_NOTES_H
+#define NPULAB_REPORTS_VALUE_NOTES_H
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
  * file at a time and cannot know that npl_fail returns its code, which is never 0, and npl_refuse false: without this
  * it follows every failure into the code behind `if (!rc)` and reports null pointers there.
  */
-#ifndef SCRIPTS_ANALYZER_H
-#define SCRIPTS_ANALYZER_H
+#ifndef NPULAB_SCRIPTS_ANALYZER_H
+#define NPULAB_SCRIPTS_ANALYZER_H
 
 #include "core/base/refuse.h"
 #include "npulab/error.h"

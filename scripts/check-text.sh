@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What no compiler checks: every C file and script names its licence and has fewer than 600 lines; no text file of the
-# project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone.
+# What no compiler checks: every C file and script names its licence and has fewer than 600 lines; a header's guard is its path;
+# no text file of the project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -23,6 +23,12 @@ while IFS= read -r file; do
 		[ "$lines" -lt $max_lines ] || complain "$file:$lines: $lines lines, expected fewer than $max_lines"
 		;;
 	esac
+	if [[ $file == *.h ]]; then
+		guard=NPULAB_${file#include/npulab/}
+		guard=$(tr a-z/. A-Z__ <<< "$guard")
+		found=$(grep -m 1 -oP '^#ifndef \K\w+_H$' "$file") || found=$guard # included several times: it has none
+		[ "$found" = "$guard" ] || complain "$file: the guard is $found, expected $guard"
+	fi
 	[ -z "$(tail -c 1 "$file")" ] || complain "$file:$lines: no newline at the end"
 done < <(find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
 	-o -name '*.py' -o -name '*.md' -o -name '*.yaml' -o -name '*.txt' -o -path ./.ci/run -o -name Makefile \) -print | sort)

@@ -163,6 +163,22 @@ def gaps(name, schema, seen):
             yield f"{path}: may be left out, and no document leaves it out"
 
 
+def columns(folder):
+    """What is wrong with the table of docs/json.md that names the columns of --csv."""
+    command = "compare digits --devices tpu_v1,diannao --timing-only"
+    run = [*shlex.split(os.environ.get("NPULAB_TEST_RUNNER", "")), os.environ["NPULAB_BIN"], *shlex.split(command)]
+    out = subprocess.run([*run, "--csv", "-"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    document = json.loads(subprocess.run([*run, "--json", "-"], cwd=folder, capture_output=True, text=True, check=True).stdout)
+    counters = {name for device in document["devices"] for layer in device["layers"] for name in layer["counters"] or {}}
+    printed = [name for name in out.splitlines()[0].split(",") if name not in counters]
+    with open("docs/json.md", encoding="utf-8") as f:
+        section = f.read().partition("\n## The CSV of layers\n")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    named = [name.strip(" `") for row in rows for name in row.split(",")]
+    wrong = [f"npulab {command} --csv -: docs/json.md does not name the column {name}" for name in printed if name not in named]
+    return wrong + [f"docs/json.md: --csv has no column {name}" for name in named if name not in printed]
+
+
 def main():
     schemas, seen, wrong = {}, {}, []
     for file in sorted(os.listdir("schemas")):
@@ -183,6 +199,7 @@ def main():
         note(schemas[name], document, name, seen)
     for name, schema in schemas.items():
         wrong += gaps(name, schema, seen)
+    wrong += columns(sys.argv[1])
     for line in wrong:
         print(line)
     return bool(wrong)

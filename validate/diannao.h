@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The parts of `npulab validate diannao`. */
-#ifndef NPULAB_FRONTEND_VALIDATE_DIANNAO_H
-#define NPULAB_FRONTEND_VALIDATE_DIANNAO_H
+#ifndef NPULAB_VALIDATE_DIANNAO_H
+#define NPULAB_VALIDATE_DIANNAO_H
 
 #include "npulab/device.h"
 #include "npulab/validate.h"

@@ -3,8 +3,8 @@
  * The ten layers of the DianNao paper (Chen et al., ASPLOS 2014, Table 5): their shapes, their ideal cycles, and one of
  * them on a device. Convolutions have stride 1 and no padding (CONV1 gives the input of POOL1), pooling windows do not
  * overlap. */
-#ifndef NPULAB_FRONTEND_DIANNAO_LAYERS_H
-#define NPULAB_FRONTEND_DIANNAO_LAYERS_H
+#ifndef NPULAB_VALIDATE_DIANNAO_LAYERS_H
+#define NPULAB_VALIDATE_DIANNAO_LAYERS_H
 
 #include "npulab/device.h"
 #include "simd_baseline.h"

@@ -14,8 +14,8 @@
  * Not modelled: the out-of-order core (every miss is waited for in full, every operation has a lane), the ways of the
  * caches, instructions beside the operations, stores that need not wait.
  */
-#ifndef NPULAB_FRONTEND_SIMD_BASELINE_H
-#define NPULAB_FRONTEND_SIMD_BASELINE_H
+#ifndef NPULAB_VALIDATE_SIMD_BASELINE_H
+#define NPULAB_VALIDATE_SIMD_BASELINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The six applications of the TPU paper (Jouppi et al., ISCA 2017, Table 1), as reconstructed in models/, and one batch
  * of each on the machine as its counters see it: the input comes from the host, states of recurrent cells are in the
  * unified buffer from the step before, and results leave while the next batch is at work. */
-#ifndef NPULAB_FRONTEND_TPU_APPLICATIONS_H
-#define NPULAB_FRONTEND_TPU_APPLICATIONS_H
+#ifndef NPULAB_VALIDATE_TPU_APPLICATIONS_H
+#define NPULAB_VALIDATE_TPU_APPLICATIONS_H
 
 #include "npulab/device.h"
 #include "npulab/graph.h"

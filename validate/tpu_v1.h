@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The parts of `npulab validate tpu_v1`. */
-#ifndef NPULAB_FRONTEND_VALIDATE_TPU_V1_H
-#define NPULAB_FRONTEND_VALIDATE_TPU_V1_H
+#ifndef NPULAB_VALIDATE_TPU_V1_H
+#define NPULAB_VALIDATE_TPU_V1_H
 
 #include "tpu_applications.h"
 

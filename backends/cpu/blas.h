@@ -2,8 +2,8 @@
  *
  * OpenBLAS, loaded when the cpu device is opened: nothing is linked, so that npulab starts where there is none.
  */
-#ifndef NPULAB_CPU_BLAS_H
-#define NPULAB_CPU_BLAS_H
+#ifndef NPULAB_BACKENDS_CPU_BLAS_H
+#define NPULAB_BACKENDS_CPU_BLAS_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * The cpu device inside: its state and the operators that have a fast path of their own (the others run on the
  * reference kernels). Each computes its layer into out and touches no clock; cpu.c measures.
  */
-#ifndef NPULAB_CPU_CPU_H
-#define NPULAB_CPU_CPU_H
+#ifndef NPULAB_BACKENDS_CPU_CPU_H
+#define NPULAB_BACKENDS_CPU_CPU_H
 
 #include "blas.h"
 #include "core/base/pool.h"

@@ -10,8 +10,8 @@
  *     cpu_dnn_run(op, x, NULL, y, &err);
  *     cpu_dnn_release(op);
  */
-#ifndef NPULAB_CPU_DNN_H
-#define NPULAB_CPU_DNN_H
+#ifndef NPULAB_BACKENDS_CPU_DNN_H
+#define NPULAB_BACKENDS_CPU_DNN_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * oneDNN 2's primitives, as far as the cpu device uses them: its convolutions, poolings and LRN. Declarations are our
  * own, so that npulab builds without its headers; names and numbers are those of dnnl_types.h.
  */
-#ifndef NPULAB_CPU_DNN_API_H
-#define NPULAB_CPU_DNN_API_H
+#ifndef NPULAB_BACKENDS_CPU_DNN_API_H
+#define NPULAB_BACKENDS_CPU_DNN_API_H
 
 #include <stddef.h>
 #include <stdint.h>

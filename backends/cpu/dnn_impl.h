@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The inside of a layer prepared for oneDNN. */
-#ifndef NPULAB_CPU_DNN_IMPL_H
-#define NPULAB_CPU_DNN_IMPL_H
+#ifndef NPULAB_BACKENDS_CPU_DNN_IMPL_H
+#define NPULAB_BACKENDS_CPU_DNN_IMPL_H
 
 #include "dnn.h"
 

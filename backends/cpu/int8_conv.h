@@ -3,8 +3,8 @@
  * A convolution of 8-bit tensors with channels last, prepared once, run often: oneDNN's sums, brought to bytes by the
  * integer rule. Bits and saturations are those of every other way.
  */
-#ifndef NPULAB_CPU_INT8_CONV_H
-#define NPULAB_CPU_INT8_CONV_H
+#ifndef NPULAB_BACKENDS_CPU_INT8_CONV_H
+#define NPULAB_BACKENDS_CPU_INT8_CONV_H
 
 #include "cpu.h"
 

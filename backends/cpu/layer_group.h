@@ -3,8 +3,8 @@
  * Layers that follow each other on the processor (npulab/layer_group.h), prepared once: weights in oneDNN's order,
  * memory for what passes between them, and images kept with channels last from one convolution to the next.
  */
-#ifndef NPULAB_CPU_LAYER_GROUP_H
-#define NPULAB_CPU_LAYER_GROUP_H
+#ifndef NPULAB_BACKENDS_CPU_LAYER_GROUP_H
+#define NPULAB_BACKENDS_CPU_LAYER_GROUP_H
 
 #include "cpu.h"
 #include "dnn.h"

@@ -4,8 +4,8 @@
  * family is. OpenBLAS 0.3.21 (Debian 12) knows processors by model number and takes Intel's since Sapphire Rapids
  * for a Prescott of 2004, whose SSE3 kernels are five times slower; it is told the family by OPENBLAS_CORETYPE.
  */
-#ifndef NPULAB_OPENBLAS_CORE_H
-#define NPULAB_OPENBLAS_CORE_H
+#ifndef NPULAB_BACKENDS_CPU_OPENBLAS_CORE_H
+#define NPULAB_BACKENDS_CPU_OPENBLAS_CORE_H
 
 #include <stdbool.h>
 

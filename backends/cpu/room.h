@@ -2,8 +2,8 @@
  *
  * Whether OpenBLAS finds the memory and the threads that it takes without asking: where a buffer cannot be had it tries
  * again for ever, where a thread cannot be started it ends the process. */
-#ifndef NPULAB_CPU_ROOM_H
-#define NPULAB_CPU_ROOM_H
+#ifndef NPULAB_BACKENDS_CPU_ROOM_H
+#define NPULAB_BACKENDS_CPU_ROOM_H
 
 #include "npulab/error.h"
 

@@ -3,8 +3,8 @@
  * Layers whose values are float16 or bfloat16 (npl_layer_widens), computed in float32: their inputs widened, which is
  * exact, their results rounded once to the model's type.
  */
-#ifndef NPULAB_CPU_WIDENED_H
-#define NPULAB_CPU_WIDENED_H
+#ifndef NPULAB_BACKENDS_CPU_WIDENED_H
+#define NPULAB_BACKENDS_CPU_WIDENED_H
 
 #include "cpu.h"
 

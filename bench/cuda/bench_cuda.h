@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the parts of the GPU's benchmark share. Tables are Markdown, to be kept in docs/gpu-results.md. */
-#ifndef NPULAB_BENCH_CUDA_H
-#define NPULAB_BENCH_CUDA_H
+#ifndef NPULAB_BENCH_CUDA_BENCH_CUDA_H
+#define NPULAB_BENCH_CUDA_BENCH_CUDA_H
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Arithmetic of whole numbers that every room needs: the smaller and the greater of two, bounds, and division that
  * rounds up.
  */
-#ifndef NPULAB_ARITH_H
-#define NPULAB_ARITH_H
+#ifndef NPULAB_CORE_BASE_ARITH_H
+#define NPULAB_CORE_BASE_ARITH_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  *     list->thing = more;
  *     more[list->count++] = thing;
  */
-#ifndef NPULAB_GROW_H
-#define NPULAB_GROW_H
+#ifndef NPULAB_CORE_BASE_GROW_H
+#define NPULAB_CORE_BASE_GROW_H
 
 #include <stddef.h>
 #include <stdint.h>

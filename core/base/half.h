@@ -3,8 +3,8 @@
  * The two 16-bit float formats, as bits: float16 (IEEE 754-2008 binary16) and bfloat16 (the upper half of a float32).
  * To 16 bits: rounded half to even; too large becomes infinity; a NaN stays one. To float32: exact.
  */
-#ifndef NPULAB_HALF_H
-#define NPULAB_HALF_H
+#ifndef NPULAB_CORE_BASE_HALF_H
+#define NPULAB_CORE_BASE_HALF_H
 
 #include "npulab/tensor.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the shell lets this process map: the least of its limits on address space and on data, where it has one. */
-#ifndef CORE_BASE_PROCESS_LIMIT_H
-#define CORE_BASE_PROCESS_LIMIT_H
+#ifndef NPULAB_CORE_BASE_PROCESS_LIMIT_H
+#define NPULAB_CORE_BASE_PROCESS_LIMIT_H
 
 #include <stdint.h>
 

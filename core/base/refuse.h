@@ -3,8 +3,8 @@
  * What a device says of a layer that it does not take. A refusal is no error: the layer runs somewhere else, and
  * reports show the reason.
  */
-#ifndef NPULAB_REFUSE_H
-#define NPULAB_REFUSE_H
+#ifndef NPULAB_CORE_BASE_REFUSE_H
+#define NPULAB_CORE_BASE_REFUSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

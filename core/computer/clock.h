@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The clock of every measured time: monotonic, so that a correction of the wall clock cannot enter a result. */
-#ifndef NPULAB_CLOCK_H
-#define NPULAB_CLOCK_H
+#ifndef NPULAB_CORE_COMPUTER_CLOCK_H
+#define NPULAB_CORE_COMPUTER_CLOCK_H
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,8 +3,8 @@
  * Shared libraries that read the environment once, while they are loaded (OpenBLAS its kernel family, OpenMP how long
  * its threads wait): npulab chooses for them what the user has not chosen.
  */
-#ifndef NPULAB_LIBRARY_ENV_H
-#define NPULAB_LIBRARY_ENV_H
+#ifndef NPULAB_CORE_COMPUTER_LIBRARY_ENV_H
+#define NPULAB_CORE_COMPUTER_LIBRARY_ENV_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * starts where there is none. The few declarations used are here; a test compares them with the library's own headers
  * where those are installed.
  */
-#ifndef NPULAB_ONEDNN_H
-#define NPULAB_ONEDNN_H
+#ifndef NPULAB_CORE_COMPUTER_ONEDNN_H
+#define NPULAB_CORE_COMPUTER_ONEDNN_H
 
 #include <stdbool.h>
 #include <stdint.h>

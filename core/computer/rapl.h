@@ -15,8 +15,8 @@
  * runs are measured, never one layer. One thread at a time. All failures are NPL_EDEVICE: nothing can be read here.
  * Others see it as a struct npl_energy_meter (npulab/energy_meter.h).
  */
-#ifndef NPULAB_CORE_RAPL_H
-#define NPULAB_CORE_RAPL_H
+#ifndef NPULAB_CORE_COMPUTER_RAPL_H
+#define NPULAB_CORE_COMPUTER_RAPL_H
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  *     for (int i = 0; i < csv.n_rows; i++)
  *             npl_csv_number(&csv, i, value, &x, &err);
  */
-#ifndef NPULAB_CSV_H
-#define NPULAB_CSV_H
+#ifndef NPULAB_CORE_FILES_CSV_H
+#define NPULAB_CORE_FILES_CSV_H
 
 #include "npulab/arena.h"
 #include "npulab/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The YAML files of a data folder (machines, memories, models), which users call by their names without ".yaml". */
-#ifndef NPULAB_CORE_DATA_NAMES_H
-#define NPULAB_CORE_DATA_NAMES_H
+#ifndef NPULAB_CORE_FILES_DATA_NAMES_H
+#define NPULAB_CORE_FILES_DATA_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,8 +13,8 @@
  * mapped until npl_graph_free. The library installs no signal handler: a program that wants to end with a message
  * instead installs one for SIGBUS and asks there, with npl_file_at, which file it was (cli/signals.c is an example).
  */
-#ifndef NPULAB_FILE_H
-#define NPULAB_FILE_H
+#ifndef NPULAB_CORE_FILES_FILE_H
+#define NPULAB_CORE_FILES_FILE_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  *
  * What the parts of core/files/file.h share: file.c reads, file_mapped.c knows what is mapped, file_output.c what will
  * be written and where a path leads, file_write.c writes, file_temporary.c knows the temporaries. */
-#ifndef CORE_FILE_IMPL_H
-#define CORE_FILE_IMPL_H
+#ifndef NPULAB_CORE_FILES_FILE_IMPL_H
+#define NPULAB_CORE_FILES_FILE_IMPL_H
 
 #include <stdbool.h>
 #include <sys/stat.h>

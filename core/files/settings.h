@@ -5,8 +5,8 @@
  * values come from (enum npl_source); others than YAML's own are refused. Sequences, aliases, duplicate keys and more
  * than one document are refused with their line.
  */
-#ifndef NPULAB_SETTINGS_H
-#define NPULAB_SETTINGS_H
+#ifndef NPULAB_CORE_FILES_SETTINGS_H
+#define NPULAB_CORE_FILES_SETTINGS_H
 
 #include "npulab/params.h"
 

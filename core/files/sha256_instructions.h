@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private: SHA-256's compression by the processor's own instructions, where it has them. */
-#ifndef NPULAB_CORE_SHA256_INSTRUCTIONS_H
-#define NPULAB_CORE_SHA256_INSTRUCTIONS_H
+#ifndef NPULAB_CORE_FILES_SHA256_INSTRUCTIONS_H
+#define NPULAB_CORE_FILES_SHA256_INSTRUCTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

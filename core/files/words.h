@@ -8,8 +8,8 @@
  *     while (!rc && npl_words_line(&words, &rc))
  *         rc = take(words.word) ... npl_words_next(&words) ...
  */
-#ifndef NPULAB_WORDS_H
-#define NPULAB_WORDS_H
+#ifndef NPULAB_CORE_FILES_WORDS_H
+#define NPULAB_CORE_FILES_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

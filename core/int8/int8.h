@@ -13,8 +13,8 @@
  *     uint64_t overflows = 0;
  *     if (npl_int8_gemm(&p, &overflows, &err)) ...
  */
-#ifndef NPULAB_INT8_H
-#define NPULAB_INT8_H
+#ifndef NPULAB_CORE_INT8_INT8_H
+#define NPULAB_CORE_INT8_INT8_H
 
 #include "npulab/tensor.h"
 

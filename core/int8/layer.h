@@ -10,8 +10,8 @@
  *                     npl_int8_job_run(job, s, t, worker);                    worker: this thread's number
  *     npl_int8_job_close(job, &counts, &err)
  */
-#ifndef NPULAB_INT8_LAYER_H
-#define NPULAB_INT8_LAYER_H
+#ifndef NPULAB_CORE_INT8_LAYER_H
+#define NPULAB_CORE_INT8_LAYER_H
 
 #include "int8.h"
 #include "npulab/layer.h"

@@ -2,8 +2,8 @@
  *
  * The inside of layer.c: a layer as numbers, and the ways to do it. Private to this folder.
  */
-#ifndef NPULAB_CORE_INT8_LAYER_H
-#define NPULAB_CORE_INT8_LAYER_H
+#ifndef NPULAB_CORE_INT8_LAYER_IMPL_H
+#define NPULAB_CORE_INT8_LAYER_IMPL_H
 
 #include "core/ops/window.h"
 #include "layer.h"

@@ -6,8 +6,8 @@
  *
  * Bytes are multiplied as they are, one side unsigned and the other signed; zero points are the caller's, by what sums
  * start from:  sum (a - za)(w - zw) = sum a w  - zw sum a  - za sum w  + k za zw. */
-#ifndef NPULAB_INT8_ROWS_H
-#define NPULAB_INT8_ROWS_H
+#ifndef NPULAB_CORE_INT8_ROWS_H
+#define NPULAB_CORE_INT8_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

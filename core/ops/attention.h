@@ -2,8 +2,8 @@
  *
  * The sizes that an Attention has, of its inputs' shapes: for its kernel and for what a graph makes of it.
  */
-#ifndef CORE_OPS_ATTENTION_H
-#define CORE_OPS_ATTENTION_H
+#ifndef NPULAB_CORE_OPS_ATTENTION_H
+#define NPULAB_CORE_OPS_ATTENTION_H
 
 #include "ops.h"
 

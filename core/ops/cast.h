@@ -4,8 +4,8 @@
  * their low bits. From floats: narrower floats are the nearest; integers are cut off towards zero, what is out of range
  * becomes the nearest end of the range and NaN 0. To bool: false for zero, true for all else, NaN too.
  */
-#ifndef CORE_OPS_CAST_H
-#define CORE_OPS_CAST_H
+#ifndef NPULAB_CORE_OPS_CAST_H
+#define NPULAB_CORE_OPS_CAST_H
 
 #include "npulab/tensor.h"
 

@@ -4,8 +4,8 @@
  * Letters are labels 0 to 51 in the order A..Z, a..z; the dimensions that "..." stands for are the labels behind them,
  * the last of them EINSUM_LABELS - 1, so that those of several operands meet at their ends as in broadcasting.
  */
-#ifndef CORE_OPS_EINSUM_H
-#define CORE_OPS_EINSUM_H
+#ifndef NPULAB_CORE_OPS_EINSUM_H
+#define NPULAB_CORE_OPS_EINSUM_H
 
 #include "ops.h"
 

@@ -8,8 +8,8 @@
  *
  * The 16-bit floats are not among them: they come as float32 (npl_op_run).
  */
-#ifndef CORE_OPS_ELEMENTS_H
-#define CORE_OPS_ELEMENTS_H
+#ifndef NPULAB_CORE_OPS_ELEMENTS_H
+#define NPULAB_CORE_OPS_ELEMENTS_H
 
 #include <string.h>
 

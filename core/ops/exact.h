@@ -6,8 +6,8 @@
  * double); the limits, signs of zero and NaN are libm's. Rounded to float they are the nearest float, or the one beside
  * it where that is all but half way.
  */
-#ifndef CORE_OPS_EXACT_H
-#define CORE_OPS_EXACT_H
+#ifndef NPULAB_CORE_OPS_EXACT_H
+#define NPULAB_CORE_OPS_EXACT_H
 
 /* exact.c */
 double op_exp(double x);

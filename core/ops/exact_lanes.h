@@ -3,8 +3,8 @@
  * Functions of exact.h without branches, so that a loop over them is done in vectors: the same operations in the same
  * order whatever the width, and so the same bits (products are never fused with sums: -ffp-contract=off).
  */
-#ifndef CORE_OPS_EXACT_LANES_H
-#define CORE_OPS_EXACT_LANES_H
+#ifndef NPULAB_CORE_OPS_EXACT_LANES_H
+#define NPULAB_CORE_OPS_EXACT_LANES_H
 
 #include <math.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Functions of exact.h over arrays, in the widest vectors of this computer: element for element the bits of the
  * functions for one number. x and y may be the same array.
  */
-#ifndef CORE_OPS_EXACT_MANY_H
-#define CORE_OPS_EXACT_MANY_H
+#ifndef NPULAB_CORE_OPS_EXACT_MANY_H
+#define NPULAB_CORE_OPS_EXACT_MANY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * The products of 8-bit integers that a model itself may hold: ConvInteger, MatMulInteger (results of 32 bits),
  * QLinearConv, QLinearMatMul (scaled back to 8 bits).
  */
-#ifndef NPULAB_INTEGER_INPUTS_H
-#define NPULAB_INTEGER_INPUTS_H
+#ifndef NPULAB_CORE_OPS_INTEGER_INPUTS_H
+#define NPULAB_CORE_OPS_INTEGER_INPUTS_H
 
 #include "npulab/op.h"
 

@@ -2,8 +2,8 @@
  *
  * Loops over two operands, one for each element type, and what applies them with broadcasting.
  */
-#ifndef CORE_OPS_LOOPS_H
-#define CORE_OPS_LOOPS_H
+#ifndef NPULAB_CORE_OPS_LOOPS_H
+#define NPULAB_CORE_OPS_LOOPS_H
 
 #include "elements.h"
 

@@ -4,8 +4,8 @@
  * helpers for attributes, shapes, broadcasting and products. Messages name shapes and attributes, not the node:
  * whoever calls an operator puts the node's name before them.
  */
-#ifndef CORE_OPS_OPS_H
-#define CORE_OPS_OPS_H
+#ifndef NPULAB_CORE_OPS_OPS_H
+#define NPULAB_CORE_OPS_OPS_H
 
 #include "exact.h"
 #include "npulab/op.h"

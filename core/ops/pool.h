@@ -2,8 +2,8 @@
  *
  * What the pooling operators share: their window, and the walk over images and channels.
  */
-#ifndef CORE_OPS_POOL_H
-#define CORE_OPS_POOL_H
+#ifndef NPULAB_CORE_OPS_POOL_H
+#define NPULAB_CORE_OPS_POOL_H
 
 #include "ops.h"
 

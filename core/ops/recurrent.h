@@ -3,8 +3,8 @@
  * RNN, GRU and LSTM with the caller's matrix product: what a processor's library does better than the reference kernels
  * is the products, which are all of a recurrent layer but its gates.
  */
-#ifndef NPULAB_RECURRENT_H
-#define NPULAB_RECURRENT_H
+#ifndef NPULAB_CORE_OPS_RECURRENT_H
+#define NPULAB_CORE_OPS_RECURRENT_H
 
 #include "npulab/op.h"
 

@@ -3,8 +3,8 @@
  * Between recurrent.c, which walks over directions and steps, and recurrent_cells.c, which knows what a cell of each
  * kind does in one step.
  */
-#ifndef CORE_OPS_RECURRENT_H
-#define CORE_OPS_RECURRENT_H
+#ifndef NPULAB_CORE_OPS_RECURRENT_IMPL_H
+#define NPULAB_CORE_OPS_RECURRENT_IMPL_H
 
 #include "ops.h"
 #include "recurrent.h"

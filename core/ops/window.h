@@ -5,8 +5,8 @@
  * positions outside the input are padding. Windows here are resolved: the shape rule has replaced auto_pad by
  * pads. One-dimensional tensors are images of height 1.
  */
-#ifndef NPULAB_WINDOW_H
-#define NPULAB_WINDOW_H
+#ifndef NPULAB_CORE_OPS_WINDOW_H
+#define NPULAB_CORE_OPS_WINDOW_H
 
 #include "npulab/op.h"
 

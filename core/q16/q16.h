@@ -14,8 +14,8 @@
  * Rounded products saturate once |x * w| reaches 2^25: a quantiser that fills all 16 bits of both tensors clips
  * most of them (quantise.h leaves the room).
  */
-#ifndef NPULAB_Q16_H
-#define NPULAB_Q16_H
+#ifndef NPULAB_CORE_Q16_Q16_H
+#define NPULAB_CORE_Q16_Q16_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private: a network built in C (npulab/build.h) as the eager context needs it: to look at what a value has become. */
-#ifndef NPULAB_FRONTEND_BUILD_H
-#define NPULAB_FRONTEND_BUILD_H
+#ifndef NPULAB_FRONTEND_API_BUILD_H
+#define NPULAB_FRONTEND_API_BUILD_H
 
 #include "frontend/graph/build.h"
 #include "npulab/build.h"

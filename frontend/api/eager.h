@@ -7,8 +7,8 @@
  * or FAILED. The caller's thread alone makes values, holds them and walks the list; refs and what the worker writes
  * (state, result, why) are the lock's.
  */
-#ifndef NPULAB_FRONTEND_EAGER_H
-#define NPULAB_FRONTEND_EAGER_H
+#ifndef NPULAB_FRONTEND_API_EAGER_H
+#define NPULAB_FRONTEND_API_EAGER_H
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which devices a comparison refuses, and what of them outlives their closing. */
-#ifndef NPULAB_FRONTEND_DEVICES_OPEN_H
-#define NPULAB_FRONTEND_DEVICES_OPEN_H
+#ifndef NPULAB_FRONTEND_COMPARE_DEVICES_OPEN_H
+#define NPULAB_FRONTEND_COMPARE_DEVICES_OPEN_H
 
 #include "npulab/compare.h"
 

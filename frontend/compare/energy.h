@@ -10,8 +10,8 @@
  *     npl_energy_measurement_settle(&measurement, &report->run, &err);           joules into the run
  *     npl_energy_measurement_close(&measurement);
  */
-#ifndef NPULAB_FRONTEND_ENERGY_H
-#define NPULAB_FRONTEND_ENERGY_H
+#ifndef NPULAB_FRONTEND_COMPARE_ENERGY_H
+#define NPULAB_FRONTEND_COMPARE_ENERGY_H
 
 #include "npulab/compare.h"
 #include "npulab/energy_meter.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * "NAME@KEY=VALUE@KEY=VALUE": a device with settings of its own, as in --devices tpu_v1,tpu_v1@array.rows=128. */
-#ifndef FRONTEND_COMPARE_INSTANCE_H
-#define FRONTEND_COMPARE_INSTANCE_H
+#ifndef NPULAB_FRONTEND_COMPARE_INSTANCE_H
+#define NPULAB_FRONTEND_COMPARE_INSTANCE_H
 
 #include "npulab/arena.h"
 #include "npulab/error.h"

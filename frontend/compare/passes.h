@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Passes: the whole set of samples through a session, first for the outputs and to warm up, then timed. */
-#ifndef NPULAB_FRONTEND_PASSES_H
-#define NPULAB_FRONTEND_PASSES_H
+#ifndef NPULAB_FRONTEND_COMPARE_PASSES_H
+#define NPULAB_FRONTEND_COMPARE_PASSES_H
 
 #include "frontend/quantise/layer_noise.h"
 

@@ -3,8 +3,8 @@
  * How often a measurement is repeated: until its median is stable, or a limit is reached. The rule, which
  * docs/measuring.md tells users: after a run that warms up, at least `least` runs and `enough_seconds` of them, then on
  * until the median is known within NPL_STABLE_MEDIAN (compare.h), or `most` runs or `long_seconds` are spent. */
-#ifndef NPULAB_FRONTEND_REPEATS_H
-#define NPULAB_FRONTEND_REPEATS_H
+#ifndef NPULAB_FRONTEND_COMPARE_REPEATS_H
+#define NPULAB_FRONTEND_COMPARE_REPEATS_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The roofs of a device: parameters of a simulated one, measurements of a real one. */
-#ifndef NPULAB_FRONTEND_ROOFS_H
-#define NPULAB_FRONTEND_ROOFS_H
+#ifndef NPULAB_FRONTEND_COMPARE_ROOFS_H
+#define NPULAB_FRONTEND_COMPARE_ROOFS_H
 
 #include "npulab/roofline.h"
 

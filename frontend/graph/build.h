@@ -147,7 +147,8 @@ int graph_warn_outputs(struct graph_builder *b, int most);
 
 /* refused.c: why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
 const char *graph_why_not(const char *op);
-/* Does ONNX have an operator of that name which npulab could compute, and does not yet? */
+/* Operators of opset 6 to 23 that npulab could compute and does not yet, in a list of words (words.h). */
+extern const char graph_unwritten[];
 bool graph_is_unwritten(const char *op);
 
 /* compose_attention.c: nodes that compute together what Attention does, behind all others; that node is removed */

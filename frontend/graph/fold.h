@@ -4,8 +4,8 @@
  * makes its input, changes that one and removes this one. The survivor keeps its name and makes the removed node's
  * output, so names that come later in the network stay as they are.
  */
-#ifndef NPULAB_FRONTEND_FOLD_H
-#define NPULAB_FRONTEND_FOLD_H
+#ifndef NPULAB_FRONTEND_GRAPH_FOLD_H
+#define NPULAB_FRONTEND_GRAPH_FOLD_H
 
 #include "build.h"
 

@@ -17,8 +17,8 @@
  *
  * A batch of 1 cannot be told from other dimensions of 1: a graph is followed at a batch of 2 or more.
  */
-#ifndef NPULAB_FRONTEND_FOLLOW_H
-#define NPULAB_FRONTEND_FOLLOW_H
+#ifndef NPULAB_FRONTEND_GRAPH_FOLLOW_H
+#define NPULAB_FRONTEND_GRAPH_FOLLOW_H
 
 #include "names.h"
 #include "npulab/graph.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private: what the rules of follow.h ask of a node. */
-#ifndef NPULAB_FRONTEND_FOLLOW_RULES_H
-#define NPULAB_FRONTEND_FOLLOW_RULES_H
+#ifndef NPULAB_FRONTEND_GRAPH_FOLLOW_RULES_H
+#define NPULAB_FRONTEND_GRAPH_FOLLOW_RULES_H
 
 #include "follow.h"
 

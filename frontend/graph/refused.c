@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "core/files/words.h"
 
 #define SUBGRAPH   "it runs a subgraph; export the model without control flow"
 #define SEQUENCE   "it works on sequences of tensors, and values are tensors here"
@@ -45,27 +46,12 @@ static const struct {
 	{"TensorScatter", AFTER_LAST},
 };
 
-/* Those of opset 6 to 23 that could be computed here. */
-static const char *const unwritten[] = {
-	"Bernoulli",
-	"DeformConv",
-	"Det",
-	"GridSample",
-	"MaxRoiPool",
-	"Multinomial",
-	"NegativeLogLikelihoodLoss",
-	"NonMaxSuppression",
-	"RoiAlign",
-	"SoftmaxCrossEntropyLoss",
-	"Unique",
-};
+const char graph_unwritten[] = "Bernoulli DeformConv Det GridSample MaxRoiPool Multinomial NegativeLogLikelihoodLoss "
+			       "NonMaxSuppression RoiAlign SoftmaxCrossEntropyLoss Unique";
 
 bool graph_is_unwritten(const char *op)
 {
-	for (size_t i = 0; i < sizeof unwritten / sizeof unwritten[0]; i++)
-		if (!strcmp(unwritten[i], op))
-			return true;
-	return false;
+	return npl_word_index(graph_unwritten, op) >= 0;
 }
 
 const char *graph_why_not(const char *op)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the float evaluator and the session share about the values of a graph. */
-#ifndef NPULAB_FRONTEND_VALUES_H
-#define NPULAB_FRONTEND_VALUES_H
+#ifndef NPULAB_FRONTEND_GRAPH_VALUES_H
+#define NPULAB_FRONTEND_GRAPH_VALUES_H
 
 #include "npulab/graph.h"
 

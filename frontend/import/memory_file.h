@@ -2,8 +2,8 @@
  *
  * The bytes of a machine's memory from a file, as `npulab exec` takes them: .npy or .pb, or text with one row of a
  * matrix in each line. docs/exec.md is the manual of the text. */
-#ifndef NPULAB_MEMORY_FILE_H
-#define NPULAB_MEMORY_FILE_H
+#ifndef NPULAB_FRONTEND_IMPORT_MEMORY_FILE_H
+#define NPULAB_FRONTEND_IMPORT_MEMORY_FILE_H
 
 #include "npulab/tensor.h"
 

@@ -6,8 +6,8 @@
  * weights do; where they only overlap, something is wrong with the file, and it is refused. Checksums are not looked
  * at.
  */
-#ifndef NPULAB_FRONTEND_ONNX_EXTERNAL_H
-#define NPULAB_FRONTEND_ONNX_EXTERNAL_H
+#ifndef NPULAB_FRONTEND_IMPORT_ONNX_EXTERNAL_H
+#define NPULAB_FRONTEND_IMPORT_ONNX_EXTERNAL_H
 
 #include "core/files/file.h"
 #include "onnx_wire.h"

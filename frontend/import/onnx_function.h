@@ -15,8 +15,8 @@
  * Before a call is replaced it is known how many nodes it becomes, so that a file of a few bytes that asks for billions
  * is refused at once.
  */
-#ifndef NPULAB_FRONTEND_ONNX_FUNCTION_H
-#define NPULAB_FRONTEND_ONNX_FUNCTION_H
+#ifndef NPULAB_FRONTEND_IMPORT_ONNX_FUNCTION_H
+#define NPULAB_FRONTEND_IMPORT_ONNX_FUNCTION_H
 
 #include "frontend/graph/build.h"
 #include "onnx_node.h"

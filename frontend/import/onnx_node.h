@@ -3,8 +3,8 @@
  * A NodeProto, of the graph or of a function's body. Strings that the file leaves out are empty, not NULL. Everything
  * lives in the reader's arena.
  */
-#ifndef NPULAB_FRONTEND_ONNX_NODE_H
-#define NPULAB_FRONTEND_ONNX_NODE_H
+#ifndef NPULAB_FRONTEND_IMPORT_ONNX_NODE_H
+#define NPULAB_FRONTEND_IMPORT_ONNX_NODE_H
 
 #include "npulab/op.h"
 #include "onnx_wire.h"

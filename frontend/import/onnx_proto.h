@@ -7,8 +7,8 @@
  * Not read: subgraphs, sparse tensors, sequences, maps, strings as data. Where a model uses one of them the
  * reader refuses it by name.
  */
-#ifndef NPULAB_FRONTEND_ONNX_PROTO_H
-#define NPULAB_FRONTEND_ONNX_PROTO_H
+#ifndef NPULAB_FRONTEND_IMPORT_ONNX_PROTO_H
+#define NPULAB_FRONTEND_IMPORT_ONNX_PROTO_H
 
 #include "npulab/op.h"
 #include "onnx_wire.h"

@@ -2,8 +2,8 @@
  *
  * What an ONNX model asks for, read without importing it: the names and types of its inputs and outputs, its operators
  * and which of them npulab has not. */
-#ifndef NPULAB_FRONTEND_ONNX_SURVEY_H
-#define NPULAB_FRONTEND_ONNX_SURVEY_H
+#ifndef NPULAB_FRONTEND_IMPORT_ONNX_SURVEY_H
+#define NPULAB_FRONTEND_IMPORT_ONNX_SURVEY_H
 
 #include "npulab/op.h"
 #include "onnx_wire.h"

@@ -12,8 +12,8 @@
  *
  * Not read: groups (wire types 3 and 4), which ONNX has never used; they are refused.
  */
-#ifndef NPULAB_FRONTEND_ONNX_WIRE_H
-#define NPULAB_FRONTEND_ONNX_WIRE_H
+#ifndef NPULAB_FRONTEND_IMPORT_ONNX_WIRE_H
+#define NPULAB_FRONTEND_IMPORT_ONNX_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * Private: npl_tensor_load on a buffer, for tests and fuzzing. Messages have no path.
  */
-#ifndef NPULAB_FRONTEND_TENSOR_FILE_H
-#define NPULAB_FRONTEND_TENSOR_FILE_H
+#ifndef NPULAB_FRONTEND_IMPORT_TENSOR_FILE_H
+#define NPULAB_FRONTEND_IMPORT_TENSOR_FILE_H
 
 #include "npulab/tensor.h"
 

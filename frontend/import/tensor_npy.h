@@ -3,8 +3,8 @@
  * Private: the header of NumPy's .npy format (numpy.lib.format, versions 1.0 and 2.0): a magic string, a length and
  * a Python dictionary with the element type, the order and the shape.
  */
-#ifndef NPULAB_FRONTEND_TENSOR_NPY_H
-#define NPULAB_FRONTEND_TENSOR_NPY_H
+#ifndef NPULAB_FRONTEND_IMPORT_TENSOR_NPY_H
+#define NPULAB_FRONTEND_IMPORT_TENSOR_NPY_H
 
 #include "npulab/tensor.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private: SCALE-Sim topologies as networks (docs/topologies.md). */
-#ifndef NPULAB_FRONTEND_TOPOLOGY_H
-#define NPULAB_FRONTEND_TOPOLOGY_H
+#ifndef NPULAB_FRONTEND_IMPORT_TOPOLOGY_H
+#define NPULAB_FRONTEND_IMPORT_TOPOLOGY_H
 
 #include "npulab/graph.h"
 

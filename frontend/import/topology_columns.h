@@ -3,8 +3,8 @@
  * Private: the columns of a SCALE-Sim topology (docs/topologies.md). They are read by place, as SCALE-Sim reads them
  * (scalesim/topology_utils.py); their names only tell convolutions from products and what is behind the known
  * columns. */
-#ifndef NPULAB_FRONTEND_TOPOLOGY_COLUMNS_H
-#define NPULAB_FRONTEND_TOPOLOGY_COLUMNS_H
+#ifndef NPULAB_FRONTEND_IMPORT_TOPOLOGY_COLUMNS_H
+#define NPULAB_FRONTEND_IMPORT_TOPOLOGY_COLUMNS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * Where a device loses accuracy: the values of one batch in float32 are kept, and what a device makes of each is held
  * against them. A value that the device does not make by itself (inside a pass, or a view) is not seen. */
-#ifndef NPULAB_FRONTEND_LAYER_NOISE_H
-#define NPULAB_FRONTEND_LAYER_NOISE_H
+#ifndef NPULAB_FRONTEND_QUANTISE_LAYER_NOISE_H
+#define NPULAB_FRONTEND_QUANTISE_LAYER_NOISE_H
 
 #include "npulab/compare.h"
 

@@ -6,8 +6,8 @@
  * QuantizeLinear and DequantizeLinear that devices of 8-bit integers need not do are annotated, not removed: such a
  * node keeps its row in a report. It only says of a float value which integers it is there, so that its neighbours are
  * layers of integers. */
-#ifndef NPULAB_FRONTEND_MODEL_QUANT_H
-#define NPULAB_FRONTEND_MODEL_QUANT_H
+#ifndef NPULAB_FRONTEND_QUANTISE_MODEL_QUANT_H
+#define NPULAB_FRONTEND_QUANTISE_MODEL_QUANT_H
 
 #include "npulab/graph.h"
 

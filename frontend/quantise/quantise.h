@@ -13,8 +13,8 @@
  *         two): then one product stays below the format's 32, with one bit of headroom for values that calibration did
  *         not see. Or plain: NPL_Q16_PLAIN for every tensor, whatever it holds; what lies beyond 32 saturates.
  */
-#ifndef NPULAB_QUANTISE_H
-#define NPULAB_QUANTISE_H
+#ifndef NPULAB_FRONTEND_QUANTISE_QUANTISE_H
+#define NPULAB_FRONTEND_QUANTISE_QUANTISE_H
 
 #include "npulab/layer.h"
 #include "npulab/session.h"

@@ -2,8 +2,8 @@
  *
  * Private: what a comparison takes of memory at its worst, from the graph and the devices alone, before anything large
  * is taken. */
-#ifndef NPULAB_FRONTEND_FOOTPRINT_H
-#define NPULAB_FRONTEND_FOOTPRINT_H
+#ifndef NPULAB_FRONTEND_SESSION_FOOTPRINT_H
+#define NPULAB_FRONTEND_SESSION_FOOTPRINT_H
 
 #include "npulab/compare.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a device's modelled host did in a run, and why, summed up. */
-#ifndef NPULAB_FRONTEND_HOST_REASONS_H
-#define NPULAB_FRONTEND_HOST_REASONS_H
+#ifndef NPULAB_FRONTEND_SESSION_HOST_REASONS_H
+#define NPULAB_FRONTEND_SESSION_HOST_REASONS_H
 
 #include "npulab/session.h"
 

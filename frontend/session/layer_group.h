@@ -2,8 +2,8 @@
  *
  * Steps of a plan that go to their device together (npulab/layer_group.h): as many as follow each other there. What
  * passes between them stays on the device; only what others read comes back to the session. */
-#ifndef NPULAB_FRONTEND_LAYER_GROUP_H
-#define NPULAB_FRONTEND_LAYER_GROUP_H
+#ifndef NPULAB_FRONTEND_SESSION_LAYER_GROUP_H
+#define NPULAB_FRONTEND_SESSION_LAYER_GROUP_H
 
 #include "value_store.h"
 

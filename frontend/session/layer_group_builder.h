@@ -2,8 +2,8 @@
  *
  * A layer group being put together (layer_group.h): layer_group.c says of which nodes, and which of their results are
  * read elsewhere; layer_group_builder.c makes layers and tensors of them. */
-#ifndef NPULAB_FRONTEND_LAYER_GROUP_BUILDER_H
-#define NPULAB_FRONTEND_LAYER_GROUP_BUILDER_H
+#ifndef NPULAB_FRONTEND_SESSION_LAYER_GROUP_BUILDER_H
+#define NPULAB_FRONTEND_SESSION_LAYER_GROUP_BUILDER_H
 
 #include "layer_group.h"
 

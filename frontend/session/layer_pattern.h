@@ -2,8 +2,8 @@
  *
  * Patterns that choose layers: shell wildcards on the operator, in any case, or an extended regular expression on the
  * name. */
-#ifndef FRONTEND_SESSION_LAYER_PATTERN_H
-#define FRONTEND_SESSION_LAYER_PATTERN_H
+#ifndef NPULAB_FRONTEND_SESSION_LAYER_PATTERN_H
+#define NPULAB_FRONTEND_SESSION_LAYER_PATTERN_H
 
 #include <regex.h>
 

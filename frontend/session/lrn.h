@@ -3,8 +3,8 @@
  * LRN on a device that takes no product of two activations (NPL_LRN_FACTOR, layer.h), in three steps: the host squares
  * x, one multiplication per value; the device makes the factor of the squares; the host multiplies x by it. All three,
  * with the conversions and transfers between them, are the one row of the node. */
-#ifndef NPULAB_FRONTEND_LRN_H
-#define NPULAB_FRONTEND_LRN_H
+#ifndef NPULAB_FRONTEND_SESSION_LRN_H
+#define NPULAB_FRONTEND_SESSION_LRN_H
 
 #include "value_store.h"
 

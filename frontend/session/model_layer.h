@@ -4,8 +4,8 @@
  * ConvInteger, MatMulInteger and operators that only pick from 8-bit values, on devices that compute with 8-bit
  * integers; and weights of Conv, Gemm and MatMul that the model has as integers. Types, scales and zero points are the
  * model's; nothing is calibrated, and results are those of the operators' own rule to the bit. */
-#ifndef NPULAB_FRONTEND_MODEL_LAYER_H
-#define NPULAB_FRONTEND_MODEL_LAYER_H
+#ifndef NPULAB_FRONTEND_SESSION_MODEL_LAYER_H
+#define NPULAB_FRONTEND_SESSION_MODEL_LAYER_H
 
 #include "session_impl.h"
 

@@ -2,8 +2,8 @@
  *
  * The schedule of a batch (npulab/timeline.h), made while the batch runs: each task is given its place as soon
  * as it is known how long it takes, in the order in which the nodes run. */
-#ifndef NPULAB_FRONTEND_SCHEDULE_H
-#define NPULAB_FRONTEND_SCHEDULE_H
+#ifndef NPULAB_FRONTEND_SESSION_SCHEDULE_H
+#define NPULAB_FRONTEND_SESSION_SCHEDULE_H
 
 #include "npulab/session.h"
 

@@ -2,8 +2,8 @@
  *
  * The inside of a session: the plan (one step per node, made by plan.c and weights.c) and what execute.c keeps while
  * a batch runs. */
-#ifndef NPULAB_FRONTEND_SESSION_IMPL_H
-#define NPULAB_FRONTEND_SESSION_IMPL_H
+#ifndef NPULAB_FRONTEND_SESSION_SESSION_IMPL_H
+#define NPULAB_FRONTEND_SESSION_SESSION_IMPL_H
 
 #include "frontend/quantise/model_quant.h"
 #include "npulab/session.h"

@@ -2,8 +2,8 @@
  *
  * Split on a device of integers: each of its results is a Slice for it, in the input's format, and all of them are the
  * one row of the node. Devices that compute in float32 take it as it is. */
-#ifndef NPULAB_FRONTEND_SPLIT_H
-#define NPULAB_FRONTEND_SPLIT_H
+#ifndef NPULAB_FRONTEND_SESSION_SPLIT_H
+#define NPULAB_FRONTEND_SESSION_SPLIT_H
 
 #include "value_store.h"
 

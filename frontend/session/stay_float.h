@@ -3,8 +3,8 @@
  * Layers that a device of integers could do, and that are better left in float32: on the `reference`, whose host has
  * floats, and on devices that have them themselves. A simulated machine does what it can; a mask that it adds is
  * clipped to what matters (ranges.c), so that its plan does not depend on values. */
-#ifndef NPULAB_FRONTEND_STAY_FLOAT_H
-#define NPULAB_FRONTEND_STAY_FLOAT_H
+#ifndef NPULAB_FRONTEND_SESSION_STAY_FLOAT_H
+#define NPULAB_FRONTEND_SESSION_STAY_FLOAT_H
 
 #include "session_impl.h"
 

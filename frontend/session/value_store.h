@@ -4,8 +4,8 @@
  * memory and each device's. Asking for it somewhere makes the conversions (on the host) and the transfers (over the
  * device's link) that are needed, charges them to the row of the layer that asked and gives them their places in the
  * schedule. */
-#ifndef NPULAB_FRONTEND_VALUE_STORE_H
-#define NPULAB_FRONTEND_VALUE_STORE_H
+#ifndef NPULAB_FRONTEND_SESSION_VALUE_STORE_H
+#define NPULAB_FRONTEND_SESSION_VALUE_STORE_H
 
 #include "schedule.h"
 #include "session_impl.h"

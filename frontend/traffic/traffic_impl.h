@@ -7,8 +7,8 @@
  *     traffic_pattern.c   requests out of nothing
  *     traffic_latency.c   how long they took
  *     traffic_run.c       all of them through a memory */
-#ifndef NPULAB_FRONTEND_TRAFFIC_IMPL_H
-#define NPULAB_FRONTEND_TRAFFIC_IMPL_H
+#ifndef NPULAB_FRONTEND_TRAFFIC_TRAFFIC_IMPL_H
+#define NPULAB_FRONTEND_TRAFFIC_TRAFFIC_IMPL_H
 
 #include "npulab/traffic.h"
 

@@ -3,8 +3,8 @@
  * Accesses to a memory that have been seen, for the check of programs: whether one of them overlaps a range, which
  * takes logarithmic time, and which, which is looked up only when there is a conflict to report. Zeroed, there are
  * none. */
-#ifndef NPULAB_SIM_ACCESSES_H
-#define NPULAB_SIM_ACCESSES_H
+#ifndef NPULAB_SIM_COMMON_ACCESSES_H
+#define NPULAB_SIM_COMMON_ACCESSES_H
 
 #include "intervals.h"
 #include "program.h"

@@ -2,8 +2,8 @@
  *
  * The binary file of a program, the same for all machines (docs/exec.md, Binary programs): a header that says whose
  * program it is, then constants, then instructions. */
-#ifndef NPULAB_SIM_CONTAINER_H
-#define NPULAB_SIM_CONTAINER_H
+#ifndef NPULAB_SIM_COMMON_CONTAINER_H
+#define NPULAB_SIM_COMMON_CONTAINER_H
 
 #include "program.h"
 

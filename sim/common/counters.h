@@ -2,8 +2,8 @@
  *
  * Rows of a machine's table of counters (npulab/counters.h). `type` is the struct that holds them, `member` the
  * counter. */
-#ifndef NPULAB_SIM_COUNTERS_H
-#define NPULAB_SIM_COUNTERS_H
+#ifndef NPULAB_SIM_COMMON_COUNTERS_H
+#define NPULAB_SIM_COMMON_COUNTERS_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What dumps of programs (npulab/program_dump.h) have of every machine. */
-#ifndef NPULAB_SIM_DUMP_H
-#define NPULAB_SIM_DUMP_H
+#ifndef NPULAB_SIM_COMMON_DUMP_H
+#define NPULAB_SIM_COMMON_DUMP_H
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
  *
  * What exec has of every machine (npl_program_run): the names of the engines, events in one order, the attribution of
  * cycles to instructions, and the bytes that a program wrote. */
-#ifndef NPULAB_SIM_EXECUTE_H
-#define NPULAB_SIM_EXECUTE_H
+#ifndef NPULAB_SIM_COMMON_EXECUTE_H
+#define NPULAB_SIM_COMMON_EXECUTE_H
 
 #include <stdbool.h>
 

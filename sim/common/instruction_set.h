@@ -5,8 +5,8 @@
  * An instruction is a C struct of the machine. A slot is a named part of it with fields. In a set with an opcode (the
  * TPU's) each slot is an instruction of its own; otherwise (DianNao's) the slots stand side by side in one instruction.
  */
-#ifndef NPULAB_SIM_INSTRUCTION_SET_H
-#define NPULAB_SIM_INSTRUCTION_SET_H
+#ifndef NPULAB_SIM_COMMON_INSTRUCTION_SET_H
+#define NPULAB_SIM_COMMON_INSTRUCTION_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

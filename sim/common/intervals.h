@@ -2,8 +2,8 @@
  *
  * A set of whole numbers as intervals first <= i < end, of which no two overlap or touch: rows of a buffer or bytes of
  * a memory that instructions have touched. Each call takes logarithmic time. Zeroed, it is empty. */
-#ifndef NPULAB_SIM_INTERVALS_H
-#define NPULAB_SIM_INTERVALS_H
+#ifndef NPULAB_SIM_COMMON_INTERVALS_H
+#define NPULAB_SIM_COMMON_INTERVALS_H
 
 #include <stdbool.h>
 #include <stdint.h>

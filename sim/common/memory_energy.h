@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Energy of a memory that knows what its commands cost (npulab/memory.h), in the parts of a layer's result. */
-#ifndef NPULAB_SIM_MEMORY_ENERGY_H
-#define NPULAB_SIM_MEMORY_ENERGY_H
+#ifndef NPULAB_SIM_COMMON_MEMORY_ENERGY_H
+#define NPULAB_SIM_COMMON_MEMORY_ENERGY_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * What an engine tells about a run: events, what cycles are spent on, instructions that are done. Which kinds of events
  * and spendings there are is the machine's (its engine.h); exec, the attribution of cycles to layers and the tests
  * observe. */
-#ifndef NPULAB_SIM_OBSERVER_H
-#define NPULAB_SIM_OBSERVER_H
+#ifndef NPULAB_SIM_COMMON_OBSERVER_H
+#define NPULAB_SIM_COMMON_OBSERVER_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rows of a machine's table of parameters (npulab/params.h). `config` is the struct that holds them. */
-#ifndef NPULAB_SIM_PARAMS_H
-#define NPULAB_SIM_PARAMS_H
+#ifndef NPULAB_SIM_COMMON_PARAMS_H
+#define NPULAB_SIM_COMMON_PARAMS_H
 
 #include <stddef.h>
 

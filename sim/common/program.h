@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program: a list of instructions of one set, with the constants that it defines, and its text. */
-#ifndef NPULAB_SIM_PROGRAM_H
-#define NPULAB_SIM_PROGRAM_H
+#ifndef NPULAB_SIM_COMMON_PROGRAM_H
+#define NPULAB_SIM_COMMON_PROGRAM_H
 
 #include <stdarg.h>
 #include <stdio.h>

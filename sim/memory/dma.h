@@ -21,8 +21,8 @@
  * depends on nothing that happens without a completion, room in the memory, a push, or the next cycle where
  * accesses_per_cycle ran out. Nothing here holds values.
  */
-#ifndef NPULAB_DMA_H
-#define NPULAB_DMA_H
+#ifndef NPULAB_SIM_MEMORY_DMA_H
+#define NPULAB_SIM_MEMORY_DMA_H
 
 #include <stdbool.h>
 #include <stdint.h>

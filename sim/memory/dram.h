@@ -21,8 +21,8 @@
  * Not modelled: power-down and self-refresh, per-bank refresh, command-bus conflicts between row and column commands of
  * HBM (which has two), ECC, training, temperature.
  */
-#ifndef NPULAB_MEMORY_DRAM_H
-#define NPULAB_MEMORY_DRAM_H
+#ifndef NPULAB_SIM_MEMORY_DRAM_H
+#define NPULAB_SIM_MEMORY_DRAM_H
 
 #include "memory.h"
 

@@ -6,8 +6,8 @@
  *
  *     dram_fast.c       the memory: channels side by side, the port
  *     dram_channel.c    one channel: which command is next, and what it changes */
-#ifndef NPULAB_MEMORY_DRAM_FAST_H
-#define NPULAB_MEMORY_DRAM_FAST_H
+#ifndef NPULAB_SIM_MEMORY_DRAM_FAST_H
+#define NPULAB_SIM_MEMORY_DRAM_FAST_H
 
 #include "dram.h"
 

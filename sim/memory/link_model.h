@@ -18,8 +18,8 @@
  * 4-byte words, as in both specifications. Not modelled: what crosses a link beside data (acknowledgements, credits,
  * skip sequences, HyperTransport's periodic CRC), read requests and credits that run out.
  */
-#ifndef NPULAB_LINK_MODEL_H
-#define NPULAB_LINK_MODEL_H
+#ifndef NPULAB_SIM_MEMORY_LINK_MODEL_H
+#define NPULAB_SIM_MEMORY_LINK_MODEL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a memory model is (npulab/memory.h is what it looks like from outside), private to sim/memory. */
-#ifndef NPULAB_MEMORY_MEMORY_H
-#define NPULAB_MEMORY_MEMORY_H
+#ifndef NPULAB_SIM_MEMORY_MEMORY_H
+#define NPULAB_SIM_MEMORY_MEMORY_H
 
 #include "npulab/memory.h"
 

@@ -12,8 +12,8 @@
  * Nothing here holds values. Not modelled: the latency of a row (a pipeline stage of the machine that reads it), bytes
  * enabled one by one, leakage.
  */
-#ifndef NPULAB_SRAM_H
-#define NPULAB_SRAM_H
+#ifndef NPULAB_SIM_MEMORY_SRAM_H
+#define NPULAB_SIM_MEMORY_SRAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -18,8 +18,8 @@
  *
  * Not modelled: serial parts of an operator, bytes that are read again after they left a cache, clocks that follow
  * the load, other programs. */
-#ifndef NPULAB_PROCESSOR_MODEL_H
-#define NPULAB_PROCESSOR_MODEL_H
+#ifndef NPULAB_SIM_PROCESSOR_PROCESSOR_MODEL_H
+#define NPULAB_SIM_PROCESSOR_PROCESSOR_MODEL_H
 
 #include "npulab/device.h"
 #include "sim/memory/link_model.h"

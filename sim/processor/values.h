@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The values of a layer on an analytical device. */
-#ifndef NPULAB_PROCESSOR_VALUES_H
-#define NPULAB_PROCESSOR_VALUES_H
+#ifndef NPULAB_SIM_PROCESSOR_VALUES_H
+#define NPULAB_SIM_PROCESSOR_VALUES_H
 
 #include "processor_model.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a fused activation makes of a value, in double. */
-#ifndef TESTS_ACTIVATED_H
-#define TESTS_ACTIVATED_H
+#ifndef NPULAB_TESTS_KIT_ACTIVATED_H
+#define NPULAB_TESTS_KIT_ACTIVATED_H
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
  * Random networks for tests of the C interface, written once and made in each of its ways: a maker hides whether values
  * are numbers of a builder or handles of a context. The same seed gives the same network, weights and input.
  */
-#ifndef TESTS_API_NET_H
-#define TESTS_API_NET_H
+#ifndef NPULAB_TESTS_KIT_API_NET_H
+#define NPULAB_TESTS_KIT_API_NET_H
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

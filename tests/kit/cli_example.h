@@ -2,8 +2,8 @@
  *
  * Worked examples of the documents of instruction sets: their blocks of text, files of bytes, and their command lines
  * as they stand. */
-#ifndef TESTS_CLI_EXAMPLE_H
-#define TESTS_CLI_EXAMPLE_H
+#ifndef NPULAB_TESTS_KIT_CLI_EXAMPLE_H
+#define NPULAB_TESTS_KIT_CLI_EXAMPLE_H
 
 #include "cli_run.h"
 #include "npulab/graph.h"

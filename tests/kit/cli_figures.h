@@ -2,8 +2,8 @@
  *
  * What tests of the program's figures share: a run whose table and JSON are both looked at, rows of tables, and
  * networks of one product with or without a Relu behind it. */
-#ifndef TESTS_CLI_FIGURES_H
-#define TESTS_CLI_FIGURES_H
+#ifndef NPULAB_TESTS_KIT_CLI_FIGURES_H
+#define NPULAB_TESTS_KIT_CLI_FIGURES_H
 
 #include "cli_json.h"
 #include "support.h"

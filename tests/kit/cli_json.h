@@ -6,8 +6,8 @@
  *     double seconds = cli_number(cli_at(root, "devices.0.totals.seconds"));
  *     cli_check_keys(root, "schema:s npulab:o model:o devices:a", "the result");
  */
-#ifndef TESTS_CLI_JSON_H
-#define TESTS_CLI_JSON_H
+#ifndef NPULAB_TESTS_KIT_CLI_JSON_H
+#define NPULAB_TESTS_KIT_CLI_JSON_H
 
 #include <jansson.h>
 #include <math.h>

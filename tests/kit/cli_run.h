@@ -13,8 +13,8 @@
  *     cli_free(&r);
  *     cli_remove_folder(folder);
  */
-#ifndef TESTS_CLI_RUN_H
-#define TESTS_CLI_RUN_H
+#ifndef NPULAB_TESTS_KIT_CLI_RUN_H
+#define NPULAB_TESTS_KIT_CLI_RUN_H
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cpu device on one thread and on two, and random tensors for its layers. */
-#ifndef TESTS_KIT_CPU_DEVICES_H
-#define TESTS_KIT_CPU_DEVICES_H
+#ifndef NPULAB_TESTS_KIT_CPU_DEVICES_H
+#define NPULAB_TESTS_KIT_CPU_DEVICES_H
 
 #include <criterion/criterion.h>
 

@@ -3,8 +3,8 @@
  * Layers of the cpu device in 8 bits held against what they must be: the bits with one thread and with two, alone and
  * as a layer group, the count of saturations, nothing written outside the output, time measured and energy absent.
  */
-#ifndef TESTS_CPU_INT8_SUPPORT_H
-#define TESTS_CPU_INT8_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_CPU_INT8_SUPPORT_H
+#define NPULAB_TESTS_KIT_CPU_INT8_SUPPORT_H
 
 #include "backends/cpu/cpu.h"
 #include "frontend/quantise/quantise.h"

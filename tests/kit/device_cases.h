@@ -3,8 +3,8 @@
  * Random small layers for any device, with the values that they must give: in float32 by the kernels of core/ops, in
  * Q6.10 by these on the values that 16 bits hold, and in 8 and 16-bit integers by the integer rules (layer_rule.h).
  * A case is told by its seed. */
-#ifndef TESTS_DEVICE_CASES_H
-#define TESTS_DEVICE_CASES_H
+#ifndef NPULAB_TESTS_KIT_DEVICE_CASES_H
+#define NPULAB_TESTS_KIT_DEVICE_CASES_H
 
 #include "random_layer_group.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Elements of tensors of any type, for tests: their bits, and their values as the widest numbers there are. */
-#ifndef TESTS_ELEMENTS_SUPPORT_H
-#define TESTS_ELEMENTS_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_ELEMENTS_SUPPORT_H
+#define NPULAB_TESTS_KIT_ELEMENTS_SUPPORT_H
 
 #include <string.h>
 

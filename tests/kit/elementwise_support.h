@@ -3,8 +3,8 @@
  * What the tests of the element-wise operators share: operators by their defaults, refusals, and elements of any type
  * as bits and as integers.
  */
-#ifndef TESTS_ELEMENTWISE_SUPPORT_H
-#define TESTS_ELEMENTWISE_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_ELEMENTWISE_SUPPORT_H
+#define NPULAB_TESTS_KIT_ELEMENTWISE_SUPPORT_H
 
 #include "core/ops/elements.h"
 #include "ops_support.h"

@@ -2,8 +2,8 @@
  *
  * Random networks whose inputs hold samples in dimension 0, for the tests of follow.h: an operator at a time over the
  * values that there are, its attributes and constants drawn for their shapes. What an operator refuses is left out. */
-#ifndef TESTS_FOLLOW_NET_H
-#define TESTS_FOLLOW_NET_H
+#ifndef NPULAB_TESTS_KIT_FOLLOW_NET_H
+#define NPULAB_TESTS_KIT_FOLLOW_NET_H
 
 #include "frontend/graph/build.h"
 #include "npulab/attributes.h"

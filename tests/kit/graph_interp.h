@@ -3,8 +3,8 @@
  * Runs a loaded graph on the reference kernels, node after node, keeping every value: the plainest executor there
  * can be, so that tests of the importer depend on nothing else.
  */
-#ifndef NPULAB_TESTS_GRAPH_INTERP_H
-#define NPULAB_TESTS_GRAPH_INTERP_H
+#ifndef NPULAB_TESTS_KIT_GRAPH_INTERP_H
+#define NPULAB_TESTS_KIT_GRAPH_INTERP_H
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The modelled host as tests see it: what it takes for work that is written out by hand. */
-#ifndef NPULAB_KIT_HOST_H
-#define NPULAB_KIT_HOST_H
+#ifndef NPULAB_TESTS_KIT_HOST_H
+#define NPULAB_TESTS_KIT_HOST_H
 
 #include <criterion/criterion.h>
 

@@ -2,8 +2,8 @@
  *
  * The integer rules (docs/integers.md) for 8 and 16 bits, operator by operator, as they stand there: loops over
  * every element, no tiles, no kernels. What programs of the systolic machines are compared with. */
-#ifndef TESTS_LAYER_RULE_H
-#define TESTS_LAYER_RULE_H
+#ifndef NPULAB_TESTS_KIT_LAYER_RULE_H
+#define NPULAB_TESTS_KIT_LAYER_RULE_H
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -11,8 +11,8 @@
  *
  * Sub-messages given as struct onnx_writer * are emptied by the call.
  */
-#ifndef NPULAB_TESTS_ONNX_WRITER_H
-#define NPULAB_TESTS_ONNX_WRITER_H
+#ifndef NPULAB_TESTS_KIT_ONNX_WRITER_H
+#define NPULAB_TESTS_KIT_ONNX_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * What the tests of the operators share: tensors of random values, attributes as a model file gives them, and a run
  * that fills the output with rubbish first and looks at guard bytes around it afterwards.
  */
-#ifndef TESTS_OPS_SUPPORT_H
-#define TESTS_OPS_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_OPS_SUPPORT_H
+#define NPULAB_TESTS_KIT_OPS_SUPPORT_H
 
 #include <criterion/criterion.h>
 #include <string.h>

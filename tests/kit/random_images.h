@@ -3,8 +3,8 @@
  * Random networks of images: convolutions, also in groups, padded unevenly or with computed weights, operators by
  * element, poolings, what joins, cuts, moves and reshapes images, with some of what lies between among the outputs.
  */
-#ifndef TESTS_RANDOM_IMAGES_H
-#define TESTS_RANDOM_IMAGES_H
+#ifndef NPULAB_TESTS_KIT_RANDOM_IMAGES_H
+#define NPULAB_TESTS_KIT_RANDOM_IMAGES_H
 
 #include <stdlib.h>
 

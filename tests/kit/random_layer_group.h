@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random layer groups in integers, with their data and, by layer_rule.h, their results. */
-#ifndef TESTS_RANDOM_LAYER_GROUP_H
-#define TESTS_RANDOM_LAYER_GROUP_H
+#ifndef NPULAB_TESTS_KIT_RANDOM_LAYER_GROUP_H
+#define NPULAB_TESTS_KIT_RANDOM_LAYER_GROUP_H
 
 #include "layer_rule.h"
 #include "support.h"

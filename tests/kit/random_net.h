@@ -2,8 +2,8 @@
  *
  * Random small networks of the operators that machines of 8-bit integers know, with branches, views on all sides and,
  * now and then, an operator that only the host has. */
-#ifndef TESTS_RANDOM_NET_H
-#define TESTS_RANDOM_NET_H
+#ifndef NPULAB_TESTS_KIT_RANDOM_NET_H
+#define NPULAB_TESTS_KIT_RANDOM_NET_H
 
 #include "session_net.h"
 

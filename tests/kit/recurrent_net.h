@@ -2,8 +2,8 @@
  *
  * What tests of recurrent networks share: attributes that are texts, and a network with two of them.
  */
-#ifndef TESTS_RECURRENT_NET_H
-#define TESTS_RECURRENT_NET_H
+#ifndef NPULAB_TESTS_KIT_RECURRENT_NET_H
+#define NPULAB_TESTS_KIT_RECURRENT_NET_H
 
 #include "session_net.h"
 

@@ -3,8 +3,8 @@
  * Small networks for tests of what runs them: written as ONNX, loaded, given random inputs and evaluated in float, so
  * that a run on any devices can be held against the reference.
  */
-#ifndef TESTS_SESSION_NET_H
-#define TESTS_SESSION_NET_H
+#ifndef NPULAB_TESTS_KIT_SESSION_NET_H
+#define NPULAB_TESTS_KIT_SESSION_NET_H
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * For tests of what is built and installed: commands of a shell, and the build under test. */
-#ifndef TESTS_SHELL_H
-#define TESTS_SHELL_H
+#ifndef NPULAB_TESTS_KIT_SHELL_H
+#define NPULAB_TESTS_KIT_SHELL_H
 
 #include <stdarg.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The shipped networks in tests: loading one by its name, and holding files against the script that makes them. */
-#ifndef TESTS_SHIPPED_MODELS_H
-#define TESTS_SHIPPED_MODELS_H
+#ifndef NPULAB_TESTS_KIT_SHIPPED_MODELS_H
+#define NPULAB_TESTS_KIT_SHIPPED_MODELS_H
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  *
  * Small helpers that several tests share.
  */
-#ifndef TESTS_SUPPORT_H
-#define TESTS_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_SUPPORT_H
+#define NPULAB_TESTS_KIT_SUPPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

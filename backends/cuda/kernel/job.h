@@ -2,8 +2,8 @@
  *
  * What the files of kernels' host side (kernel_*.c) share: macros for a source, launches, divisors and walks.
  */
-#ifndef NPULAB_CUDA_KERNEL_JOB_H
-#define NPULAB_CUDA_KERNEL_JOB_H
+#ifndef NPULAB_BACKENDS_CUDA_KERNEL_JOB_H
+#define NPULAB_BACKENDS_CUDA_KERNEL_JOB_H
 
 #include "backends/cuda/kernels/kernel_args.h"
 #include "core/base/refuse.h"

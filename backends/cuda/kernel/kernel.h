@@ -8,8 +8,8 @@
  * whatever it is stored as, and round once. One layer's float tensors are stored alike, but for the vectors of a
  * normalisation, which may differ from its data. Integers and bool are stored as they are declared.
  */
-#ifndef NPULAB_CUDA_KERNEL_H
-#define NPULAB_CUDA_KERNEL_H
+#ifndef NPULAB_BACKENDS_CUDA_KERNEL_KERNEL_H
+#define NPULAB_BACKENDS_CUDA_KERNEL_KERNEL_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * it (kernels/), so this text is compiled as C and by NVRTC and includes nothing. Addresses are the GPU's; counts and
  * steps are in elements.
  */
-#ifndef NPULAB_CUDA_KERNEL_ARGS_H
-#define NPULAB_CUDA_KERNEL_ARGS_H
+#ifndef NPULAB_BACKENDS_CUDA_KERNELS_KERNEL_ARGS_H
+#define NPULAB_BACKENDS_CUDA_KERNELS_KERNEL_ARGS_H
 
 #define CU_DIMS     16 /* of a walk, merged: those of a tensor twice, as Tile needs */
 #define CU_OPERANDS 3

@@ -2,8 +2,8 @@
  *
  * The cuda device from outside: how it is opened, and what a driver does with it.
  */
-#ifndef NPULAB_CUDA_CUDA_H
-#define NPULAB_CUDA_CUDA_H
+#ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_CUDA_H
+#define NPULAB_BACKENDS_CUDA_LAYER_GROUP_CUDA_H
 
 #include "backends/cuda/products/device.h"
 

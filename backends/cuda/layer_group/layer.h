@@ -2,8 +2,8 @@
  *
  * Any layer on the GPU: which way it goes, prepared once and run often.
  */
-#ifndef NPULAB_CUDA_LAYER_H
-#define NPULAB_CUDA_LAYER_H
+#ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYER_H
+#define NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYER_H
 
 #include "backends/cuda/products/layer.h"
 

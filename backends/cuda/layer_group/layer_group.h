@@ -5,8 +5,8 @@
  * their own as long as the layer group is open; all other values share the device's, each for the steps at which it is
  * needed.
  */
-#ifndef NPULAB_CUDA_LAYER_GROUP_H
-#define NPULAB_CUDA_LAYER_GROUP_H
+#ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYER_GROUP_H
+#define NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYER_GROUP_H
 
 #include "cuda.h"
 #include "layer.h"

@@ -7,8 +7,8 @@
  * first layer that does, or with the change of type of what comes and goes. Shapes stay ONNX's everywhere, and the host
  * sees its own order only.
  */
-#ifndef NPULAB_CUDA_LAYOUT_H
-#define NPULAB_CUDA_LAYOUT_H
+#ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYOUT_H
+#define NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYOUT_H
 
 #include "layer.h"
 

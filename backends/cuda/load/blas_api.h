@@ -3,8 +3,8 @@
  * cuBLASLt, the part of cuBLAS that makes every product here: it takes the types, the bias and the Relu of a product
  * with it, and libcublas itself is not needed. Declarations are our own; names and numbers are those of cublasLt.h.
  */
-#ifndef NPULAB_CUDA_BLAS_API_H
-#define NPULAB_CUDA_BLAS_API_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_BLAS_API_H
+#define NPULAB_BACKENDS_CUDA_LOAD_BLAS_API_H
 
 #include "driver_api.h"
 

@@ -3,8 +3,8 @@
  * cuDNN 9, which makes convolutions where it is installed. Declarations are our own; names and numbers are those of
  * cudnn.h.
  */
-#ifndef NPULAB_CUDA_DNN_API_H
-#define NPULAB_CUDA_DNN_API_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_DNN_API_H
+#define NPULAB_BACKENDS_CUDA_LOAD_DNN_API_H
 
 #include "driver_api.h"
 

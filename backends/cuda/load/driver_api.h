@@ -7,8 +7,8 @@
  * needs in any case, its calls have not changed over CUDA 11, 12 and 13, and it hands out errors of one kind. cuBLASLt
  * and cuDNN bring the runtime with them, and meet us in the GPU's primary context.
  */
-#ifndef NPULAB_CUDA_DRIVER_API_H
-#define NPULAB_CUDA_DRIVER_API_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_DRIVER_API_H
+#define NPULAB_BACKENDS_CUDA_LOAD_DRIVER_API_H
 
 #include <stdbool.h>
 #include <stdint.h>

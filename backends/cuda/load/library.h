@@ -6,8 +6,8 @@
  *   2. where the dynamic linker looks;
  *   3. in /usr/local/cuda/lib64, and, of the driver, /usr/local/nvidia/lib64, where container hosts mount it.
  */
-#ifndef NPULAB_CUDA_LIBRARY_H
-#define NPULAB_CUDA_LIBRARY_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_LIBRARY_H
+#define NPULAB_BACKENDS_CUDA_LOAD_LIBRARY_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * Memory of the GPU and, pinned for transfers, of the host. What cannot be had is NPL_ENOMEM with what was asked for
  * and what is free; nothing is left behind.
  */
-#ifndef NPULAB_CUDA_MEMORY_H
-#define NPULAB_CUDA_MEMORY_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_MEMORY_H
+#define NPULAB_BACKENDS_CUDA_LOAD_MEMORY_H
 
 #include "driver_api.h"
 

@@ -2,8 +2,8 @@
  *
  * Who shares the GPU's memory with whom: pieces that are not needed at the same step may lie at the same place.
  */
-#ifndef NPULAB_CUDA_MEMORY_PLAN_H
-#define NPULAB_CUDA_MEMORY_PLAN_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_MEMORY_PLAN_H
+#define NPULAB_BACKENDS_CUDA_LOAD_MEMORY_PLAN_H
 
 #include <stddef.h>
 

@@ -11,8 +11,8 @@
  *                                  driver has it, else one that many boards average over a second.
  * Both are of the whole board: the GPU, its memory, other programs on it. Nothing is ever set: no clock, no limit.
  */
-#ifndef NPULAB_CUDA_NVML_H
-#define NPULAB_CUDA_NVML_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_NVML_H
+#define NPULAB_BACKENDS_CUDA_LOAD_NVML_H
 
 #include <pthread.h>
 #include <stdatomic.h>

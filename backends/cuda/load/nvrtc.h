@@ -4,8 +4,8 @@
  * kernels' sources are in the program (kernels/, scripts/embed.sh) and are compiled for the GPU that is there, so that
  * nothing of the toolkit is needed to build. Declarations are our own; names and numbers are those of nvrtc.h.
  */
-#ifndef NPULAB_CUDA_NVRTC_H
-#define NPULAB_CUDA_NVRTC_H
+#ifndef NPULAB_BACKENDS_CUDA_LOAD_NVRTC_H
+#define NPULAB_BACKENDS_CUDA_LOAD_NVRTC_H
 
 #include "driver_api.h"
 

@@ -3,8 +3,8 @@
  * Images with channels last, (N, ..., C), as cuDNN wants them in 16 bits: which convolutions are done so, and how an
  * image is turned.
  */
-#ifndef NPULAB_CUDA_CHANNELS_LAST_H
-#define NPULAB_CUDA_CHANNELS_LAST_H
+#ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_CHANNELS_LAST_H
+#define NPULAB_BACKENDS_CUDA_PRODUCTS_CHANNELS_LAST_H
 
 #include "layer.h"
 

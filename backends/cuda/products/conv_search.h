@@ -2,8 +2,8 @@
  *
  * What cuDNN's algorithms were found to take: one choice for all convolutions of a device that are alike.
  */
-#ifndef NPULAB_CUDA_CONV_SEARCH_H
-#define NPULAB_CUDA_CONV_SEARCH_H
+#ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_CONV_SEARCH_H
+#define NPULAB_BACKENDS_CUDA_PRODUCTS_CONV_SEARCH_H
 
 #include "backends/cuda/load/dnn_api.h"
 

@@ -3,8 +3,8 @@
  * The cuda device as its layers see it: its parameters, and what stays open as long as the device. Each thread that
  * works with it makes its context current first (cu_device_enter).
  */
-#ifndef NPULAB_CUDA_DEVICE_H
-#define NPULAB_CUDA_DEVICE_H
+#ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_DEVICE_H
+#define NPULAB_BACKENDS_CUDA_PRODUCTS_DEVICE_H
 
 #include "backends/cuda/kernel/kernel.h"
 #include "backends/cuda/load/blas_api.h"

@@ -3,8 +3,8 @@
  * A layer of a layer group, prepared once and run often: products (Gemm, MatMul, Conv, recurrent networks) by cuBLASLt
  * or cuDNN, a kernel, or nothing at all. Weights are made as the product wants them and stay on the GPU.
  */
-#ifndef NPULAB_CUDA_PRODUCTS_LAYER_H
-#define NPULAB_CUDA_PRODUCTS_LAYER_H
+#ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_LAYER_H
+#define NPULAB_BACKENDS_CUDA_PRODUCTS_LAYER_H
 
 #include "device.h"
 #include "product.h"

@@ -4,8 +4,8 @@
  * by column: d (m,n) = alpha * a (m,k) * b (k,n) + beta * d. Rows of ours are its columns, so y (rows,N) = x (rows,K) *
  * w (N,K)^T, each row by row, is m = N, n = rows, a = w transposed, b = x plain.
  */
-#ifndef NPULAB_CUDA_PRODUCT_H
-#define NPULAB_CUDA_PRODUCT_H
+#ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_PRODUCT_H
+#define NPULAB_BACKENDS_CUDA_PRODUCTS_PRODUCT_H
 
 #include "backends/cuda/load/blas_api.h"
 #include "npulab/tensor.h"

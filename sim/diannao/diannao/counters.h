@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What DianNao counts. */
-#ifndef DIANNAO_COUNTERS_H
-#define DIANNAO_COUNTERS_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_COUNTERS_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_COUNTERS_H
 
 #include "npulab/counters.h"
 #include "npulab/memory.h"

@@ -17,8 +17,8 @@
  *
  * docs/diannao-isa.md states the machine, docs/machine-diannao.md what is modelled and what is not.
  */
-#ifndef DIANNAO_DN_H
-#define DIANNAO_DN_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_DN_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_DN_H
 
 #include "npulab/device.h"
 #include "npulab/memory.h"

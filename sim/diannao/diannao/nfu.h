@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The arithmetic of the NFU on single values (nfu.c), for values of whole layers and for the fast engine. */
-#ifndef DIANNAO_NFU_H
-#define DIANNAO_NFU_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_NFU_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_NFU_H
 
 #include "counters.h"
 #include "sim/diannao/nfu/segments.h"

@@ -3,8 +3,8 @@
  * Coefficients of NFU-3 (segments.h) for a function of one variable: per segment the line with the least maximum error
  * over its integers, the rounding of the product included; of several the one with the least sum of squares. No 16-bit
  * line does better. */
-#ifndef DIANNAO_FIT_H
-#define DIANNAO_FIT_H
+#ifndef NPULAB_SIM_DIANNAO_NFU_FIT_H
+#define NPULAB_SIM_DIANNAO_NFU_FIT_H
 
 #include "segments.h"
 

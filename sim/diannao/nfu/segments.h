@@ -12,8 +12,8 @@
  *
  * Functions of the user are not here: no operator stands for them, and there are no instructions to call them.
  */
-#ifndef DIANNAO_SEGMENTS_H
-#define DIANNAO_SEGMENTS_H
+#ifndef NPULAB_SIM_DIANNAO_NFU_SEGMENTS_H
+#define NPULAB_SIM_DIANNAO_NFU_SEGMENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -46,8 +46,8 @@
  * further passes over low bytes (u8, shift 0) and high bytes (shift 8, or 16 for high times high), accumulated.
  *
  * Not modelled: where rows and weights come from, who reads the accumulators. One caller at a time. */
-#ifndef NPULAB_SYSTOLIC_MATRIX_UNIT_H
-#define NPULAB_SYSTOLIC_MATRIX_UNIT_H
+#ifndef NPULAB_SIM_SYSTOLIC_ARRAY_MATRIX_UNIT_H
+#define NPULAB_SIM_SYSTOLIC_ARRAY_MATRIX_UNIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

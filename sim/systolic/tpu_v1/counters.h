@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the systolic machines count (docs/tpu-isa.md, Counters). */
-#ifndef NPULAB_SYSTOLIC_COUNTERS_H
-#define NPULAB_SYSTOLIC_COUNTERS_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_COUNTERS_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_COUNTERS_H
 
 #include "npulab/counters.h"
 #include "npulab/memory.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tables of sigmoid and tanh that the activation unit holds. */
-#ifndef NPULAB_SYSTOLIC_FUNCTION_TABLE_H
-#define NPULAB_SYSTOLIC_FUNCTION_TABLE_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FUNCTION_TABLE_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_FUNCTION_TABLE_H
 
 #include <stdint.h>
 

@@ -15,8 +15,8 @@
  * to whatever happens in cycle t. docs/tpu-isa.md states the machine, docs/machine-tpu_v1.md what is modelled and what
  * is not.
  */
-#ifndef NPULAB_SYSTOLIC_TPU_H
-#define NPULAB_SYSTOLIC_TPU_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_TPU_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_TPU_H
 
 #include "core/int8/layer.h"
 #include "core/ops/window.h"

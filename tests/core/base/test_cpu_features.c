@@ -12,7 +12,7 @@ static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512",
 
 /* Suites whose code chooses its kernels at run time. */
 #define SUITES                                                                                                         \
-	"@(systolic_*|tpu_fast_values|int8*|q16*|exact*|half*|cpu*|onednn*|integer*|ops_kernel*|ops_functions*)/*"
+	"@(systolic_matrix|tpu_@(values|vector|device|energy|fast_values)|int8*|q16*|exact*|half*|cpu*|onednn*|integer*|ops_kernel*|ops_functions*)/*"
 
 static bool takes_away(const char *word)
 {

@@ -3,8 +3,10 @@
  * docs/onnx.md is true: what its table calls refused is refused with a message that says so, its list of element types
  * is the importer's, and operators that it does not list are refused as it says. */
 #include <criterion/criterion.h>
+#include <ctype.h>
 #include <stdio.h>
 
+#include "core/files/words.h"
 #include "frontend/graph/build.h"
 #include "tests/kit/onnx_writer.h"
 
@@ -225,4 +227,17 @@ Test(onnx_page, operators_that_are_not_listed)
 	for (enum npl_op op = 0; op < NPL_OPS; op++)
 		cr_expect(!graph_is_unwritten(npl_op_defs[op].name) && !graph_why_not(npl_op_defs[op].name),
 			  "%s is refused by name and stands in ops.def", npl_op_defs[op].name);
+	/* The page lists those that are not implemented, and no others; its lines are put together. */
+	char *page = read_page(), wanted[500] = "not implemented: ";
+	size_t n = 0, length;
+	for (const char *c = page; *c; c++)
+		if (!isspace((unsigned char)*c) || (n && page[n - 1] != ' '))
+			page[n++] = isspace((unsigned char)*c) ? ' ' : *c;
+	page[n] = 0;
+	const char *at = graph_unwritten;
+	for (const char *word; (word = npl_next_word(&at, &length));)
+		snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), "%.*s%s", (int)length, word,
+			 *at ? ", " : ".");
+	cr_expect(strstr(page, wanted), "docs/onnx.md does not say '%s'", wanted);
+	free(page);
 }

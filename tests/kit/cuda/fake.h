@@ -10,8 +10,8 @@
  * Any call can be made to fail. As a shared library (build/FLAVOUR/fake_cuda) it stands in for the real ones under
  * LD_LIBRARY_PATH; FAKE_CUDA_MIB then says how much memory its GPU has.
  */
-#ifndef TESTS_CUDA_FAKE_H
-#define TESTS_CUDA_FAKE_H
+#ifndef NPULAB_TESTS_KIT_CUDA_FAKE_H
+#define NPULAB_TESTS_KIT_CUDA_FAKE_H
 
 #include <stdbool.h>
 #include <stddef.h>

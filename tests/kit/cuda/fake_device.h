@@ -3,8 +3,8 @@
  * Tests of the cuda device on the fake libraries (fake.h): they begin with all of them fresh, and what is done leaves
  * nothing behind.
  */
-#ifndef TESTS_CUDA_FAKE_DEVICE_H
-#define TESTS_CUDA_FAKE_DEVICE_H
+#ifndef NPULAB_TESTS_KIT_CUDA_FAKE_DEVICE_H
+#define NPULAB_TESTS_KIT_CUDA_FAKE_DEVICE_H
 
 #include <criterion/criterion.h>
 

@@ -4,8 +4,8 @@
  * the other, those of a cooperative kernel as coroutines that meet in __syncthreads(). A barrier that some threads of a
  * block never reach aborts. For x86-64.
  */
-#ifndef TESTS_CUDA_KERNEL_NATIVE_H
-#define TESTS_CUDA_KERNEL_NATIVE_H
+#ifndef NPULAB_TESTS_KIT_CUDA_KERNEL_NATIVE_H
+#define NPULAB_TESTS_KIT_CUDA_KERNEL_NATIVE_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * What the tests of the GPU's kernels share: the kernels on a processor (native.h), and a layer run by them and by the
  * reference over the same values, the results compared.
  */
-#ifndef TESTS_CUDA_KERNEL_SUPPORT_H
-#define TESTS_CUDA_KERNEL_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_CUDA_KERNEL_SUPPORT_H
+#define NPULAB_TESTS_KIT_CUDA_KERNEL_SUPPORT_H
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -6,8 +6,8 @@
  *
  * Objects are kept in the build folder under the hash of all that they are made of.
  */
-#ifndef TESTS_CUDA_NATIVE_H
-#define TESTS_CUDA_NATIVE_H
+#ifndef NPULAB_TESTS_KIT_CUDA_NATIVE_H
+#define NPULAB_TESTS_KIT_CUDA_NATIVE_H
 
 #include <stddef.h>
 

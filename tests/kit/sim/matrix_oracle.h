@@ -3,8 +3,8 @@
  * A matrix unit stated cell by cell, as slow as it is plain: the registers as they are (`now`), the registers as they
  * will be (`next`), and every delay a row of registers. Against it the fast layout of sim/systolic/array/matrix_unit.c
  * is checked, edge and inside, in every cycle. Small arrays only. */
-#ifndef TESTS_MATRIX_ORACLE_H
-#define TESTS_MATRIX_ORACLE_H
+#ifndef NPULAB_TESTS_KIT_SIM_MATRIX_ORACLE_H
+#define NPULAB_TESTS_KIT_SIM_MATRIX_ORACLE_H
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Random inputs for the matrix unit, cycle by cycle: passes back to back, with bubbles and stalls, tiles refilled in
  * the cycle of the switch, later, with gaps, and now and then when they must not be; all operand formats and shifts.
  * For the tests and, from C++, for the co-simulation with Verilog; so it is written in what both languages have. */
-#ifndef TESTS_MATRIX_STIMULUS_H
-#define TESTS_MATRIX_STIMULUS_H
+#ifndef NPULAB_TESTS_KIT_SIM_MATRIX_STIMULUS_H
+#define NPULAB_TESTS_KIT_SIM_MATRIX_STIMULUS_H
 
 #include <stdlib.h>
 #include <string.h>

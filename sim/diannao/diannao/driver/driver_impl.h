@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The inside of the driver `diannao`: the open machine, its layers (layer.c), its instruction set (execute.c). */
-#ifndef DIANNAO_DRIVER_IMPL_H
-#define DIANNAO_DRIVER_IMPL_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_DRIVER_IMPL_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_DRIVER_IMPL_H
 
 #include "npulab/driver.h"
 #include "npulab/program_dump.h"

@@ -5,8 +5,8 @@
  * An instruction's cycles are those from the end of the one before it, if it was decoded later than that, else from its
  * decoding, to the last thing that it brings about: its end, the arrival of its loads, the end of the store that it
  * completes. */
-#ifndef DIANNAO_TIMES_H
-#define DIANNAO_TIMES_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_TIMES_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_TIMES_H
 
 #include "sim/common/execute.h"
 #include "sim/diannao/diannao/engine/engine.h"

@@ -6,8 +6,8 @@
  * cycles, counters and events. They share this header, the instruction set, the configuration, the segments' limits and
  * coefficients, the memory behind the port and the words for a program that does not end (stuck.h), and nothing else:
  * no timing, no arithmetic and no counting. */
-#ifndef DIANNAO_ENGINE_H
-#define DIANNAO_ENGINE_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_ENGINE_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_ENGINE_H
 
 #include "npulab/memory.h"
 #include "sim/common/observer.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The words for a program that does not end. */
-#ifndef DIANNAO_STUCK_H
-#define DIANNAO_STUCK_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_STUCK_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_STUCK_H
 
 #include "engine.h"
 

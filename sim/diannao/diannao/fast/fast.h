@@ -12,8 +12,8 @@
  * An event is a completion of the DMAs, the end of an instruction, results that reach NBout. Between two of them
  * nothing changes but how many steps have been taken, or how many cycles waited. Rows are numbered in the order of
  * loading, from 0 on. */
-#ifndef DIANNAO_FAST_H
-#define DIANNAO_FAST_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_FAST_FAST_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_FAST_FAST_H
 
 #include "npulab/memory.h"
 #include "run.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fast engine, as others see it. */
-#ifndef DIANNAO_FAST_RUN_H
-#define DIANNAO_FAST_RUN_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_FAST_RUN_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_FAST_RUN_H
 
 #include "sim/diannao/diannao/engine/engine.h"
 

@@ -13,8 +13,8 @@
  *     if (dn_run_fast(&execution, &outcome, &err) || dn_generator_failed(generator, &err)) ...
  *     dn_generator_close(generator);
  */
-#ifndef DIANNAO_GENERATE_H
-#define DIANNAO_GENERATE_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_GENERATE_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_GENERATE_H
 
 #include "layout.h"
 #include "sim/diannao/diannao/engine/engine.h"

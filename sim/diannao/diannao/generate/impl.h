@@ -2,8 +2,8 @@
  *
  * What the generators of the nests share: the loops they are made of (loops.c), the queue of instructions they fill, a
  * visit at a time, and what is held in NBin and SB after the last instruction in it. Private to this folder. */
-#ifndef DIANNAO_GENERATE_IMPL_H
-#define DIANNAO_GENERATE_IMPL_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_IMPL_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_IMPL_H
 
 #include "generate.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layers in the terms of the machine. `given` is the layer as a device is given it. */
-#ifndef DIANNAO_LAYER_H
-#define DIANNAO_LAYER_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_LAYER_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_LAYER_H
 
 #include "sim/diannao/diannao/dn.h"
 #include "sim/diannao/nfu/segments.h"

@@ -10,8 +10,8 @@
  *            group's kernel has the rows of its band only
  *   results  [image][y][x][map], 16 bits each, raw sums 32
  */
-#ifndef DIANNAO_LAYOUT_H
-#define DIANNAO_LAYOUT_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_LAYOUT_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_LAYOUT_H
 
 #include "tiles.h"
 

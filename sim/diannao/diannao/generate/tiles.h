@@ -21,8 +21,8 @@
  *                stride through NBin
  *
  * A convolution's group is one more loop around all of these. */
-#ifndef DIANNAO_TILES_H
-#define DIANNAO_TILES_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_TILES_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_TILES_H
 
 #include "windows.h"
 

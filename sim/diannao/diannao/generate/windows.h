@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which positions of the input the windows of a layer read, along one dimension. */
-#ifndef DIANNAO_WINDOWS_H
-#define DIANNAO_WINDOWS_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_WINDOWS_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_WINDOWS_H
 
 #include "layer.h"
 

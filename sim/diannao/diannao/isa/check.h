@@ -13,8 +13,8 @@
  *         rc = dn_check_end(&check, err);
  *     dn_check_close(&check);
  */
-#ifndef DIANNAO_CHECK_H
-#define DIANNAO_CHECK_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_H
 
 #include "isa.h"
 #include "sim/common/accesses.h"

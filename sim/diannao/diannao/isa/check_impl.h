@@ -2,8 +2,8 @@
  *
  * The inside of the check of programs: single instructions are in check_fields.c, what they meet in check.c, the order
  * of memory in check_memory.c. */
-#ifndef DIANNAO_CHECK_IMPL_H
-#define DIANNAO_CHECK_IMPL_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_IMPL_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_IMPL_H
 
 #include "check.h"
 

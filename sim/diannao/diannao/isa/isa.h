@@ -8,8 +8,8 @@
  * rows, one a step. Instructions run in order; their loads run ahead of them, their stores behind. NBin and SB are
  * queues of rows: a LOAD appends rows behind those held, a READ names rows counted from the oldest, and rows are freed
  * in order, when an instruction without REUSE ends. */
-#ifndef DIANNAO_ISA_H
-#define DIANNAO_ISA_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_ISA_ISA_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_ISA_ISA_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,8 +23,8 @@
  *
  * Not modelled: banks and ports of the buffers, the time of decoding, what is inside NFU-1's multipliers and NFU-2's
  * trees. */
-#ifndef DIANNAO_RTL_H
-#define DIANNAO_RTL_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_RTL_RTL_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_RTL_RTL_H
 
 #include "npulab/memory.h"
 #include "run.h"

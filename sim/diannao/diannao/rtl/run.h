@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The register-level engine, as others see it. */
-#ifndef DIANNAO_RTL_RUN_H
-#define DIANNAO_RTL_RUN_H
+#ifndef NPULAB_SIM_DIANNAO_DIANNAO_RTL_RUN_H
+#define NPULAB_SIM_DIANNAO_DIANNAO_RTL_RUN_H
 
 #include "sim/diannao/diannao/engine/engine.h"
 

@@ -7,8 +7,8 @@
  *
  * Instructions are counted here once more, from the program alone; tpu_attribution_finish compares sums with the
  * engine's. */
-#ifndef NPULAB_SYSTOLIC_ATTRIBUTION_H
-#define NPULAB_SYSTOLIC_ATTRIBUTION_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_ATTRIBUTION_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_ATTRIBUTION_H
 
 #include "sim/systolic/tpu_v1/engine/engine.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"

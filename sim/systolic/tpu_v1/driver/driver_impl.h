@@ -2,8 +2,8 @@
  *
  * The inside of the driver `systolic`: the open machine, layer groups on it (layer_group.c), its instruction set
  * (execute.c). */
-#ifndef NPULAB_SYSTOLIC_DRIVER_IMPL_H
-#define NPULAB_SYSTOLIC_DRIVER_IMPL_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_DRIVER_IMPL_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_DRIVER_IMPL_H
 
 #include "npulab/driver.h"
 #include "npulab/program_dump.h"

@@ -3,8 +3,8 @@
  * The attribution of a program's cycles to its instructions (docs/exec.md), from what either engine tells an observer.
  * An instruction's cycles are those from the one in which issue comes to it to the last before its results are
  * there. */
-#ifndef NPULAB_SYSTOLIC_TIMES_H
-#define NPULAB_SYSTOLIC_TIMES_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_TIMES_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_TIMES_H
 
 #include "sim/common/execute.h"
 

@@ -6,8 +6,8 @@
  * same memories, cycles, counters and events. They share this header, the instruction set, the checks of a program
  * before it runs, the tables of sigmoid and tanh and the words for a program that can never end (stuck.h), and nothing
  * else: no value kernel, no timing, no counting. */
-#ifndef NPULAB_SYSTOLIC_ENGINE_H
-#define NPULAB_SYSTOLIC_ENGINE_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_ENGINE_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_ENGINE_H
 
 #include "sim/common/observer.h"
 #include "sim/systolic/tpu_v1/counters.h"

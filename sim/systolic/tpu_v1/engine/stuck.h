@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The words for a program that can never end. */
-#ifndef NPULAB_SYSTOLIC_STUCK_H
-#define NPULAB_SYSTOLIC_STUCK_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_STUCK_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_STUCK_H
 
 #include "npulab/error.h"
 #include "sim/common/program.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One activate under way in the fast engine, private to sim/systolic. */
-#ifndef NPULAB_SYSTOLIC_FAST_ACTIVATE_H
-#define NPULAB_SYSTOLIC_FAST_ACTIVATE_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_ACTIVATE_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_ACTIVATE_H
 
 #include "steps.h"
 #include "values.h"

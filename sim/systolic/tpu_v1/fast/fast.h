@@ -16,8 +16,8 @@
  *
  * Values. Programs in which the order of time could change a value are refused before they run, so instructions are
  * computed whole and in program order (values.h). */
-#ifndef NPULAB_SYSTOLIC_FAST_H
-#define NPULAB_SYSTOLIC_FAST_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_FAST_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_FAST_H
 
 #include "run.h"
 

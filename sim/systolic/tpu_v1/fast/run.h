@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fast engine, as others see it. */
-#ifndef NPULAB_SYSTOLIC_FAST_RUN_H
-#define NPULAB_SYSTOLIC_FAST_RUN_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_RUN_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_RUN_H
 
 #include "sim/systolic/tpu_v1/engine/engine.h"
 

@@ -3,8 +3,8 @@
  * The fast engine's activation arithmetic on one vector, private to sim/systolic. Elements are held in 16 bits,
  * whatever their type is; all floating-point steps are single float32 operations rounded to nearest even. Saturations
  * that change a value are counted. */
-#ifndef NPULAB_SYSTOLIC_FAST_STEPS_H
-#define NPULAB_SYSTOLIC_FAST_STEPS_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_STEPS_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_STEPS_H
 
 #include "sim/systolic/tpu_v1/isa/isa.h"
 

@@ -15,8 +15,8 @@
  *     activate.c    from sums or vectors in the buffer to results
  *     steps.c       its arithmetic on one vector
  *     pool.c        its windows */
-#ifndef NPULAB_SYSTOLIC_FAST_VALUES_H
-#define NPULAB_SYSTOLIC_FAST_VALUES_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_VALUES_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_VALUES_H
 
 #include "core/int8/rows.h"
 #include "npulab/arena.h"

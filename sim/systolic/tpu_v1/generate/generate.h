@@ -31,8 +31,8 @@
  *            the batch is run in parts, the last layers in fewer of them; then given and wanted tensors come and go
  *            through host memory a part at a time; then the largest tensors live there and layers run in strips of rows
  *            with halo, of columns, and at worst of one position and one row of channels. */
-#ifndef NPULAB_SYSTOLIC_GENERATE_H
-#define NPULAB_SYSTOLIC_GENERATE_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_GENERATE_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_GENERATE_H
 
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"

@@ -10,8 +10,8 @@
  *     extent  channels of a value that lie side by side in rows of one allocation: at most a row wide
  *
  * Everything lives in an arena until the program is done. */
-#ifndef NPULAB_SYSTOLIC_GENERATE_IMPL_H
-#define NPULAB_SYSTOLIC_GENERATE_IMPL_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_IMPL_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_IMPL_H
 
 #include "generate.h"
 

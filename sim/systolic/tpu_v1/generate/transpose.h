@@ -3,8 +3,8 @@
  * 16 x 16 bytes turned about their diagonal in registers: tensors keep an image's channels apart, the unified buffer
  * side by side; filters keep their inputs side by side, a tile of weights its outputs. One byte at a time this would
  * take longer than the product that it prepares. */
-#ifndef NPULAB_SYSTOLIC_GENERATE_TRANSPOSE_H
-#define NPULAB_SYSTOLIC_GENERATE_TRANSPOSE_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_TRANSPOSE_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_TRANSPOSE_H
 
 #include <emmintrin.h>
 #include <stddef.h>

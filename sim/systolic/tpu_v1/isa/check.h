@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether a program of a systolic machine can be run (docs/tpu-isa.md, Rules), before it runs, and what it writes. */
-#ifndef NPULAB_SYSTOLIC_CHECK_H
-#define NPULAB_SYSTOLIC_CHECK_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_CHECK_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_CHECK_H
 
 #include "isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"

@@ -3,8 +3,8 @@
  * The inside of the check of programs: the walk through a program with the configuration registers as each
  * instruction finds them, and what an instruction touches of the unified buffer and of host memory. Rules of one
  * instruction are in check_registers.c, check_matrix.c and check_activate.c, those between units in check_hazards.c. */
-#ifndef NPULAB_SYSTOLIC_CHECK_IMPL_H
-#define NPULAB_SYSTOLIC_CHECK_IMPL_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_CHECK_IMPL_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_CHECK_IMPL_H
 
 #include "check.h"
 

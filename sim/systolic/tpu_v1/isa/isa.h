@@ -3,8 +3,8 @@
  * The instruction set of the systolic machines (docs/tpu-isa.md). Its text and its binary follow from a table
  * (syntax.c). Jouppi et al., ISCA 2017, section 2, name the instructions and the 12 bytes of a MatrixMultiply; the
  * encoding is npulab's. */
-#ifndef NPULAB_SYSTOLIC_ISA_H
-#define NPULAB_SYSTOLIC_ISA_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_ISA_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_ISA_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -26,8 +26,8 @@
  * Buffer, host memory and accumulators are read and written by the clock. Nobody reads what another block writes in the
  * same cycle: for the memories the check of the program's order has made sure of that (tpu_program_check), for the
  * accumulators the scoreboard does. */
-#ifndef NPULAB_SYSTOLIC_RTL_H
-#define NPULAB_SYSTOLIC_RTL_H
+#ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_RTL_RTL_H
+#define NPULAB_SIM_SYSTOLIC_TPU_V1_RTL_RTL_H
 
 #include "run.h"
 #include "sim/systolic/array/matrix_unit.h"

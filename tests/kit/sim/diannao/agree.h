@@ -3,8 +3,8 @@
  * The agreement of the two engines of DianNao: one seed is one random program (programs.h), run on both, or on one with
  * and without skipping what repeats.
  */
-#ifndef TESTS_DIANNAO_AGREE_H
-#define TESTS_DIANNAO_AGREE_H
+#ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_AGREE_H
+#define NPULAB_TESTS_KIT_SIM_DIANNAO_AGREE_H
 
 #include "programs.h"
 

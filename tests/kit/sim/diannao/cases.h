@@ -4,8 +4,8 @@
  * a machine by chance. A case points into itself: make it in place and do not copy it. And the agreement of the two
  * engines on a layer.
  */
-#ifndef TESTS_DIANNAO_CASES_H
-#define TESTS_DIANNAO_CASES_H
+#ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_CASES_H
+#define NPULAB_TESTS_KIT_SIM_DIANNAO_CASES_H
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  *
  * Programs of DianNao as the tests make and compare them: the common parts of programs (sim/common/program.h) with
  * DianNao's instruction set. */
-#ifndef TESTS_DIANNAO_CODE_H
-#define TESTS_DIANNAO_CODE_H
+#ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_CODE_H
+#define NPULAB_TESTS_KIT_SIM_DIANNAO_CODE_H
 
 #include "sim/common/container.h"
 #include "sim/diannao/diannao/isa/isa.h"

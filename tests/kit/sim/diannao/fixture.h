@@ -2,8 +2,8 @@
  *
  * The paper's machine and layers (diannao_layers.h) for the tests of diannao, which end where something fails.
  */
-#ifndef TESTS_DIANNAO_FIXTURE_H
-#define TESTS_DIANNAO_FIXTURE_H
+#ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_FIXTURE_H
+#define NPULAB_TESTS_KIT_SIM_DIANNAO_FIXTURE_H
 
 #include <criterion/criterion.h>
 #include <math.h>

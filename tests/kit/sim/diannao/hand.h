@@ -10,8 +10,8 @@
  *     cr_expect_eq(h->outcome.cycles, 10);
  *     hand_close(h);
  */
-#ifndef TESTS_DIANNAO_HAND_H
-#define TESTS_DIANNAO_HAND_H
+#ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_HAND_H
+#define NPULAB_TESTS_KIT_SIM_DIANNAO_HAND_H
 
 #include <criterion/criterion.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * one passes the check (check.h). Also programs whose parts are repeated with other addresses, and several of them
  * together, as streams of units that are alike, at two levels.
  */
-#ifndef TESTS_DIANNAO_PROGRAMS_H
-#define TESTS_DIANNAO_PROGRAMS_H
+#ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_PROGRAMS_H
+#define NPULAB_TESTS_KIT_SIM_DIANNAO_PROGRAMS_H
 
 #include "sim/diannao/diannao/engine/engine.h"
 #include "tests/kit/sim/diannao/code.h"

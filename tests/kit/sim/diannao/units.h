@@ -3,8 +3,8 @@
  * Random layers with long loops for DianNao's generators, and what the fast engine leaves out of them: one seed is a
  * machine, a memory, a layer and its tiles, run instruction by instruction and with units that are alike left out.
  */
-#ifndef TESTS_DIANNAO_UNITS_H
-#define TESTS_DIANNAO_UNITS_H
+#ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_UNITS_H
+#define NPULAB_TESTS_KIT_SIM_DIANNAO_UNITS_H
 
 #include "cases.h"
 #include "sim/diannao/diannao/generate/impl.h"

@@ -2,8 +2,8 @@
  *
  * The agreement of the two DRAM engines: one seed is one random memory and random requests, offered to both at the same
  * boundaries. */
-#ifndef TESTS_DRAM_AGREE_H
-#define TESTS_DRAM_AGREE_H
+#ifndef NPULAB_TESTS_KIT_SIM_DRAM_AGREE_H
+#define NPULAB_TESTS_KIT_SIM_DRAM_AGREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

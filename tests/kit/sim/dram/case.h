@@ -2,8 +2,8 @@
  *
  * DRAM for tests: configurations that no file has, opened through a file written for the purpose, and random ones,
  * small enough that rows, banks and queues meet often. */
-#ifndef TESTS_DRAM_CASE_H
-#define TESTS_DRAM_CASE_H
+#ifndef NPULAB_TESTS_KIT_SIM_DRAM_CASE_H
+#define NPULAB_TESTS_KIT_SIM_DRAM_CASE_H
 
 #include "sim/memory/dram.h"
 

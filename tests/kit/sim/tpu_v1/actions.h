@@ -3,8 +3,8 @@
  * What random programs of the systolic machines are made of: each function adds one instruction, or a few that belong
  * together, with the registers, syncs, weights and tables that they need. Sizes, modes and places are drawn by the
  * builder's mood. What they add may leave the program stuck; whoever calls takes it back then. */
-#ifndef TESTS_PROGRAM_ACTIONS_H
-#define TESTS_PROGRAM_ACTIONS_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_ACTIONS_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_ACTIONS_H
 
 #include "builder.h"
 

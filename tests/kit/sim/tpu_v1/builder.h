@@ -3,8 +3,8 @@
  * A valid program of the systolic machines under construction (docs/tpu-isa.md): sets the configuration registers that
  * an instruction needs, puts the syncs that its hazards need before it, and knows whether what has been written so far
  * can come to its end. Attempts that lead nowhere are taken back. */
-#ifndef TESTS_PROGRAM_BUILDER_H
-#define TESTS_PROGRAM_BUILDER_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_BUILDER_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_BUILDER_H
 
 #include "liveness.h"
 #include "tests/kit/support.h"

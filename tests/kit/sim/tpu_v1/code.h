@@ -2,8 +2,8 @@
  *
  * Programs of the systolic machines as the tests make and compare them: the common parts of programs
  * (sim/common/program.h) with the TPU's instruction set. */
-#ifndef TESTS_TPU_CODE_H
-#define TESTS_TPU_CODE_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_CODE_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_CODE_H
 
 #include "sim/common/container.h"
 #include "sim/systolic/tpu_v1/isa/isa.h"

@@ -2,8 +2,8 @@
  *
  * What a test machine's last run has left, whichever engine it was, against what the interpreter makes of the same
  * program and the same memories. */
-#ifndef TESTS_TPU_EXPECT_H
-#define TESTS_TPU_EXPECT_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_EXPECT_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_EXPECT_H
 
 #include "interpreter.h"
 #include "machine.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * For the tests of the fast engine: runs a machine's program on it, and compares with the interpreter. */
-#ifndef TESTS_TPU_FAST_SUPPORT_H
-#define TESTS_TPU_FAST_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_FAST_SUPPORT_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_FAST_SUPPORT_H
 
 #include "expect.h"
 #include "sim/systolic/tpu_v1/fast/run.h"

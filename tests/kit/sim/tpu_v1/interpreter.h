@@ -4,8 +4,8 @@
  * queues, no array. Sums are 64 bits wide and wrapped at the end, roundings those of libm. The third reading of the
  * document, beside the two engines: it shares nothing with the library but the decoded instructions. Small programs
  * only. */
-#ifndef TESTS_TPU_INTERPRETER_H
-#define TESTS_TPU_INTERPRETER_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_INTERPRETER_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_INTERPRETER_H
 
 #include <criterion/criterion.h>
 #include <math.h>

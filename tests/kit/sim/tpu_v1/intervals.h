@@ -2,8 +2,8 @@
  *
  * Which instruction a run's cycles, overflows and saturations belong to, as the engines tell who observes: kept,
  * compared, put into words, and checked for what engine.h promises of any run. */
-#ifndef TESTS_PROGRAM_SPANS_H
-#define TESTS_PROGRAM_SPANS_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_INTERVALS_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_INTERVALS_H
 
 #include <stddef.h>
 

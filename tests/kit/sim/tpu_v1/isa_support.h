@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the tests of the instruction set share: a small machine, programs from text, random instructions. */
-#ifndef TESTS_TPU_ISA_SUPPORT_H
-#define TESTS_TPU_ISA_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_ISA_SUPPORT_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_ISA_SUPPORT_H
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Whether a program of the systolic machines (docs/tpu-isa.md) can come to its end. Queues, FIFOs and waits as the
  * document has them, without time: each unit does what it can as soon as it can. What waits for what does not depend on
  * how long things take, so a program ends on this model if and only if it ends on the machine. */
-#ifndef TESTS_PROGRAM_LIVENESS_H
-#define TESTS_PROGRAM_LIVENESS_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_LIVENESS_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_LIVENESS_H
 
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"

@@ -2,8 +2,8 @@
  *
  * For the tests of the rtl engine: a small machine, a program built instruction by instruction, its memories, and every
  * event of a run to look up afterwards. */
-#ifndef TESTS_TPU_MACHINE_H
-#define TESTS_TPU_MACHINE_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_MACHINE_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_MACHINE_H
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rules of docs/tpu-isa.md for transfers from weight memory, from the cycles in which each may begin. */
-#ifndef TESTS_PROGRAM_PORT_H
-#define TESTS_PROGRAM_PORT_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_PORT_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_PORT_H
 
 #include "sim/systolic/tpu_v1/engine/engine.h"
 

@@ -3,8 +3,8 @@
  * One run of a program on an engine of the systolic machines, with all that can be seen of it: memories, counters,
  * every event, the class of each cycle, and what each instruction left in memory when it retired. And what must
  * be true of it: that two runs are the same, and that one is as docs/tpu-isa.md says (rules.c). */
-#ifndef TESTS_PROGRAM_RUN_H
-#define TESTS_PROGRAM_RUN_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_RUN_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_RUN_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * Random programs of the systolic machines (docs/tpu-isa.md), each with a random machine and what is in its memories,
  * all out of one seed. They are valid: tpu_program_check takes them. Most are what real code looks like, in orders that
  * real code would not choose; some have nothing but extremes, and some can never end. */
-#ifndef TESTS_PROGRAM_STIMULUS_H
-#define TESTS_PROGRAM_STIMULUS_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_STIMULUS_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_STIMULUS_H
 
 #include "sim/systolic/tpu_v1/engine/engine.h"
 

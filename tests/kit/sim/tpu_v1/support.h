@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the tests of the systolic machines share: configurations, layers with their tensors, runs through the driver. */
-#ifndef TESTS_SYSTOLIC_SUPPORT_H
-#define TESTS_SYSTOLIC_SUPPORT_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_SUPPORT_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_SUPPORT_H
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tiny programs on a 3 x 3 array whose cycles are worked out by hand from docs/tpu-isa.md. */
-#ifndef TESTS_PROGRAM_WORKED_H
-#define TESTS_PROGRAM_WORKED_H
+#ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_WORKED_H
+#define NPULAB_TESTS_KIT_SIM_TPU_V1_WORKED_H
 
 #include "run.h"
 

@@ -22,7 +22,7 @@ static void expect_no(const struct tpu_config *config, const struct npl_layer *l
 	npl_driver_systolic.close(state);
 }
 
-Test(systolic_device, machine_files)
+Test(tpu_device, machine_files)
 {
 	struct npl_arena arena = {0};
 	struct npl_description empty = {.name = "empty", .key = "driver", .runs_on = "systolic"};
@@ -82,7 +82,7 @@ Test(systolic_device, machine_files)
 	npl_arena_free(&arena);
 }
 
-Test(systolic_device, peak_is_that_of_the_paper)
+Test(tpu_device, peak_is_that_of_the_paper)
 {
 	struct tpu_config config = test_tpu_defaults();
 	void *state = NULL;
@@ -95,7 +95,7 @@ Test(systolic_device, peak_is_that_of_the_paper)
 	npl_driver_systolic.close(state);
 }
 
-Test(systolic_device, absurd_machines_are_refused)
+Test(tpu_device, absurd_machines_are_refused)
 {
 	static const char *const bad[][2] = {
 		{"array.rows", "0"},
@@ -134,7 +134,7 @@ Test(systolic_device, absurd_machines_are_refused)
 	cr_assert(strstr(err.msg, "weight_memory.bytes"), "%s", err.msg);
 }
 
-Test(systolic_device, refuses_matrix_layers_with_the_reason)
+Test(tpu_device, refuses_matrix_layers_with_the_reason)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct test_layer t;
@@ -170,7 +170,7 @@ Test(systolic_device, refuses_matrix_layers_with_the_reason)
 	test_layer_free(&t);
 }
 
-Test(systolic_device, refuses_operators_it_has_not)
+Test(tpu_device, refuses_operators_it_has_not)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct test_layer t;
@@ -190,7 +190,7 @@ Test(systolic_device, refuses_operators_it_has_not)
 	test_layer_free(&t);
 }
 
-Test(systolic_device, windows_that_make_no_sense_are_refused)
+Test(tpu_device, windows_that_make_no_sense_are_refused)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct test_conv c = {1, 4, 6, 6, 4, 2, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false};
@@ -211,7 +211,7 @@ Test(systolic_device, windows_that_make_no_sense_are_refused)
 
 /* The values stay, the cycles do not: weights are fetched for each part, or activations come and go through the
  * host. */
-Test(systolic_device, layers_larger_than_the_buffer_run_in_parts_or_through_host_memory)
+Test(tpu_device, layers_larger_than_the_buffer_run_in_parts_or_through_host_memory)
 {
 	uint64_t rng = 0x5eed0501;
 	struct tpu_config config = test_tpu_defaults();
@@ -250,7 +250,7 @@ Test(systolic_device, layers_larger_than_the_buffer_run_in_parts_or_through_host
 	test_layer_free(&whole);
 }
 
-Test(systolic_device, least_bytes_are_those_that_some_window_reads)
+Test(tpu_device, least_bytes_are_those_that_some_window_reads)
 {
 	struct tpu_config config = test_tpu_defaults();
 	/* Windows of 1 at stride 3 read 4 x 4 of 10 x 10 pixels. */

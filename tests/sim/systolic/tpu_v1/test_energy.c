@@ -39,7 +39,7 @@ static struct npl_device_info describe(const struct tpu_config *config)
 	return info;
 }
 
-Test(systolic_energy, is_counts_times_table)
+Test(tpu_energy, is_counts_times_table)
 {
 	struct tpu_config config = test_tpu_defaults();
 	const int64_t arrays[][2] = {{256, 256}, {128, 128}, {64, 200}, {300, 16}};
@@ -78,7 +78,7 @@ Test(systolic_energy, is_counts_times_table)
 	}
 }
 
-Test(systolic_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
+Test(tpu_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 {
 	/* CACTI 7: reads and writes of the unified buffer's macros and how many make a row; 16 KiB accumulator
 	 * macros. */
@@ -104,7 +104,7 @@ Test(systolic_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 /* Leakage of the memories' macros, by CACTI 7 at 350 K, and the other 21.3 W of the TPU v1's 28 at idle by the area of
  * what is not memory: 24 % of its die are cells, 6 % are by column, 14 % stay. Of the TPU v1 itself that gives the 28 W
  * again. */
-Test(systolic_energy, idle_power_of_the_machine_files_follows_area_and_memories)
+Test(tpu_energy, idle_power_of_the_machine_files_follows_area_and_memories)
 {
 	const struct {
 		const char *path;
@@ -129,7 +129,7 @@ Test(systolic_energy, idle_power_of_the_machine_files_follows_area_and_memories)
 	npl_arena_free(&arena);
 }
 
-Test(systolic_energy, a_narrower_array_has_cheaper_rows)
+Test(tpu_energy, a_narrower_array_has_cheaper_rows)
 {
 	/* --set tpu_v1.array.rows=128 --set tpu_v1.array.columns=128 */
 	struct npl_arena arena = {0};
@@ -157,7 +157,7 @@ Test(systolic_energy, a_narrower_array_has_cheaper_rows)
 }
 
 /* Jouppi et al., Table 2: busy 40 W, idle 28 W. */
-Test(systolic_energy, dynamic_power_at_full_rate_is_near_the_published_12_watts)
+Test(tpu_energy, dynamic_power_at_full_rate_is_near_the_published_12_watts)
 {
 	struct npl_arena arena = {0};
 	struct tpu_config config = test_tpu_load("machines/tpu_v1.yaml", &arena);
@@ -180,7 +180,7 @@ Test(systolic_energy, dynamic_power_at_full_rate_is_near_the_published_12_watts)
 	npl_arena_free(&arena);
 }
 
-Test(systolic_energy, what_a_file_does_not_say_is_absent)
+Test(tpu_energy, what_a_file_does_not_say_is_absent)
 {
 	/* array: {rows: 16, columns: 16} and nothing else; then with one figure of its own. */
 	struct npl_arena arena = {0};

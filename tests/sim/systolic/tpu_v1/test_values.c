@@ -145,7 +145,7 @@ static void randomise(struct test_layer *t, uint64_t *rng, float *channel_scale)
 static const int64_t arrays[][2] = {{256, 256}, {3, 5}, {16, 16}, {128, 128}, {1, 1}, {40, 7}};
 enum { ARRAYS = sizeof arrays / sizeof *arrays };
 
-Test(systolic_values, gemm_equals_brute_force_on_200_shapes)
+Test(tpu_values, gemm_equals_brute_force_on_200_shapes)
 {
 	const uint64_t seed = 0x5eed0301;
 	uint64_t rng = seed;
@@ -167,7 +167,7 @@ Test(systolic_values, gemm_equals_brute_force_on_200_shapes)
 	}
 }
 
-Test(systolic_values, convolution_equals_brute_force)
+Test(tpu_values, convolution_equals_brute_force)
 {
 	const uint64_t seed = 0x5eed0302;
 	uint64_t rng = seed;
@@ -191,7 +191,7 @@ Test(systolic_values, convolution_equals_brute_force)
 	cr_assert_gt(done, 150);
 }
 
-Test(systolic_values, large_images_are_gathered_in_chunks)
+Test(tpu_values, large_images_are_gathered_in_chunks)
 {
 	/* K = 1,440: 1 MiB of gathered pixels holds 728 of them, so chunks begin amid lines, a pixel after or before
 	 * their ends. */
@@ -209,7 +209,7 @@ Test(systolic_values, large_images_are_gathered_in_chunks)
 	}
 }
 
-Test(systolic_values, pointwise_convolution_reads_the_input_as_it_lies)
+Test(tpu_values, pointwise_convolution_reads_the_input_as_it_lies)
 {
 	uint64_t rng = 0x5eed0304;
 	float channel_scale[64];
@@ -233,7 +233,7 @@ Test(systolic_values, pointwise_convolution_reads_the_input_as_it_lies)
 	test_layer_free(&t);
 }
 
-Test(systolic_values, forced_overflows_wrap_and_are_counted)
+Test(tpu_values, forced_overflows_wrap_and_are_counted)
 {
 	uint64_t rng = 0x5eed0305, counted = 0;
 	struct tpu_config config = test_tpu_defaults();
@@ -271,7 +271,7 @@ static int64_t place_in_order(int64_t channel, int64_t tap, int64_t channels)
 	return row * 9 + tap * width + channel - row;
 }
 
-Test(systolic_values, only_sums_whose_value_is_wrong_count)
+Test(tpu_values, only_sums_whose_value_is_wrong_count)
 {
 	/* The first 66,311 products bring the sum to within 20,000 of 2^31; from there it goes up and down at random
 	 * and leaves 32 bits many times on its way. It counts where it ends outside. */
@@ -300,7 +300,7 @@ Test(systolic_values, only_sums_whose_value_is_wrong_count)
 		  (unsigned long long)sums);
 }
 
-Test(systolic_values, every_array_gives_the_same_values)
+Test(tpu_values, every_array_gives_the_same_values)
 {
 	uint64_t rng = 0x5eed0306;
 	float channel_scale[64];
@@ -325,7 +325,7 @@ Test(systolic_values, every_array_gives_the_same_values)
 	test_layer_free(&t);
 }
 
-Test(systolic_values, timing_only_leaves_the_output_alone)
+Test(tpu_values, timing_only_leaves_the_output_alone)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct test_layer t;
@@ -367,7 +367,7 @@ static int run_scaled(float x, const float *w, float y, struct npl_result *resul
 	return rc;
 }
 
-Test(systolic_values, scales_may_vanish_but_must_be_finite)
+Test(tpu_values, scales_may_vanish_but_must_be_finite)
 {
 	const struct {
 		float x, w[2], y;

@@ -92,7 +92,7 @@ static int32_t expected_pool(const struct test_layer *t, const struct pool *p, i
 	return count ? average_of(sum, count) + zero : zero;
 }
 
-Test(systolic_vector, pooling_equals_brute_force)
+Test(tpu_vector, pooling_equals_brute_force)
 {
 	const uint64_t seed = 0x5eed0401;
 	uint64_t rng = seed;
@@ -127,7 +127,7 @@ Test(systolic_vector, pooling_equals_brute_force)
 	cr_assert_gt(done, 100);
 }
 
-Test(systolic_vector, averages_tie_to_even)
+Test(tpu_vector, averages_tie_to_even)
 {
 	const uint8_t x[] = {10, 11, 12,
 			     13, 9,  10}; /* pairs: 10.5, 12.5, 9.5, around a zero point of 8: 2.5, 4.5, 1.5 */
@@ -143,7 +143,7 @@ Test(systolic_vector, averages_tie_to_even)
 	test_layer_free(&t);
 }
 
-Test(systolic_vector, global_average_is_a_window_of_the_whole_plane)
+Test(tpu_vector, global_average_is_a_window_of_the_whole_plane)
 {
 	uint64_t rng = 0x5eed0402;
 	struct tpu_config config = test_tpu_defaults();
@@ -158,7 +158,7 @@ Test(systolic_vector, global_average_is_a_window_of_the_whole_plane)
 	test_layer_free(&t);
 }
 
-Test(systolic_vector, relu_cuts_at_the_zero_point)
+Test(tpu_vector, relu_cuts_at_the_zero_point)
 {
 	uint64_t rng = 0x5eed0403;
 	struct tpu_config config = test_tpu_defaults();
@@ -181,7 +181,7 @@ Test(systolic_vector, relu_cuts_at_the_zero_point)
 	}
 }
 
-Test(systolic_vector, cycles_are_the_longer_of_reading_and_writing)
+Test(tpu_vector, cycles_are_the_longer_of_reading_and_writing)
 {
 	struct tpu_config config = test_tpu_defaults();
 	/* 3x3 windows at stride 2: 28 x 28 results from 56 x 56 pixels, each read once, two rows of channels each. */
