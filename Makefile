@@ -111,7 +111,7 @@ tsan: ## eager contexts in several threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=tsan build/tsan/threads
 	@TSAN_OPTIONS=halt_on_error=1 build/tsan/threads
 
-lint: ## formatting, the rooms, both compilers' warnings as errors, clang-tidy and its analyzer, cppcheck
+lint: ## formatting, the ranks of folders, both compilers' warnings as errors, clang-tidy and its analyzer, cppcheck
 	@scripts/install-deps.sh lint
 	@scripts/lint.sh
 

@@ -226,7 +226,7 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 		return rc;
 	options.n_sets = npl_device_sets(npl_device_name(*device), set->item, set->n, sets);
 	if (options.n_sets < set->n)
-		rc = npl_fail(err, NPL_EUSAGE, "--set %s: expected %s.KEY=VALUE in each", set->item[0],
+		rc = npl_fail(err, NPL_EUSAGE, "--set %s: expected %s.KEY=VALUE", set->item[0],
 			      npl_device_name(*device));
 	npl_device_close(*device);
 	*device = NULL;

@@ -57,8 +57,8 @@ void cli_warn_of_machine(const struct npl_device *device);
 /* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);
 
-/* Before the work starts: NPL_EUSAGE when two outputs want standard output, or one that cannot go there does. That
- * files can be written, and are not read, cli_parse and the library look after (CLI_OUTPUT). */
+/* Before the work starts. NPL_EUSAGE: two outputs want standard output, or one that cannot go there does. Whether files
+ * can be written, and are not read too, is checked by cli_parse and the library (CLI_OUTPUT). */
 int cli_check_reports(const struct cli_common *common, struct npl_err *err);
 
 /* Opens the one machine of a command, with those of --set that are its own; NPL_EUSAGE for another's. */

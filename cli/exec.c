@@ -97,6 +97,18 @@ static int load(const char *path, const struct npl_device *device, struct npl_te
 	return path ? npl_memory_load(path, npl_device_driver(device)->isa->word, bytes, err) : 0;
 }
 
+/* The machine that the program names. One that is not known here is a fault of the file, not of the command. */
+static int open_own_machine(const struct exec_options *o, const struct npl_program *program, struct npl_device **device,
+			    struct npl_err *err)
+{
+	const char *name = npl_program_machine(program);
+	const int rc = cli_open_machine(name, &o->common, device, err);
+	if (!rc || npl_device_is_known(name))
+		return rc;
+	npl_prefix(err, "%s", o->path);
+	return err->code = NPL_EINPUT;
+}
+
 static int execute(const struct exec_options *o, struct npl_err *err)
 {
 	struct npl_device *device = NULL;
@@ -108,7 +120,7 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	if (!rc)
 		rc = npl_program_load(o->path, device, &program, err);
 	if (!rc && !device)
-		rc = cli_open_machine(npl_program_machine(program), &o->common, &device, err);
+		rc = open_own_machine(o, program, &device, err);
 	if (!rc && !o->common.quiet)
 		cli_warn_of_machine(device);
 	if (!rc)
@@ -205,7 +217,7 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{"events", CLI_OUTPUT, &c->csv, 0, 0, "FILE",
 		 "the cycle of every event with its instruction, as CSV; - for standard output"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles without values"},
-		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
+		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
 		CLI_THREADS_OPTION(&c->threads),
 		CLI_MEMORY_OPTION(&c->max_memory),
 		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},

@@ -256,9 +256,11 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 		{0}};
 	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
-	if (!model || (json && strcmp(json, "-")))
-		return npl_fail(err, NPL_EUSAGE, "inspect: expected a model%s; usage: npulab inspect %s",
-				json ? " and --json -" : "", cli_inspect.arguments);
+	if (!model)
+		return npl_fail(err, NPL_EUSAGE, "inspect: which model? usage: npulab inspect %s",
+				cli_inspect.arguments);
+	if (json && strcmp(json, "-"))
+		return npl_fail(err, NPL_EUSAGE, "inspect: --json takes -, standard output");
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
 	struct npl_graph *graph = NULL;

@@ -55,7 +55,7 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		{"all", CLI_FLAG, &all, 0, 0, NULL, "published figures that no model works out too"},
 		{"check", CLI_FLAG, &must_hold, 0, 0, NULL,
 		 "exit with 1 when a figure is outside its tolerance or missing"},
-		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "MACHINE.KEY=VALUE", "a parameter, to see what it does"},
+		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "DEVICE.KEY=VALUE", "a parameter, to see what it does"},
 		CLI_THREADS_OPTION(&threads),
 		CLI_MEMORY_OPTION(&max_memory),
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},

@@ -39,8 +39,8 @@ static int tell_program(struct npl_device *device, const struct npl_layer *layer
 	return rc;
 }
 
-/* A real device runs on threads of its own, of which its time tells, and `reference` on one. Returns what
- * npl_parallel_alone is to be told after the run. */
+/* Keeps npulab's pool out of a run that is measured: a real device has threads of its own, and `reference` runs on one.
+ * Returns what npl_parallel_alone is to be told after the run. */
 static bool begin_run(const struct npl_device *device)
 {
 	const bool before = npl_parallel_alone(true);

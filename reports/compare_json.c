@@ -53,7 +53,7 @@ static void put_links(struct npl_json *json, const struct npl_run *run)
 			continue;
 		npl_json_open(json, NULL, '{');
 		npl_json_string(json, "name", link->name);
-		npl_json_string(json, "device", link->of);
+		npl_json_string(json, "device", link->device_name);
 		npl_json_u64(json, "transfers", link->transfers);
 		npl_json_u64(json, "bytes", link->bytes);
 		npl_json_u64(json, "bytes_within_cycles", link->bytes_within);

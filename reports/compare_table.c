@@ -150,12 +150,12 @@ static void put_links(FILE *out, const struct npl_device_report *r)
 		if (link->kind != NPL_RESOURCE_LINK)
 			continue;
 		snprintf(t, sizeof t, "%.6g", (double)link->transfers / n);
-		const char *cells[] = {link->of,
+		const char *cells[] = {link->device_name,
 				       link->name,
 				       t,
 				       figure(b, (double)link->bytes / n, "B", false),
 				       figure(w, (double)link->bytes_within / n, "B", false),
-				       figure(s, link->busy_seconds / n, "s", !times_link(r, link->of)),
+				       figure(s, link->busy_seconds / n, "s", !times_link(r, link->device_name)),
 				       figure(e, npl_link_is_free(link) ? NAN : link->joules / n, "J", true)};
 		npl_table_row(&table, cells);
 		rows++;

@@ -14,8 +14,9 @@ struct npl_layer_figures {
 	uint64_t macs_with_host;  /* result.macs and those that the host did */
 	double possible_macs;     /* at the peak of the machine, in its time; NAN: not known */
 	uint64_t link_bytes;      /* beside those within the cycles */
-	double joules;            /* of the components that are known, */
-	bool absent, no_energy;   /* beside which there are others; none at all */
+	double joules;            /* the sum over the components whose energy is known */
+	bool absent;              /* a component's energy is not known */
+	bool no_energy;           /* there is no component at all */
 	bool energy_modelled;
 	const struct npl_device_info *info; /* the machine that ran it; NULL: none, or several */
 	bool mixed;                         /* several */

@@ -42,7 +42,7 @@ static void put_links_within(struct npl_table *table, const struct npl_compariso
 			snprintf(line, sizeof line,
 				 "its %s draws the same idle or busy: bytes over it take no energy of their own",
 				 link->name);
-		npl_table_row(table, (const char *const[]){link->of, line});
+		npl_table_row(table, (const char *const[]){link->device_name, line});
 	}
 }
 

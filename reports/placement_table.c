@@ -36,7 +36,7 @@ static int put_moved(const struct npl_run *run, int node, char *text, size_t siz
 		size_t used = strlen(text);
 		if (here)
 			snprintf(text + used, size - used, "%s%" PRIu64 " %s", used ? ", " : "", bytes,
-				 run->resource[r].of);
+				 run->resource[r].device_name);
 		transfers += here;
 	}
 	return transfers;
@@ -121,8 +121,8 @@ static void put_times(FILE *out, const struct npl_run *run)
 	for (int r = 0; r < run->n_resources; r++) {
 		const struct npl_resource *resource = &run->resource[r];
 		char label[200], bar[BAR + 1];
-		snprintf(label, sizeof label, "%s%s", resource->of ? "link of " : "",
-			 resource->of ? resource->of : resource->name);
+		snprintf(label, sizeof label, "%s%s", resource->device_name ? "link of " : "",
+			 resource->device_name ? resource->device_name : resource->name);
 		for (int k = 0; k < BAR; k++) {
 			double share = busy(run, r, end * k / BAR, end * (k + 1) / BAR);
 			bar[k] = (char)(share >= 0.5 ? '#' : share > 1e-9 ? '-' : ' ');

@@ -10,7 +10,7 @@
 
 static const char *from_name(const struct npl_roofline_device *d)
 {
-	return d->from == NPL_TIME_MODELLED ? "model" : "measured";
+	return d->roofs_origin == NPL_TIME_MODELLED ? "model" : "measured";
 }
 
 static void put_roofs(struct npl_json *json, const struct npl_roofline_device *d)

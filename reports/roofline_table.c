@@ -13,7 +13,7 @@
 
 static const char *mark(const struct npl_roofline_device *d)
 {
-	return d->from == NPL_TIME_MODELLED ? "~" : "";
+	return d->roofs_origin == NPL_TIME_MODELLED ? "~" : "";
 }
 
 static const char *figure(char *buf, double value, const char *unit, const char *mark)
@@ -108,7 +108,7 @@ static const char *bytes_of(const struct npl_roofline *r, const struct npl_roofl
 {
 	if (r->intensity == NPL_INTENSITY_WEIGHTS)
 		return "weights, whatever else crosses the memory";
-	return d->from == NPL_TIME_MEASURED ? "weights, inputs and results, each once"
+	return d->roofs_origin == NPL_TIME_MEASURED ? "weights, inputs and results, each once"
 	       : d->info.crosses[NPL_MEM_DRAM] == NPL_CROSS_WEIGHTS
 		       ? "weights: inputs and results are in the machine's own buffer"
 		       : "weights, inputs and results that must cross the memory";
@@ -123,7 +123,7 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 	}
 	for (int i = 0; i < d->n_notes; i++)
 		npl_table_row(table, (const char *const[]){d->instance, d->note[i]});
-	if (d->from == NPL_TIME_MODELLED)
+	if (d->roofs_origin == NPL_TIME_MODELLED)
 		return;
 	for (int i = 0; i < d->n_roofs; i++) {
 		snprintf(line, sizeof line, "%s peak: %s", npl_roofline_precision(d, i), d->roof[i].how);
@@ -150,8 +150,8 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 	for (int d = 0; d < r->n_devices; d++) {
 		const struct npl_roofline_device *device = &r->device[d];
 		put_device_notes(&table, r, device);
-		any_model |= device->from == NPL_TIME_MODELLED;
-		any_measure |= device->from == NPL_TIME_MEASURED;
+		any_model |= device->roofs_origin == NPL_TIME_MODELLED;
+		any_measure |= device->roofs_origin == NPL_TIME_MEASURED;
 		for (int i = 0; i < device->n_points; i++)
 			above |= device->point[i].share > 1;
 	}

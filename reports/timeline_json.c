@@ -91,8 +91,8 @@ void npl_report_timeline(FILE *out, const struct npl_comparison *c, const struct
 	put_name(&json, "process_name", 0, name);
 	for (int r = 0; r < run->n_resources; r++) {
 		const struct npl_resource *resource = &run->resource[r];
-		snprintf(name, sizeof name, "%s%s%s", resource->name, resource->of ? " of " : "",
-			 resource->of ? resource->of : "");
+		snprintf(name, sizeof name, "%s%s%s", resource->name, resource->device_name ? " of " : "",
+			 resource->device_name ? resource->device_name : "");
 		put_name(&json, "thread_name", r + 1, name);
 		put_order(&json, r + 1);
 	}

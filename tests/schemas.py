@@ -171,7 +171,7 @@ def columns(folder):
     document = json.loads(subprocess.run([*run, "--json", "-"], cwd=folder, capture_output=True, text=True, check=True).stdout)
     counters = {name for device in document["devices"] for layer in device["layers"] for name in layer["counters"] or {}}
     printed = [name for name in out.splitlines()[0].split(",") if name not in counters]
-    with open("docs/json.md", encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "docs/json.md"), encoding="utf-8") as f:
         section = f.read().partition("\n## The CSV of layers\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     named = [name.strip(" `") for row in rows for name in row.split(",")]

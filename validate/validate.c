@@ -26,7 +26,7 @@ static const struct {
 };
 #define VALIDATORS ((int)(sizeof validators / sizeof *validators))
 
-/* Whether MACHINE of "MACHINE.KEY=VALUE" is one of the words. */
+/* Whether DEVICE of "DEVICE.KEY=VALUE" is one of the words. */
 static bool takes_set(const char *words, const char *set)
 {
 	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ') {

@@ -55,7 +55,7 @@ static void cpu_close(void *state)
 	cpu_blas_unload(&cpu->blas);
 	npl_int8_memory_free(&cpu->int8_memory);
 	free(cpu->workspace);
-	free(cpu->wide);
+	free(cpu->widened);
 	free(cpu);
 }
 
@@ -87,8 +87,8 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	cpu->threads = options->threads ? (int)options->threads : npl_processors();
 	if (cpu->int8)
 		npl_int8_library(NULL);
-	cpu->wanted = cpu->threads;
-	int failed = cpu_room_for_threads(cpu->wanted, &cpu->threads, err);
+	cpu->wanted_threads = cpu->threads;
+	int failed = cpu_room_for_threads(cpu->wanted_threads, &cpu->threads, err);
 	if (failed) {
 		free(cpu);
 		return failed;
@@ -134,10 +134,10 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 		snprintf(info->detail, sizeof info->detail, "%s%s; other operators: reference kernels", library, dnn);
 	}
 	const size_t used = strlen(info->detail);
-	if (cpu->threads < cpu->wanted)
+	if (cpu->threads < cpu->wanted_threads)
 		snprintf(info->detail + used, sizeof info->detail - used,
 			 "; %d of %d threads, for more there is no room (ulimit -v, -d, -u)", cpu->threads,
-			 cpu->wanted);
+			 cpu->wanted_threads);
 }
 
 /* As the graph has it: in float32, or integers that only pass. */

@@ -30,12 +30,12 @@ struct cpu_state {
 	struct cpu_dnn dnn;   /* float32 only; engine NULL: oneDNN is absent or was not asked for */
 	struct npl_pool *pool;
 	int threads;
-	int wanted;       /* threads, of which there was room for fewer */
-	int blas_threads; /* of OpenBLAS's, as many or fewer */
-	float *workspace; /* of im2col: one part per thread, kept between layers */
+	int wanted_threads; /* threads, of which there was room for fewer */
+	int blas_threads;   /* of OpenBLAS's, as many or fewer */
+	float *workspace;   /* of im2col: one part per thread, kept between layers */
 	size_t workspace_bytes;
-	char *wide; /* values of 16-bit floats in float32 (widened.h), while a layer is done */
-	size_t wide_bytes;
+	char *widened; /* values of 16-bit floats in float32 (widened.h), while a layer is done */
+	size_t widened_bytes;
 	struct npl_int8_memory int8_memory;
 	bool large_sums_known, large_sums; /* whether oneDNN's convolutions of bytes keep sums beyond 2^24 exact */
 };
@@ -131,14 +131,14 @@ int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct n
 		  struct npl_result *result, struct npl_err *err);
 
 /* elements.c: operators that work element by element on tensors of one shape (or one element), by all threads. */
-bool cpu_is_by_element(const struct npl_layer *layer); /* whatever its numbers are */
+bool cpu_is_by_element(const struct npl_layer *layer);  /* whatever types its tensors have */
+bool cpu_is_elementwise(const struct npl_layer *layer); /* and on types that elements.c computes */
+int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
+
 /* convert.c: between float32 and 8 bits within a layer group; NPL_EINPUT: a NaN. */
 bool cpu_is_conversion(const struct npl_layer *layer);
 int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);
-
-bool cpu_is_elementwise(const struct npl_layer *layer); /* on plain ones */
-int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
 /* maxpool.c: maxima of floats; x and result lie with channels last. */
 bool cpu_maxpool_knows(const struct npl_layer *layer);

@@ -194,9 +194,9 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 	struct npl_int8_finish finish = {0};
 	npl_int8_finish_by(&finish, layer->fused, out);
 	pair.relu = finish.relu;
-	pair.limited = finish.limited;
+	pair.limited = finish.has_limit;
 	if (pair.limited)
-		pair.high = (float)finish.most;
+		pair.high = (float)finish.limit;
 	pair.least = pair.relu ? pair.zero : pair.low;
 	set_steps(a, &out->shape, &pair.a);
 	set_steps(b, &out->shape, &pair.b);

@@ -32,7 +32,7 @@ int cpu_layer_group_open(void *state, const struct npl_layer_group *asked, void 
 	struct cpu_layer_group *group = calloc(1, sizeof *group);
 	if (!group)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", asked->n);
-	*group = (struct cpu_layer_group){.cpu = state, .asked = *asked};
+	*group = (struct cpu_layer_group){.cpu = state, .request = *asked};
 	group->pass = npl_arena_array(&group->arena, (size_t)asked->n, sizeof *group->pass);
 	int rc = group->pass ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", asked->n);
 	for (int i = 0; i < asked->n && !rc; i++)
@@ -136,7 +136,7 @@ static int run_step(struct cpu_layer_group *group, struct cpu_step *step, struct
 				 data_of(group, step->out[0], step->y), err);
 		break;
 	case CPU_STEP_CONV8:
-		return cpu_int8_conv_run(group->cpu, step->conv8, group->asked.layer[step->layer],
+		return cpu_int8_conv_run(group->cpu, step->conv8, group->request.layer[step->layer],
 					 data_of(group, step->in[0], step->x), data_of(group, step->out[0], step->y),
 					 result, err);
 	case CPU_STEP_ELEMENTS:
@@ -210,18 +210,18 @@ int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_
 		rc = find_data(group, err);
 	int threads = dnn ? cpu_dnn_set_threads(&cpu->dnn, cpu->threads) : 0;
 	for (int s = 0; s < group->n_steps && !rc; s++) {
-		npl_layer_group_progress(&group->asked, group->step[s].layer);
+		npl_layer_group_progress(&group->request, group->step[s].layer);
 		rc = run_step(group, &group->step[s], &results[group->step[s].layer], err);
 		if (rc)
-			npl_prefix(err, "layer %s", group->asked.layer[group->step[s].layer]->name);
+			npl_prefix(err, "layer %s", group->request.layer[group->step[s].layer]->name);
 		if (!rc && observed)
 			rc = tell_step(group, observer, &group->step[s], err);
 	}
 	if (dnn)
 		cpu_dnn_set_threads(&cpu->dnn, threads);
-	for (int l = 0; l < group->asked.n && !rc; l++) {
+	for (int l = 0; l < group->request.n && !rc; l++) {
 		results[l].seconds_origin = NPL_TIME_MEASURED;
-		results[l].macs = group->asked.layer[l]->macs;
+		results[l].macs = group->request.layer[l]->macs;
 		rc = npl_result_energy(&results[l], "package", 0, 0, "absent", err);
 	}
 	return rc;

@@ -48,7 +48,7 @@ struct cpu_step {
 
 struct cpu_layer_group {
 	struct cpu_state *cpu;
-	struct npl_layer_group asked;
+	struct npl_layer_group request;
 	bool prepared;
 	int threads; /* of the layer that is planned */
 	int n_locations;

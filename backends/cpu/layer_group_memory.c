@@ -51,7 +51,7 @@ int cpu_layer_group_memory(struct cpu_layer_group *group, struct npl_err *err)
 	if (!block || !beside) {
 		free(block);
 		free(beside);
-		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", group->asked.n);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", group->request.n);
 	}
 	for (int p = 0; p < group->n_locations; p++)
 		for (int f = 0; f < CPU_LAYOUTS; f++) {

@@ -56,8 +56,8 @@ static int add_location(struct cpu_layer_group *group, const struct npl_tensor *
 	struct cpu_location *location = &group->location[group->n_locations];
 	*location = (struct cpu_location){
 		.tensor = tensor, .root = group->n_locations, .layer = layer, .given = layer < 0};
-	for (int i = 0; i < group->asked.n_wanted; i++)
-		location->wanted |= group->asked.wanted[i] == tensor;
+	for (int i = 0; i < group->request.n_wanted; i++)
+		location->wanted |= group->request.wanted[i] == tensor;
 	return group->n_locations++;
 }
 
@@ -143,7 +143,7 @@ static int plan_dnn(struct cpu_layer_group *group, int l, enum cpu_layout layout
 	int in[2] = {location_of(group, x), addend}, n_in = addend < 0 ? 1 : 2, rc = 0;
 	if (in[0] < 0)
 		in[0] = add_location(group, x, -1, err);
-	int out = in[0] < 0 ? -1 : add_location(group, group->asked.layer[maker]->out, maker, err);
+	int out = in[0] < 0 ? -1 : add_location(group, group->request.layer[maker]->out, maker, err);
 	rc = out < 0 ? err->code : 0;
 	for (int k = 0; k < n_in && !rc; k++)
 		rc = need(group, in[k], really(&group->location[in[k]], layout), l, err);
@@ -167,7 +167,7 @@ static int plan_dnn(struct cpu_layer_group *group, int l, enum cpu_layout layout
 static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int l, enum cpu_layout x,
 		     enum cpu_layout y, struct npl_err *err)
 {
-	const struct npl_layer *layer = group->asked.layer[l];
+	const struct npl_layer *layer = group->request.layer[l];
 	int in[NPL_LAYER_INPUTS] = {0}, n_in = layer->n_in;
 	int rc = find_inputs(group, layer, in, err);
 	for (int k = 0; k < n_in && !rc; k++)
@@ -213,7 +213,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 /* A view names another's data in another shape; it is there in the order of ONNX, for which who made it pays. */
 static int plan_view(struct cpu_layer_group *group, int l, int maker, struct npl_err *err)
 {
-	const struct npl_layer *layer = group->asked.layer[l];
+	const struct npl_layer *layer = group->request.layer[l];
 	int in[NPL_LAYER_INPUTS] = {0};
 	if (find_inputs(group, layer, in, err) || need(group, in[0], CPU_FIRST, maker, err))
 		return err->code;
@@ -279,14 +279,14 @@ static bool is_view(const struct npl_layer *layer)
 /* The one layer that reads what layer l makes; -1: none, several, or it is wanted as well. */
 static int only_reader(const struct cpu_layer_group *group, int l)
 {
-	const struct npl_tensor *out = group->asked.layer[l]->out;
+	const struct npl_tensor *out = group->request.layer[l]->out;
 	int reader = -1;
-	for (int i = 0; i < group->asked.n_wanted; i++)
-		if (group->asked.wanted[i] == out)
+	for (int i = 0; i < group->request.n_wanted; i++)
+		if (group->request.wanted[i] == out)
 			return -1;
-	for (int i = l + 1; i < group->asked.n; i++)
-		for (int k = 0; k < group->asked.layer[i]->n_in; k++)
-			if (group->asked.layer[i]->in[k] == out) {
+	for (int i = l + 1; i < group->request.n; i++)
+		for (int k = 0; k < group->request.layer[i]->n_in; k++)
+			if (group->request.layer[i]->in[k] == out) {
 				if (reader >= 0)
 					return -1;
 				reader = i;
@@ -298,9 +298,9 @@ static int only_reader(const struct cpu_layer_group *group, int l)
 static int location_before(struct cpu_layer_group *group, int l, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	int location = location_of(group, tensor);
-	for (int i = l; i < group->asked.n && location < 0; i++)
-		for (int k = 0; k <= group->asked.layer[i]->n_further; k++)
-			if (&group->asked.layer[i]->out[k] == tensor)
+	for (int i = l; i < group->request.n && location < 0; i++)
+		for (int k = 0; k <= group->request.layer[i]->n_further; k++)
+			if (&group->request.layer[i]->out[k] == tensor)
 				return npl_fail(err, NPL_EDEVICE, "it is made later"), -1;
 	return location < 0 ? add_location(group, tensor, -1, err) : location;
 }
@@ -309,9 +309,9 @@ static int location_before(struct cpu_layer_group *group, int l, const struct np
  * pass, with the Relu behind the sum. NPL_EDEVICE: it is not so, or the library cannot. */
 static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *conv = group->asked.layer[l];
+	const struct npl_layer *conv = group->request.layer[l];
 	int a = conv->op == NPL_OP_CONV && !conv->fused ? only_reader(group, l) : -1;
-	const struct npl_layer *add = a < 0 ? NULL : group->asked.layer[a];
+	const struct npl_layer *add = a < 0 ? NULL : group->request.layer[a];
 	if (!add || add->op != NPL_OP_ADD || add->n_in != 2 || add->fused > NPL_ACT_RELU6 ||
 	    add->attrs->binary.legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
 	    add->out->dtype != NPL_F32)
@@ -322,7 +322,7 @@ static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 	if (other < 0)
 		return err->code;
 	int r = tail.activation ? -1 : only_reader(group, a);
-	if (r >= 0 && group->asked.layer[r]->op == NPL_OP_RELU && !group->asked.layer[r]->fused) {
+	if (r >= 0 && group->request.layer[r]->op == NPL_OP_RELU && !group->request.layer[r]->fused) {
 		tail.activation = NPL_ACT_RELU;
 		last = r;
 	}
@@ -337,7 +337,7 @@ static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 /* A convolution of bytes. NPL_EDEVICE: not so. */
 static int plan_conv8(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = group->asked.layer[l];
+	const struct npl_layer *layer = group->request.layer[l];
 	struct cpu_int8_conv *conv;
 	int rc = cpu_int8_conv_knows(layer) ? cpu_int8_conv_prepare(group->cpu, layer, group->threads, &conv, err)
 					    : NPL_EDEVICE;
@@ -361,7 +361,7 @@ static bool only_last(const struct npl_layer *layer)
 
 static int choose_way(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = group->asked.layer[l];
+	const struct npl_layer *layer = group->request.layer[l];
 	const bool dnn = group->cpu->dnn.engine != NULL;
 	if (dnn && cpu_int8_is_product(layer)) {
 		int rc = plan_conv8(group, l, err);
@@ -421,7 +421,7 @@ static int threads_for(const struct cpu_layer_group *group, const struct npl_lay
 
 static int plan_layer(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = group->asked.layer[l];
+	const struct npl_layer *layer = group->request.layer[l];
 	group->threads = layer->n_in > 0 && layer->in[0] ? threads_for(group, layer) : group->cpu->threads;
 	if (group->cpu->dnn.engine)
 		cpu_dnn_set_threads(&group->cpu->dnn, group->threads);
@@ -430,8 +430,8 @@ static int plan_layer(struct cpu_layer_group *group, int l, struct npl_err *err)
 int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err)
 {
 	int rc = 0, maker = 0;
-	for (int l = 0; l < group->asked.n && !rc; l++)
-		if (is_view(group->asked.layer[l])) {
+	for (int l = 0; l < group->request.n && !rc; l++)
+		if (is_view(group->request.layer[l])) {
 			rc = plan_view(group, l, maker, err);
 		} else if (group->pass[l] == l) { /* else an earlier one has done it */
 			rc = plan_layer(group, l, err);

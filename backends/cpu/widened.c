@@ -119,15 +119,15 @@ static void convert(struct cpu_state *cpu, struct conversion *c)
 
 static int take_memory(struct cpu_state *cpu, size_t bytes, struct npl_err *err)
 {
-	if (bytes <= cpu->wide_bytes)
+	if (bytes <= cpu->widened_bytes)
 		return 0;
 	char *bigger = aligned_alloc(64, bytes);
 	if (!bigger)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of values in float32", bytes);
 	memset(bigger, 0, bytes); /* pages are taken here, not while a layer is timed */
-	free(cpu->wide);
-	cpu->wide = bigger;
-	cpu->wide_bytes = bytes;
+	free(cpu->widened);
+	cpu->widened = bigger;
+	cpu->widened_bytes = bytes;
 	return 0;
 }
 
@@ -143,7 +143,7 @@ int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct n
 		struct npl_tensor *tensor = &w->tensor[k];
 		if (!layer->in[k] || tensor->owned)
 			continue;
-		tensor->data = w->is_wide[k] ? cpu->wide + w->offset[k] : layer->in[k]->data;
+		tensor->data = w->is_wide[k] ? cpu->widened + w->offset[k] : layer->in[k]->data;
 		if (w->is_wide[k])
 			convert(cpu, &(struct conversion){.half = layer->in[k]->dtype,
 							  .count = npl_tensor_count(tensor),
@@ -153,7 +153,7 @@ int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct n
 	}
 	for (int k = 0; k <= layer->n_further; k++) {
 		const int i = NPL_LAYER_INPUTS + k;
-		w->tensor[i].data = w->is_wide[i] ? cpu->wide + w->offset[i] : out[k].data;
+		w->tensor[i].data = w->is_wide[i] ? cpu->widened + w->offset[i] : out[k].data;
 	}
 	*seconds = npl_clock_seconds() - begin;
 	rc = cpu_layer_group_run(cpu, w->group, NULL, &result, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arithmetic of whole numbers that every room needs: the smaller and the greater of two, bounds, and division that
+ * Arithmetic of whole numbers that every folder needs: the smaller and the greater of two, bounds, and division that
  * rounds up.
  */
 #ifndef NPULAB_CORE_BASE_ARITH_H

@@ -65,7 +65,7 @@ TARGET void FINISH(const struct npl_int8_finish *f, const int32_t *acc, int64_t 
 		   struct npl_int8_counts *counts)
 {
 	const int32_t low = npl_int8_min(f->dtype) - f->zero_point,
-		      high = (f->limited ? f->most : npl_int8_max(f->dtype)) - f->zero_point;
+		      high = (f->has_limit ? f->limit : npl_int8_max(f->dtype)) - f->zero_point;
 	const VEC nothing = V(set1_epi32)(0);
 	struct lanes lanes = {.floor = V(set1_ps)(f->relu ? 0.0f : (float)INT32_MIN),
 			      .least = V(set1_ps)((float)(low - 1)),

@@ -84,8 +84,8 @@ struct npl_int8_finish {
 	bool relu;
 	int32_t zero_point;
 	enum npl_dtype dtype; /* NPL_U8, NPL_I8 or NPL_I32 */
-	bool limited; /* behind Relu and in bytes: results beyond `most` become it, and none is a saturation (Relu6) */
-	int32_t most;
+	bool has_limit; /* behind Relu and in bytes: results beyond `most` become it, and none is a saturation (Relu6) */
+	int32_t limit;
 };
 struct npl_int8_counts {
 	uint64_t overflows, saturations; /* additions that wrapped; results that saturation changed */

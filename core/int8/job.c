@@ -17,12 +17,12 @@ void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fuse
 	finish->zero_point = y->quant.zero_point;
 	finish->dtype = y->dtype;
 	finish->relu = fused == NPL_ACT_RELU || fused == NPL_ACT_RELU6;
-	finish->limited = fused == NPL_ACT_RELU6 && y->dtype != NPL_I32;
-	if (!finish->limited)
+	finish->has_limit = fused == NPL_ACT_RELU6 && y->dtype != NPL_I32;
+	if (!finish->has_limit)
 		return;
 	const float limit = rintf(6.0f / y->quant.scale) + (float)y->quant.zero_point,
 		    high = (float)npl_int8_max(y->dtype);
-	finish->most = limit < high ? (int32_t)limit : (int32_t)high;
+	finish->limit = limit < high ? (int32_t)limit : (int32_t)high;
 }
 
 void npl_int8_finish_row(const struct npl_int8_job *job, int32_t *acc, int64_t count, int64_t channel, int step,

@@ -39,7 +39,7 @@ struct npl_int8_job {
 	bool prepared; /* weights_base is the job's own and holds what was brought there once */
 
 	const struct npl_int8_way *way;
-	void *own; /* of the way */
+	void *way_state; /* of the way */
 };
 
 /* A way to do layers. */

@@ -67,7 +67,7 @@ void npl_int8_finish_rows(const struct npl_int8_finish *f, int32_t *acc, int64_t
 	for (int64_t row = 0; f->dtype == NPL_I32 && row < rows; row++)
 		finish_sums(f, acc + row * count, count, (int32_t *)out + row * count, &own);
 	counts->overflows += own.overflows;
-	counts->saturations += f->limited ? 0 : own.saturations;
+	counts->saturations += f->has_limit ? 0 : own.saturations;
 }
 
 void npl_int8_finish(const struct npl_int8_finish *f, int32_t *acc, int64_t count, void *out,

@@ -358,13 +358,13 @@ static int run_direction(const struct call *call, int64_t direction, struct npl_
 				    .batch = s->batch,
 				    .hidden = s->hidden,
 				    .gates = s->gates,
-				    .by = call->by,
+				    .multiplier = call->by,
 				    .recurrence = call->by ? data_of(call, R) + direction * columns * s->hidden
 							   : call->b.recurrence,
 				    .peepholes = peepholes ? peepholes + direction * 3 * s->hidden : NULL,
-				    .runs = call->b.runs,
+				    .active = call->b.runs,
 				    .sums = call->b.sums,
-				    .aside = call->b.scratch,
+				    .scratch = call->b.scratch,
 				    .gate = call->b.gate,
 				    .h = call->b.h,
 				    .c = call->b.c};

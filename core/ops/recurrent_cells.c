@@ -116,9 +116,9 @@ static void activate_many(const struct recurrent_run *run, int which, double *x,
 static int add_product(const struct recurrent_run *run, const float *from, int64_t first, int64_t cols, float *to,
 		       int64_t to_stride, struct npl_err *err)
 {
-	if (run->by) {
-		run->by->add(run->by->context, run->batch, cols, run->hidden, from,
-			     run->recurrence + first * run->hidden, to, to_stride);
+	if (run->multiplier) {
+		run->multiplier->add(run->multiplier->context, run->batch, cols, run->hidden, from,
+				     run->recurrence + first * run->hidden, to, to_stride);
 		return 0;
 	}
 	struct op_product product = {.rows = run->batch,
@@ -198,11 +198,11 @@ static int reset_gru(struct recurrent_run *run, struct npl_err *err)
 	bool after = run->options->linear_before_reset;
 	for (int64_t b = 0; b < run->batch && after; b++)
 		for (int64_t i = 0; i < n; i++)
-			run->aside[b * n + i] = run->recurrent_bias ? run->recurrent_bias[i] : 0.0f;
-	if (after && add_product(run, run->h, 2 * n, n, run->aside, n, err))
+			run->scratch[b * n + i] = run->recurrent_bias ? run->recurrent_bias[i] : 0.0f;
+	if (after && add_product(run, run->h, 2 * n, n, run->scratch, n, err))
 		return NPL_ENOMEM;
 	for (int64_t b = 0; b < run->batch; b++) {
-		float *sums = run->sums + b * columns, *aside = run->aside + b * n;
+		float *sums = run->sums + b * columns, *aside = run->scratch + b * n;
 		double *reset = run->gate;
 		for (int64_t i = 0; i < n; i++)
 			reset[i] = (double)sums[n + i];
@@ -213,7 +213,7 @@ static int reset_gru(struct recurrent_run *run, struct npl_err *err)
 			else
 				aside[i] = (float)(reset[i] * (double)run->h[b * n + i]);
 	}
-	return after ? 0 : add_product(run, run->aside, 2 * n, n, run->sums + 2 * n, columns, err);
+	return after ? 0 : add_product(run, run->scratch, 2 * n, n, run->sums + 2 * n, columns, err);
 }
 
 int op_cell_step(struct recurrent_run *run, struct npl_err *err)
@@ -224,7 +224,7 @@ int op_cell_step(struct recurrent_run *run, struct npl_err *err)
 		return NPL_ENOMEM;
 	for (int64_t b = 0; b < run->batch; b++) {
 		const float *sums = run->sums + b * columns;
-		if (!run->runs[b])
+		if (!run->active[b])
 			continue;
 		if (gru)
 			finish_gru(run, sums, run->h + b * n);

@@ -18,13 +18,13 @@ struct recurrent_run {
 	const struct npl_cell_activation *activation;
 	enum npl_op op;
 	int64_t batch, hidden, gates;
-	const struct npl_multiplier *by; /* NULL: products are op_product's */
+	const struct npl_multiplier *multiplier; /* NULL: products are op_product's */
 	const float *recurrence; /* R transposed: (hidden, columns); with a multiplier as it is: (columns, hidden) */
 	const float *recurrent_bias; /* of a GRU's hidden gate, where it does not go into the sums; or NULL */
 	const float *peepholes;      /* i o f, hidden each, or NULL */
-	const unsigned char *runs;   /* per sample: does this step belong to it? */
+	const unsigned char *active; /* per sample: does this step belong to it? */
 	float *sums;                 /* (batch, columns): bias and X * W of the step */
-	float *aside;                /* (batch, hidden): scratch of a GRU */
+	float *scratch;              /* (batch, hidden): scratch of a GRU */
 	double *gate;                /* (RECURRENT_GATES, hidden): scratch for the gates of one sample */
 	float *h, *c;                /* states (batch, hidden), of the samples that run replaced */
 };

@@ -11,7 +11,6 @@ struct onemac {
 	double mac_pj;
 	const char *mac_origin;
 };
-
 #define AT(member) offsetof(struct onemac, member)
 static const struct npl_param params[] = {
 	{"clock_hz", NPL_PARAM_INT, AT(clock_hz), "100000000", 1000, 1e10, "Hz", "clock", NULL},
@@ -70,7 +69,8 @@ static int onemac_run(void *state, const struct npl_layer *layer, struct npl_res
 	result->cycles = npl_div_up_u64(result->bytes[NPL_MEM_DRAM], (uint64_t)m->bytes_per_cycle);
 	result->cycles = npl_max_u64(result->cycles, result->counter[0]);
 	result->counter[1] = result->cycles - result->counter[0];
-	if (!layer->timing_only && npl_run_integer(layer, layer->out, &counts, err))
+	if ((!layer->timing_only && npl_run_integer(layer, layer->out, &counts, err)) ||
+	    npl_result_energy_of(result, NPL_OF_MEMORY, "memory", result->bytes[NPL_MEM_DRAM], 0, "absent", err))
 		return err->code;
 	result->saturations = counts.saturations;
 	result->overflows = counts.overflows;

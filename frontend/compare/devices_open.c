@@ -97,6 +97,9 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 	if (instance_cut(options->device_names[d], &o->arena, &instance, err))
 		return err->code;
 	const char *name = instance.device;
+	/* what cannot be opened is called as it was asked for */
+	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	/* a machine file's settings are addressed by the machine's name, which only the opened file tells */
 	if ((strchr(name, '/') || strstr(name, ".yaml")) && npl_device_open(name, &opening, &plain, err))
 		return err->code;
@@ -193,7 +196,7 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		if (!o.used[i] && !is_of_host(options, options->set[i]))
 			rc = npl_fail(
 				err, NPL_EUSAGE,
-				"--set %s: none of the devices asked for has this name, expected DEVICE.NAME=VALUE, or host.NAME=VALUE for the host",
+				"--set %s: no device here has this name, expected DEVICE.KEY=VALUE, or host.KEY=VALUE for the host",
 				options->set[i]);
 	npl_arena_free(&o.arena);
 	return rc;
@@ -300,7 +303,7 @@ int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struc
 	for (int r = 0; r < run->n_resources; r++) {
 		struct npl_resource *resource = &run->resource[r];
 		ok = keep(c, &resource->name) && ok;
-		ok = (!resource->of || keep(c, &resource->of)) && ok;
+		ok = (!resource->device_name || keep(c, &resource->device_name)) && ok;
 		ok = (!resource->energy_origin || keep(c, &resource->energy_origin)) && ok;
 		ok = (!resource->energy_within || keep(c, &resource->energy_within)) && ok;
 	}

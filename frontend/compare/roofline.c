@@ -96,7 +96,7 @@ static void settle(const struct npl_roofline_device *device, double peak, struct
 	point->roof_ops_per_second = !counted ? NAN : least > 0 ? 2 * macs / least : 2 * peak;
 	point->share = least > 0 && point->seconds > 0 ? least / point->seconds : NAN;
 	point->memory_bound = memory_seconds > macs / peak;
-	if (device->from == NPL_TIME_MEASURED && isfinite(point->share))
+	if (device->roofs_origin == NPL_TIME_MEASURED && isfinite(point->share))
 		point->bound = point->share < NEAR_ROOF ? "neither roof" : point->memory_bound ? "memory" : "peak";
 }
 
@@ -116,7 +116,7 @@ static double counted_bytes(const struct npl_roofline *r, const struct npl_roofl
 {
 	if (r->intensity == NPL_INTENSITY_WEIGHTS) /* a table that is added is no weight: nothing is multiplied by it */
 		return point->macs ? (double)point->weight_bytes : 0;
-	if (device->from == NPL_TIME_MODELLED)
+	if (device->roofs_origin == NPL_TIME_MODELLED)
 		return (double)result->bytes_at_least[NPL_MEM_DRAM];
 	return (double)(point->weight_bytes + point->input_bytes + point->output_bytes);
 }
@@ -136,7 +136,7 @@ static void add_point(const struct npl_roofline *r, struct npl_roofline_device *
 	point->input_bytes *= batches;
 	point->output_bytes *= batches;
 	point->bytes = counted_bytes(r, device, &row->result, point);
-	if (device->from == NPL_TIME_MODELLED) {
+	if (device->roofs_origin == NPL_TIME_MODELLED) {
 		point->crossed_bytes = (double)row->result.bytes[NPL_MEM_DRAM];
 		point->bound = npl_bound_of(&device->info, &row->result);
 	}
@@ -175,7 +175,7 @@ static void sum_points(struct npl_roofline_device *device, const struct npl_run 
 		most = point->macs > most ? point->macs : most;
 		least_seconds += (double)point->macs / device->roof[point->roof].macs_per_second;
 	}
-	if (device->from == NPL_TIME_MODELLED) {
+	if (device->roofs_origin == NPL_TIME_MODELLED) {
 		sum->crossed_bytes = (double)run->bytes[NPL_MEM_DRAM];
 		sum->bound = bound_of_run(device, run);
 	}
@@ -201,7 +201,7 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 		       struct npl_roofline_device *device, struct npl_err *err)
 {
 	struct npl_comparison whole, alone;
-	const bool simulated = device->from == NPL_TIME_MODELLED;
+	const bool simulated = device->roofs_origin == NPL_TIME_MODELLED;
 	options->timing_only = simulated;
 	options->layer_by_layer = false;
 	int rc = npl_compare(graph, samples, calibration, options, &whole, err);
@@ -275,7 +275,7 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 		one.n_devices = 1;
 		one.set = sets;
 		one.n_sets = sets_of(r->device[d].name, options, sets);
-		one.engine = r->device[d].from == NPL_TIME_MODELLED ? options->engine : NULL;
+		one.engine = r->device[d].roofs_origin == NPL_TIME_MODELLED ? options->engine : NULL;
 		one.no_accuracy = one.once = true;
 		rc = run_network(r, graph, samples, calibration, &one, &r->device[d], err);
 	}

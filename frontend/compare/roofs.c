@@ -204,7 +204,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 	const bool both = info->capabilities & NPL_ALSO_FLOAT32 || info->format != NPL_FORMAT_INT8;
 	struct npl_memory_rate rate;
 	struct npl_err why = {0};
-	roofs->from = NPL_TIME_MEASURED;
+	roofs->roofs_origin = NPL_TIME_MEASURED;
 	npl_system_load_start(&roofs->load, NULL);
 	const enum npl_format other = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
 	if (measure_peak(device, info->format, roofs, err) || (both && measure_peak(device, other, roofs, err)))
@@ -234,7 +234,7 @@ int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs,
 			err, NPL_EUSAGE,
 			"roofline: %s has no roofs: expected simulated or analytical machines, processors or GPUs",
 			npl_device_name(device));
-	roofs->from = NPL_TIME_MODELLED;
+	roofs->roofs_origin = NPL_TIME_MODELLED;
 	roofs->n_roofs = 1;
 	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};
 	roofs->memory_bytes_per_second = info->memory_bytes_per_second > 0 ? info->memory_bytes_per_second : NAN;

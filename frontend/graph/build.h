@@ -66,9 +66,9 @@ struct graph_builder {
 	struct graph_input *declared_output; /* what the file says of outputs, where it does */
 	int n_declared_outputs;
 	int64_t declared_output_room;
-	int64_t old_batch;                    /* the batch in the file; 1 when it is open; 0: no input yet */
-	bool batch_is_open;                   /* the file leaves it open: constant shapes mean what they say, */
-	bool shapes_repeat_it;                /* but where the network is none so: then they repeat a batch of 1 */
+	int64_t old_batch;  /* the batch in the file; 1 when it is open; 0: no input yet */
+	bool batch_is_open; /* the file leaves it open: constant shapes mean what they say, */
+	bool shapes_repeat_it; /* as above, but the network has no valid shapes so: constant shapes then repeat a batch of 1 */
 	bool kept_shape;                      /* a constant shape that begins with 1 was taken at its word */
 	struct npl_tensor *tensor;            /* scratch for one node: inputs, then outputs */
 	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */

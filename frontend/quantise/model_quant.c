@@ -196,7 +196,7 @@ struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v)
 	return model->value[v].quant.scale > 0 ? model->value[v].quant : (struct npl_quant){.scale = 1};
 }
 
-enum npl_quant_node npl_model_quant_node(struct npl_model_quants *model, int i)
+enum npl_quant_node npl_model_quant_settle(struct npl_model_quants *model, int i)
 {
 	int real, integers;
 	if (!model->node[i])

@@ -38,9 +38,10 @@ int npl_model_quants_find(struct npl_graph *graph, const int *place, const bool 
 			  struct npl_model_quants *model, struct npl_err *err);
 void npl_model_quants_free(struct npl_model_quants *model);
 
-/* Asked of node i when those before it are settled. A DequantizeLinear whose integers were made to stand for other
- * numbers than it reads is from then on an operator like any other. */
-enum npl_quant_node npl_model_quant_node(struct npl_model_quants *model, int i);
+/* Settles node i, when the nodes before it are settled, and says what it is. Integers that a QuantizeLinear makes get its
+ * scale and zero point. A DequantizeLinear whose integers stand for other numbers than it reads becomes an operator like
+ * any other. */
+enum npl_quant_node npl_model_quant_settle(struct npl_model_quants *model, int i);
 
 /* What integer value v stands for; scale 1 and zero point 0 where nothing is said. */
 struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v);

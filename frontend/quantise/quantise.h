@@ -7,8 +7,7 @@
  *         Results of Sigmoid and Tanh have the scale and zero point of their own range whatever was seen, as in
  *         TensorFlow Lite's quantisation specification: u8 1/256 and 0, 1/128 and 128.
  *   int8x16  activations i16, symmetric: scale = max(-low, high) / 32767; of Sigmoid and Tanh 2^-15, so that the
- *            function
- *         table's Q0.15 is the result as it stands. Weights as for int8.
+ *            function table's Q0.15 is the result as it stands. Weights as for int8.
  *   q16   activations so that the greatest magnitude stays below 16, weights below 2 (times the tensor's power of
  *         two): then one product stays below the format's 32, with one bit of headroom for values that calibration did
  *         not see. Or plain: NPL_Q16_PLAIN for every tensor, whatever it holds; what lies beyond 32 saturates.

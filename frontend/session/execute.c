@@ -91,7 +91,7 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 		return err->code;
 	out[0] = tensors.out;
 	layer.out = out;
-	layer.n_further = npl_step_more(s, i, out);
+	layer.n_further = npl_step_further_results(s, i, out);
 	if (step->repeat > 1)
 		out->shape.dim[0] *= step->repeat;
 	int rc = 0;

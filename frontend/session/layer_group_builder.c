@@ -63,7 +63,7 @@ static int add_results(struct npl_layer_group_builder *b, int i, struct npl_step
 {
 	const struct npl_node *node = &b->s->graph->node[i];
 	struct npl_tensor several[NPL_MAX_OUTPUTS], *out = &t->out;
-	layer->n_further = npl_step_more(b->s, i, several);
+	layer->n_further = npl_step_further_results(b->s, i, several);
 	if (layer->n_further) {
 		out = npl_arena_array(b->arena, (size_t)layer->n_further + 1, sizeof *out);
 		if (!out)

@@ -127,7 +127,7 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 	return 0;
 }
 
-/* The layer group as one piece of the device's work. */
+/* Schedules the layer group as one task of its device. */
 static int schedule(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
 		    const struct npl_result *results, struct npl_err *err)
 {

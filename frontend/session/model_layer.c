@@ -284,8 +284,9 @@ bool npl_model_bias(const struct npl_node *node, const struct npl_value *value, 
 		const struct npl_quant *w = &step->weight.quant;
 		const float scale = step->x_quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale),
 			    given = from->scale[from->parts == 1 ? 0 : c];
-		/* exporters round the product of the scales in their own way: a few units of its last place */
-		if (!(fabsf(scale - given) <= 1e-6f * scale))
+		/* exporters round the product of the scales in their own way: a few units of its last place; in float32
+		 * the inputs have no scale */
+		if (!(scale > 0) || !(fabsf(scale - given) <= 1e-6f * scale))
 			return false;
 	}
 	return true;

@@ -2,6 +2,7 @@
  *
  * The plan of a session: for each node, in order, whether its device runs it (with the activation behind it in the
  * same pass where it can), whether it only gives data another shape, or whether the host does it, and why. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
-	layer->n_further = npl_step_more(s, i, layer->out);
+	layer->n_further = npl_step_further_results(s, i, layer->out);
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0)
 			continue;
@@ -151,6 +152,13 @@ static bool is_product(const struct npl_session *s, const struct npl_node *node,
 	       (npl_device_get_info(s->device[step->device])->capabilities & NPL_INT8_MATMUL);
 }
 
+static bool has_limits(const struct npl_node *node, char *why, size_t n)
+{
+	if (node->op == NPL_OP_CLIP && (isnan(node->attrs.clip.min) || isnan(node->attrs.clip.max)))
+		return npl_refuse(why, n, "one of its limits is NaN, which no integer stands for");
+	return true;
+}
+
 static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -161,7 +169,8 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		return npl_refuse(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
-		    !holds_floats(s, node, step, why, n) || npl_model_refuses(s, node, step, why, n))
+		    !holds_floats(s, node, step, why, n) || !has_limits(node, why, n) ||
+		    npl_model_refuses(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
@@ -392,7 +401,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	*step = first_step(s, i, place, false);
 	if (keeps_range(node) && s->model.value[step->out].integers < 0)
 		s->range_of[step->out] = s->range_of[node->in[0]];
-	if (npl_model_quant_node(&s->model, i)) {
+	if (npl_model_quant_settle(&s->model, i)) {
 		step->role = NPL_VIEW;
 		step->note = "the model's own quantisation";
 		return 0;

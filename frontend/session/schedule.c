@@ -33,7 +33,7 @@ int npl_schedule_open(struct npl_schedule *s, struct npl_device *const *device, 
 		if (!link->name)
 			continue;
 		struct npl_resource *resource = &s->resource[s->of_link[d]];
-		resource->of = npl_device_instance(device[d]);
+		resource->device_name = npl_device_instance(device[d]);
 		resource->energy_within = link->energy_within;
 		resource->energy_origin = link->energy_origin ? link->energy_origin : "absent";
 	}
@@ -50,9 +50,9 @@ void npl_schedule_close(struct npl_schedule *s)
 	*s = (struct npl_schedule){0};
 }
 
-static double end_of(const struct npl_schedule *s, int piece)
+static double end_of(const struct npl_schedule *s, int task)
 {
-	return piece < 0 ? 0 : s->task[piece].end_seconds;
+	return task < 0 ? 0 : s->task[task].end_seconds;
 }
 
 int npl_schedule_later(const struct npl_schedule *s, int a, int b)
@@ -85,7 +85,7 @@ int npl_schedule_add(struct npl_schedule *s, const struct npl_task *work, int af
 	if (!task)
 		return after;
 	*task = *work;
-	task->after = after;
+	task->predecessor = after;
 	task->delivers = s->delivering;
 	task->start_seconds = end_of(s, after);
 	task->end_seconds = task->start_seconds + task->seconds;
@@ -125,24 +125,24 @@ int npl_schedule_device(struct npl_schedule *s, int device, int n, const int *no
 				  .start_seconds = s->task[first].start_seconds,
 				  .end_seconds = s->task[after].end_seconds,
 				  .seconds = seconds,
-				  .after = s->task[first].after};
+				  .predecessor = s->task[first].predecessor};
 	s->resource[link].bytes_within += within;
 	s->last[link] = after;
 	return after;
 }
 
-/* Marks the pieces that decide the makespan. True: that is all of them, nothing overlaps. */
+/* Marks the tasks that decide the makespan. True: that is all of them, nothing overlaps. */
 static bool mark_critical(struct npl_schedule *s)
 {
-	int last = NPL_AT_START, pieces = 0;
+	int last = NPL_AT_START, tasks = 0;
 	for (int i = 0; i < s->n; i++) {
-		pieces += s->task[i].kind != NPL_TASK_LINK_HELD;
+		tasks += s->task[i].kind != NPL_TASK_LINK_HELD;
 		if (s->task[i].kind != NPL_TASK_LINK_HELD)
 			last = npl_schedule_later(s, last, i);
 	}
-	for (int i = last; i >= 0; i = s->task[i].after, pieces--)
+	for (int i = last; i >= 0; i = s->task[i].predecessor, tasks--)
 		s->task[i].critical = true;
-	return pieces == 0;
+	return tasks == 0;
 }
 
 /* When each node's work begins, when others can read its result, and when what is left of it is done. A node without
@@ -219,7 +219,7 @@ int npl_schedule_finish(struct npl_schedule *s, const struct npl_graph *graph, s
 	return 0;
 }
 
-/* The device's next piece behind piece k; run->n_tasks: there is none. */
+/* The device's next task behind task k; run->n_tasks: there is none. */
 static int next_of(const struct npl_run *run, int device, int k)
 {
 	for (k++; k < run->n_tasks; k++) {
@@ -230,7 +230,7 @@ static int next_of(const struct npl_run *run, int device, int k)
 	return k;
 }
 
-/* The deciding pieces and the device's own both lie in the order of time, so one look along both is enough. */
+/* The deciding tasks and the device's own both lie in the order of time, so one look along both is enough. */
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting)
 {
 	const struct npl_task *task = run->task;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The schedule of a batch (npulab/timeline.h), made while the batch runs: each task is given its place as soon
- * as it is known how long it takes, in the order in which the nodes run. */
+ * The schedule of a batch (npulab/timeline.h), made while the batch runs: each task gets its place as soon as
+ * it is known how long it takes, in the order in which the nodes run. */
 #ifndef NPULAB_FRONTEND_SESSION_SCHEDULE_H
 #define NPULAB_FRONTEND_SESSION_SCHEDULE_H
 
@@ -12,13 +12,13 @@
 struct npl_schedule {
 	int n_resources;
 	struct npl_resource *resource; /* the host, then each device and, where it has one, its link */
-	int *last;                     /* per resource: the piece that it does last */
+	int *last;                     /* per resource: the task that it does last */
 	int *of_device, *of_link;      /* per device: its resources; -1: it has no link */
 	int n, room;
 	struct npl_task *task;
-	bool in_order;   /* a piece begins only when the one before has ended, on whatever resource */
-	int latest;      /* the piece added last */
-	bool delivering; /* pieces added from now on deliver outputs */
+	bool in_order;   /* a task begins only when the one before has ended, on whatever resource */
+	int latest;      /* the task added last */
+	bool delivering; /* tasks added from now on deliver outputs */
 	bool failed;     /* out of memory: told by npl_schedule_finish */
 };
 
@@ -29,8 +29,8 @@ void npl_schedule_close(struct npl_schedule *schedule);
 /* The task of the two that ends later. */
 int npl_schedule_later(const struct npl_schedule *schedule, int a, int b);
 
-/* Gives work (node, resource, work, value, bytes, seconds) its place behind the task `after`. Returns the piece that
- * stands for its end. */
+/* Places a task, of which node, resource, kind, value, bytes and seconds are set, behind the task `after`. Returns the
+ * task at whose end it is done: itself, or an earlier one where it takes no time. */
 int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *work, int after);
 
 /* n layers of a device as one task: layer i is node[i]'s and takes results[i].seconds. It holds the device's
@@ -43,7 +43,7 @@ int npl_schedule_device(struct npl_schedule *schedule, int device, int n, const 
 int npl_schedule_finish(struct npl_schedule *schedule, const struct npl_graph *graph, struct npl_device *const *device,
 			struct npl_run *run, struct npl_err *err);
 
-/* How long a device waits while a row's pieces decide the makespan: adds to waiting[], one per node. Over all nodes
+/* How long a device waits while a row's tasks decide the makespan: adds to waiting[], one per node. Over all nodes
  * that is the makespan less the device's work. */
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting);
 

@@ -95,7 +95,7 @@ struct npl_step_tensors {
 };
 /* Results beyond the first up to the last that somebody reads; in out[1] and on they are described as the graph has
  * them. */
-int npl_step_more(const struct npl_session *s, int i, struct npl_tensor *out);
+int npl_step_further_results(const struct npl_session *s, int i, struct npl_tensor *out);
 void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors *tensors, struct npl_layer *layer);
 
 /* Prepares weight and bias of a canonical step in its device's format. */

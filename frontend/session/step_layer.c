@@ -21,7 +21,7 @@ static void describe_weights(const struct npl_session *s, const struct npl_node 
 		layer->in[2] = &t->bias;
 }
 
-int npl_step_more(const struct npl_session *s, int i, struct npl_tensor *out)
+int npl_step_further_results(const struct npl_session *s, int i, struct npl_tensor *out)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	int n = 0;

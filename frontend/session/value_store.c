@@ -65,7 +65,7 @@ static int *ready_in(struct npl_value_store *store, const struct npl_value_copy 
 	return &store->ready[(size_t)(copy - &store->copy[0][0]) * memories(store) + memory];
 }
 
-/* Wherever the copy is, it is there by this piece. */
+/* In every memory the copy is ready when this task ends. */
 static void set_ready(struct npl_value_store *store, const struct npl_value_copy *copy, int made)
 {
 	for (size_t m = 0; m < memories(store); m++)
@@ -162,7 +162,7 @@ int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kin
 				after);
 }
 
-/* Transfers that the device measured: one piece of the link's work. */
+/* Transfers that the device measured: one task of the link. */
 static int charge_measured(struct npl_value_store *store, int device, enum npl_task_kind kind,
 			   const struct npl_transfers *transfers, struct npl_layer_run *row, int after)
 {

@@ -71,13 +71,13 @@ void npl_note_output(const struct npl_session *s, const struct npl_step *step, c
 		     struct npl_layer_run *row);
 
 /* Charges one transfer over the device's link (NPL_TASK_TO_DEVICE, NPL_TASK_TO_HOST) of value v to the row, behind the
- * piece `after`. Returns the piece that it is. */
+ * task `after`. Returns the transfer's task. */
 int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kind kind, int v, uint64_t bytes,
 		    struct npl_layer_run *row, int after);
 
 /* n layers of a device have run as one task behind the task `after`: layer i is node[i]'s, with row[i]. They
  * take their place in the schedule, between the transfers that the device measured, if it does that
- * (npl_link.measured). Returns the last piece. */
+ * (npl_link.measured). Returns the last task. */
 int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,
 			   const struct npl_result *const *results, struct npl_layer_run *const *row, int after);
 

@@ -118,7 +118,7 @@ struct npl_comparison {
 
 struct npl_compare_options {
 	int n_sets;
-	const char *const *set; /* "MACHINE.KEY=VALUE" */
+	const char *const *set; /* "DEVICE.KEY=VALUE" */
 	int threads;            /* 0: each device's default */
 	const char *engine;     /* of the simulated machines that have several; NULL: the first */
 	struct npl_calibrate calibrate;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that follow each other on one device as one task: a machine with programs fetches weights ahead
- * across layers, keeps what passes between them on chip and does several in one pass. Made once, run often.
+ * Layers that follow each other on one device as one task: a machine with programs fetches weights ahead across
+ * layers, keeps what passes between them on chip and does several in one pass. A layer group is made once and run often.
  *
- * Tensors are known by their address: an input that is one of an earlier layer's `out` is that result; any other but
- * weights is given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the
- * layer group is run, weights and biases (in[1], in[2] of Conv and Gemm) and other constants from when it is opened to
- * when it is closed: a given tensor that has data then is one. The others need none.
+ * A tensor is known by its address. An input that is an earlier layer's `out` is that layer's result; every other input
+ * but weights is given from outside. Wanted tensors are outs that are read after the run. Given and wanted tensors have
+ * data when the group runs. Weights and biases (in[1], in[2] of Conv and Gemm) and other constants have data from
+ * opening to closing: a given tensor that has data when the group is opened is such a constant. What passes between
+ * layers needs no data.
  *
  *     struct npl_layer_group group = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
  *     if (npl_device_open_layer_group(device, &group, &opened, &err)) ...

@@ -159,9 +159,9 @@ static inline void npl_memory_add_word(struct npl_memory_words *words, uint64_t 
 	words->n++;
 }
 
-/* Appends all that decides when what is pushed from now on completes, and what is pending, relative to now, with
- * tag_of(asker, tag) for tags: from two states with the same words on, the same pushes go alike. False: the model
- * cannot say (DRAM). */
+/* Appends the state that decides when later requests complete: what is pending, with all times relative to now and
+ * each tag as tag_of(asker, tag). After two states with the same words, the same pushes have the same times. False: the
+ * model cannot give such words (DRAM). */
 bool npl_memory_relative_state(const struct npl_memory *memory, struct npl_memory_words *words,
 			       uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters);

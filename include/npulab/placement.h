@@ -5,9 +5,9 @@
  * matches wins, and what matches none goes to the host. The device `host` is the modelled host. In a file each rule has
  * its own line, blanks around its parts are nothing, and "#" at the beginning of a word starts a comment.
  *
- * A rule that matches no node is refused. Of an exception behind its rule ("*=cpu,Conv=tpu_v1"), whose nodes all went
- * to another device by an earlier rule for more than these, there is a warning. The other way round there may be
- * nothing left for the rule, as for a last "*=cpu".
+ * A rule that matches no node is refused. A warning names a rule that has no effect because it stands behind a broader
+ * one, as Conv in "*=cpu,Conv=tpu_v1": the earlier rule put all its nodes, and others, on another device. A broad rule
+ * that finds nothing left, as a last "*=cpu", gets no warning.
  */
 #ifndef NPULAB_PLACEMENT_H
 #define NPULAB_PLACEMENT_H

@@ -61,7 +61,7 @@ struct npl_roofline_device {
 	const char *const *note;   /* n_notes of npl_device_notes */
 	int n_notes;
 	struct npl_device_info info;
-	enum npl_time_origin from; /* of the roofs */
+	enum npl_time_origin roofs_origin; /* of the roofs */
 	int n_roofs;
 	struct npl_roof roof[2];        /* that of its own format first */
 	double memory_bytes_per_second; /* INFINITY: no limit; NAN: not known */

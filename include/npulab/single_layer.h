@@ -34,7 +34,7 @@ struct npl_layer_spec {
 /* Draws a tensor's elements from random as described above. */
 void npl_draw(struct npl_tensor *tensor, struct npl_random *random);
 
-/* Fills a comparison of one-layer reports; its graph lives in the comparison's arena. outputs, if not NULL, receives
+/* Fills a comparison of one-layer reports; its graph lives in the comparison's arena. output, if not NULL, receives
  * the last device's result in its own type. options: device_names, n_devices, set, n_sets, threads, timing_only. */
 int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
 		     struct npl_comparison *comparison, struct npl_tensor *output, struct npl_err *err);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * When the work of a run takes place. The host, each device and each device's link are resources: a resource does one
- * task at a time, in the order of the graph's nodes, and never takes up a later one before an earlier one. A
- * piece begins as soon as what it reads is there and its resource is free, so branches of a graph overlap where they
- * use different resources. A layer group (npulab/layer_group.h) is one piece of its device's work; it begins when all
- * that it reads is there. What the caller takes out comes last on its resources.
+ * task at a time, in the order of the graph's nodes. A task begins as soon as what it reads is there and its resource is
+ * free, so branches of a graph overlap where they use different resources. A layer group (npulab/layer_group.h) is one
+ * task of its device; it begins when all that it reads is there. What the caller takes out comes last on its resources.
  */
 #ifndef NPULAB_TIMELINE_H
 #define NPULAB_TIMELINE_H
@@ -20,9 +19,9 @@ enum npl_resource_kind { NPL_RESOURCE_HOST, NPL_RESOURCE_DEVICE, NPL_RESOURCE_LI
 
 struct npl_resource {
 	enum npl_resource_kind kind;
-	int device;       /* index in the session; NPL_ON_HOST for the host */
-	const char *name; /* "host", the device's or the link's: "PCIe Gen3 x16" */
-	const char *of;   /* a link: its device's name; NULL otherwise */
+	int device;              /* index in the session; NPL_ON_HOST for the host */
+	const char *name;        /* "host", the device's or the link's: "PCIe Gen3 x16" */
+	const char *device_name; /* a link: its device's name; NULL otherwise */
 	/* sum of its work; a link's: of transfers, without what crosses it within a device's cycles */
 	double busy_seconds;
 	uint64_t transfers; /* a link's: */
@@ -48,9 +47,9 @@ struct npl_task {
 	int value; /* converted or moved; -1 */
 	uint64_t bytes;
 	double start_seconds, end_seconds, seconds; /* from the beginning of the batch; seconds: how long */
-	int after;                                  /* the piece at whose end it begins; -1: at the beginning */
+	int predecessor;                            /* the task at whose end this one begins; -1: at the beginning */
 	bool delivers; /* takes an output of the graph to the host, behind everything else */
-	bool critical; /* on the path that decides the makespan: those pieces touch, and fill it */
+	bool critical; /* on the path that decides the makespan: tasks on it follow each other without a gap */
 };
 
 #ifdef __cplusplus

@@ -49,7 +49,7 @@ struct npl_validation {
 
 struct npl_validate_options {
 	int n_sets;
-	const char *const *set; /* "MACHINE.KEY=VALUE": the same validation on another machine */
+	const char *const *set; /* "DEVICE.KEY=VALUE": the same validation on another machine */
 };
 
 /* machine NULL: all that have a validator. NPL_EUSAGE: this one has none, naming those that do. */

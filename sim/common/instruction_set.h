@@ -111,8 +111,8 @@ size_t sim_instruction_bytes(const struct sim_instruction_set *set);
 void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes);
 void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction);
 
-/* Whether it is an instruction, whatever the machine: known opcode, flags, values, ranges, the set's own rules, and 0
- * in all that means nothing. False with the reason. */
+/* Whether this is an instruction on every machine of the set: its opcode, flags and names are known, its numbers are in
+ * their ranges, the set's own rules hold, and each field that has no meaning here is 0. False with the reason. */
 bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
 			size_t n);
 

@@ -18,8 +18,8 @@
 		[NPL_MEMORY_IDLE_STANDBY] = memory " standby"                                                          \
 	}
 
-/* Which parts are added: refresh and standby, which go on without work too; parts of commands that there were none
- * of. */
+/* Which parts are added beside those of commands that were given. SIM_STANDING_PARTS: refresh and standby, which draw
+ * power without any work. SIM_UNUSED_PARTS: commands of which there were none, with 0 events. */
 enum { SIM_STANDING_PARTS = 1 << 0, SIM_UNUSED_PARTS = 1 << 1 };
 
 /* Adds what the counted commands cost. *known is false, and nothing is added, for a memory without an energy model. */

@@ -23,7 +23,7 @@ struct sim_cycles {
 	int64_t instruction; /* whose; -1: none's */
 };
 
-/* Values of an instruction that went wrong. */
+/* How many of an instruction's values overflowed, and how many a saturation changed. */
 struct sim_faults {
 	uint64_t overflows, saturations;
 };

@@ -46,9 +46,10 @@ static int driver_of_machine(const char *path, const char *machine, const struct
 	return err->code = NPL_EINPUT;
 }
 
-/* The driver and the machine that the file itself names; NULL and empty: it names none. */
-static int read_owner(const char *path, const struct npl_file *file, const struct npl_driver **driver,
-		      char machine[SIM_MACHINE_NAME], struct npl_err *err)
+/* The driver and the machine that the file itself names; NULL and empty: it names none. Of a text whose machine is not
+ * known here the driver is NULL where a device is given: a dump names the machine of a file by the file's `name:`. */
+static int read_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
+		      const struct npl_driver **driver, char machine[SIM_MACHINE_NAME], struct npl_err *err)
 {
 	char set[SIM_SET_NAME];
 	*driver = NULL;
@@ -56,7 +57,9 @@ static int read_owner(const char *path, const struct npl_file *file, const struc
 	if (is_text(path)) {
 		if (sim_text_machine(path, file->data, file->bytes, machine, SIM_MACHINE_NAME, err))
 			return err->code;
-		return *machine ? driver_of_machine(path, machine, driver, err) : 0;
+		if (!*machine || (device && !npl_device_is_known(machine)))
+			return 0;
+		return driver_of_machine(path, machine, driver, err);
 	}
 	if (!sim_has_header(file->data, file->bytes))
 		return 0;
@@ -76,7 +79,7 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 {
 	const struct npl_driver *of = NULL;
 	char machine[SIM_MACHINE_NAME];
-	const int rc = read_owner(path, file, &of, machine, err);
+	const int rc = read_owner(path, file, device, &of, machine, err);
 	if (rc)
 		return rc;
 	const struct npl_driver *driver = device ? npl_device_driver(device) : of;

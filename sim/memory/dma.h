@@ -40,10 +40,10 @@ struct npl_dma_config {
 	int64_t outstanding;        /* accesses of an engine that are under way; 0: no limit */
 	int64_t accesses_per_cycle; /* of all engines together; 0: as many as the memory takes */
 	int64_t burst_bytes;        /* of an access where the memory has no access_bytes; 0: a whole row */
-	/* The port serves one request after the other, the engines taking turns with those; else their accesses take
-	 * turns. A request is one row of a descriptor. It begins at the boundary at which its first access is taken, if
-	 * that of the engine whose turn it is is not taken none begins, and it keeps the port until its last one has
-	 * been, and for request_cycles at least. */
+	/* The port serves one request at a time, and the engines take turns by requests; otherwise they take turns by
+	 * accesses. A request is one row of a descriptor. It begins at the boundary at which the memory takes its first
+	 * access. While the memory does not take that of the engine whose turn it is, no other request begins. A
+	 * request keeps the port until its last access has been taken, and for at least request_cycles. */
 	bool whole_requests;
 	int64_t request_cycles;
 };

@@ -410,6 +410,17 @@ Test(cli_asm, refusals)
 	cli_folder(folder);
 	write_bad_programs(folder);
 	CLI_CHECK(folder, cases);
+	/* A machine that is not known here does not matter where another is given. */
+	const struct cli_how how = {.folder = folder};
+	struct cli_result r = cli_run(&how, "exec", "@/other.s", "--machine", MACHINE, "--quiet");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	r = cli_run(&how, "asm", "@/other.s", "--machine", MACHINE, "-o", "@/other.bin");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	const struct cli_refusal binary[] = {
+		{3, "other.bin: there is no device 'tpu_v2'; the nearest is 'tpu_v1'", {"exec", "@/other.bin"}}};
+	CLI_CHECK(folder, binary);
 	cli_remove_folder(folder);
 }
 

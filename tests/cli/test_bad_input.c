@@ -283,7 +283,8 @@ Test(cli_bad_input, usage)
 		{2, "--json takes -", {"devices", "--json", "@/devices.json"}},
 		{2, "--json takes -", {"models", "--json", "@/models.json"}},
 		{2, "unexpected argument", {"models", "digits"}},
-		{2, "expected a model", {"inspect"}},
+		{2, "which model?", {"inspect"}},
+		{2, "--json takes -", {"inspect", "digits", "--json", "@/inspect.json"}},
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);

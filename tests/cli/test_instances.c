@@ -91,6 +91,13 @@ Test(instances, a_missing_device_and_the_rest)
 	char *csv = cli_read(cli_path(folder, "layers.csv"), &bytes);
 	cr_assert(strstr(csv, "tpu_v1") && !strstr(csv, "cuda"), "%s", csv);
 	free(csv);
+	/* So is the machine of a file. */
+	cli_write_text(folder, "mine.yaml", "driver: cuda\nname: mine\n");
+	r = cli_run(&how, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "tpu_v1,@/mine.yaml",
+		    "--timing-only");
+	cr_assert_eq(r.status, 4, "%s", r.err);
+	cr_assert(strstr(r.out, "mine.yaml") && cli_says(r.out, "unavailable"), "%s", r.out);
+	cli_free(&r);
 	const struct cli_refusal cases[] = {
 		{4, "cuda: no driver", {"compare", "digits", "--devices", "cuda"}},
 		{4, "cuda: no driver", {"run", "digits", "--device", "cuda"}},

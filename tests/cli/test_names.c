@@ -483,7 +483,7 @@ Test(cli_names, inspect_takes_settings)
 		  "%s%s", r.out, r.err);
 	cli_free(&r);
 	r = cli_run(&how, "inspect", "digits", "--devices", "cpu", "--set", "precision=int8");
-	cr_assert(r.status == 2 && strstr(r.err, "expected DEVICE.NAME=VALUE"), "%s", r.err);
+	cr_assert(r.status == 2 && strstr(r.err, "expected DEVICE.KEY=VALUE"), "%s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);
 }

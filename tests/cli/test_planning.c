@@ -87,7 +87,7 @@ Test(cli_planning, layers_of_windows_without_end)
 Test(cli_planning, many_layers)
 {
 	static const char *const machines[] = {"tpu_v1", "systolic_16x16", "diannao"};
-	const int n_layers = 20000;
+	const int n_layers = TEST_TIMES(20000);
 	char folder[CLI_PATH], *text = malloc((size_t)n_layers * 40 + 200);
 	const struct cli_how how = {.folder = folder, .seconds = SECONDS};
 	size_t at = (size_t)sprintf(text, "Layer name,IFMAP Height,IFMAP Width,Filter Height,Filter Width,Channels,"
@@ -104,6 +104,21 @@ Test(cli_planning, many_layers)
 	}
 	free(text);
 	cli_remove_folder(folder);
+}
+
+/* One read_weights brings 65,535 tiles at most: a block of more channels takes several. */
+Test(cli_planning, more_tiles_than_one_instruction_brings)
+{
+	struct cli_result r = cli_run(&(struct cli_how){.seconds = SECONDS}, "layer", "gemm", "-m", "1", "-n", "1",
+				      "-k", "2097152", "--devices", "reference,systolic_16x16", "--set",
+				      "reference.precision=int8", "--json", "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	json_t *root = cli_parse_json(r.out);
+	cr_assert_str_eq(cli_text(cli_at(root, "devices.0.output_sha256")),
+			 cli_text(cli_at(root, "devices.1.output_sha256")));
+	cr_assert_eq(cli_integer(cli_at(root, "devices.1.layers.0.counters.tiles")), 2097152 / 16);
+	json_decref(root);
+	cli_free(&r);
 }
 
 /* Planned for every simulated machine, and run on one. */
@@ -172,9 +187,9 @@ Test(cli_planning, chains_of_concats)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	write_chain(folder, 6000, false);
+	write_chain(folder, TEST_TIMES(6000), false);
 	plan_model(folder, "chain.onnx", "a growing tensor");
-	write_chain(folder, 6000, true);
+	write_chain(folder, TEST_TIMES(6000), true);
 	plan_model(folder, "chain.onnx", "a copy behind each");
 	cli_remove_folder(folder);
 }
@@ -188,7 +203,7 @@ Test(cli_planning, concats_of_one_tensor)
 	cli_folder(folder);
 	onnx_put_input(&graph, "a", ONNX_FLOAT, 2, shape);
 	onnx_put_input(&graph, "b", ONNX_FLOAT, 2, shape);
-	for (int i = 0; i < 30000; i++) {
+	for (int i = 0; i < TEST_TIMES(30000); i++) {
 		snprintf(name, sizeof name, "y%d", i);
 		put_concat(&graph, "a", "b", name);
 		onnx_put_output(&graph, name);

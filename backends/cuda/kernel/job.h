@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of kernels' host side (kernel_*.c) share: macros for a source, launches, divisors and walks.
+ * What the files of this folder, the host's side of kernels, share: macros for a source, launches, divisors and walks.
  */
 #ifndef NPULAB_BACKENDS_CUDA_KERNEL_JOB_H
 #define NPULAB_BACKENDS_CUDA_KERNEL_JOB_H

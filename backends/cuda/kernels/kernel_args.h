@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a kernel is told: one struct each, by value. The host fills it (kernel_*.c), the kernel of the same name reads
+ * What a kernel is told: one struct each, by value. The host fills it (backends/cuda/kernel/), the kernel of the same name reads
  * it (kernels/), so this text is compiled as C and by NVRTC and includes nothing. Addresses are the GPU's; counts and
  * steps are in elements.
  */

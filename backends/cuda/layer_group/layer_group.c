@@ -36,13 +36,13 @@ int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void *
 	if (!group)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 	group->device = device;
-	group->asked = *asked;
-	group->asked.wanted = copy_list(asked->wanted, asked->n_wanted);
-	group->asked.constant = copy_list(asked->constant, asked->n_constant);
-	group->asked.resident = NULL;
-	group->asked.n_resident = 0;
+	group->request = *asked;
+	group->request.wanted = copy_list(asked->wanted, asked->n_wanted);
+	group->request.constant = copy_list(asked->constant, asked->n_constant);
+	group->request.resident = NULL;
+	group->request.n_resident = 0;
 	group->pass = calloc((size_t)asked->n + 1, sizeof *group->pass);
-	int rc = group->pass && group->asked.wanted && group->asked.constant
+	int rc = group->pass && group->request.wanted && group->request.constant
 			 ? cu_device_enter(device, err)
 			 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int l = 0; l < asked->n && !rc; l++)
@@ -66,8 +66,8 @@ void cu_layer_group_close(void *opened)
 		return;
 	cu_device_enter(group->device, &ignored);
 	cu_layer_group_release(group);
-	free((void *)group->asked.wanted);
-	free((void *)group->asked.constant);
+	free((void *)group->request.wanted);
+	free((void *)group->request.constant);
 	free(group->pass);
 	free(group);
 }
@@ -204,7 +204,7 @@ static int check_data(const struct cu_layer_group *group, struct npl_err *err)
 {
 	for (int h = 0; h < group->n_held; h++) {
 		const struct cu_held *held = &group->held[h];
-		bool needed = held->result < 0 ? held->read : held->wanted && !group->asked.timing_only;
+		bool needed = held->result < 0 ? held->read : held->wanted && !group->request.timing_only;
 		if (needed && !held->tensor->data && npl_tensor_count(held->tensor) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
 					"tensor '%s' has no data; a measured device runs on real ones",
@@ -218,7 +218,7 @@ static int reserve(struct cu_layer_group *group, struct npl_err *err)
 {
 	struct cu_device *d = group->device;
 	char what[100];
-	snprintf(what, sizeof what, "the values of %d layer%s", group->asked.n, npl_plural(group->asked.n));
+	snprintf(what, sizeof what, "the values of %d layer%s", group->request.n, npl_plural(group->request.n));
 	if (cu_block_reserve(&d->driver, group->values_bytes, what, &d->values, err) ||
 	    cu_block_reserve(&d->driver, group->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
 		return err->code;
@@ -291,7 +291,7 @@ static int turn_input(struct cu_layer_group *group, int l, int k, struct npl_err
 
 static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = group->asked.layer[l];
+	const struct npl_layer *layer = group->request.layer[l];
 	struct cu_value *in = group->value, *out = group->value + NPL_LAYER_INPUTS;
 	if (group->layer[l].way == CU_WAY_NONE)
 		return 0;
@@ -349,7 +349,7 @@ static int show(struct cu_layer_group *group, int h, const struct npl_layer_grou
 static int show_layer(struct cu_layer_group *group, int l, const struct npl_layer_group_observer *observer,
 		      struct npl_err *err)
 {
-	for (int k = 0; k <= group->asked.layer[l]->n_further; k++)
+	for (int k = 0; k <= group->request.layer[l]->n_further; k++)
 		if (!group->held[group->out[l] + k].wanted && group->pass[l] >= 0 &&
 		    show(group, group->out[l] + k, observer, err))
 			return err->code;
@@ -359,11 +359,11 @@ static int show_layer(struct cu_layer_group *group, int l, const struct npl_laye
 static int run_layers(struct cu_layer_group *group, const struct npl_layer_group_observer *observer,
 		      struct npl_err *err)
 {
-	const bool observed = observer && observer->made && !group->asked.timing_only;
+	const bool observed = observer && observer->made && !group->request.timing_only;
 	group->interleaved = observed;
 	for (int h = 0; h < group->n_held; h++)
 		group->held[h].turned = false;
-	for (int l = 0; l < group->asked.n; l++) {
+	for (int l = 0; l < group->request.n; l++) {
 		if (((!l || observed) && record(group, group->begin[l], err)) || run_layer(group, l, err) ||
 		    record(group, group->end[l], err) || (observed && show_layer(group, l, observer, err)))
 			return err->code;
@@ -376,7 +376,7 @@ static int take_wanted(struct cu_layer_group *group, struct npl_err *err)
 	const struct cu_device *d = group->device;
 	if (record(group, group->leave, err))
 		return err->code;
-	for (int h = 0; h < group->n_held && !group->asked.timing_only; h++) {
+	for (int h = 0; h < group->n_held && !group->request.timing_only; h++) {
 		const struct cu_held *held = &group->held[h];
 		if (!held->wanted)
 			continue;
@@ -389,7 +389,7 @@ static int take_wanted(struct cu_layer_group *group, struct npl_err *err)
 	}
 	if (wait(group, err))
 		return err->code;
-	for (int h = 0; h < group->n_held && !group->asked.timing_only; h++)
+	for (int h = 0; h < group->n_held && !group->request.timing_only; h++)
 		if (group->held[h].wanted && bytes_of(&group->held[h]) &&
 		    host_memory(group, &group->held[h]) != group->held[h].tensor->data)
 			memcpy(group->held[h].tensor->data, host_memory(group, &group->held[h]),
@@ -469,7 +469,7 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 		before = held->event;
 	}
 	before = group->leave;
-	for (int h = 0; h < group->n_held && !group->asked.timing_only; h++) {
+	for (int h = 0; h < group->n_held && !group->request.timing_only; h++) {
 		const struct cu_held *held = &group->held[h];
 		if (!held->wanted)
 			continue;
@@ -477,9 +477,9 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 			return err->code;
 		before = held->event;
 	}
-	for (int l = 0; l < group->asked.n; l++) {
+	for (int l = 0; l < group->request.n; l++) {
 		const int begin = l && !group->interleaved ? group->end[l - 1] : group->begin[l];
-		results[l].macs = group->asked.layer[l]->macs;
+		results[l].macs = group->request.layer[l]->macs;
 		results[l].seconds_origin = NPL_TIME_MEASURED;
 		results[l].saturations = group->saturations ? group->saturations[l] : 0;
 		if (group->pass[l] < 0)

@@ -35,10 +35,10 @@ struct cu_held {
 
 struct cu_layer_group {
 	struct cu_device *device;
-	struct npl_layer_group asked; /* layers are borrowed; wanted and constant are copies */
-	bool ready;                   /* all below is there; a layer group of times alone is made when it first runs */
-	bool filled;                  /* the constants are on the GPU */
-	bool interleaved;             /* the layers of this run have others' work between them */
+	struct npl_layer_group request; /* layers are borrowed; wanted and constant are copies */
+	bool ready;       /* all below is there; a layer group of times alone is made when it first runs */
+	bool filled;      /* the constants are on the GPU */
+	bool interleaved; /* the layers of this run have others' work between them */
 	int *pass;
 	struct cu_layer *layer;
 	int n_held;

@@ -60,7 +60,7 @@ static bool names_data(const struct npl_layer *layer)
 /* Tensors that the layer reads and makes. Weights are the layer's own business. */
 static void hold_layer(struct cu_layer_group *group, int l, bool (*resident)[3])
 {
-	const struct npl_layer *layer = group->asked.layer[l];
+	const struct npl_layer *layer = group->request.layer[l];
 	for (int k = 0; k < layer->n_in; k++) {
 		group->in[l][k] = layer->in[k] ? find_held(group, layer->in[k]) : -1;
 		if (!layer->in[k] || group->in[l][k] >= 0)
@@ -79,10 +79,10 @@ static void hold_layer(struct cu_layer_group *group, int l, bool (*resident)[3])
 
 static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 {
-	bool(*resident)[3] = calloc((size_t)group->asked.n, sizeof *resident);
+	bool(*resident)[3] = calloc((size_t)group->request.n, sizeof *resident);
 	int rc = resident ? 0 : out_of_memory(err);
-	for (int l = 0; l < group->asked.n && !rc; l++) {
-		const struct npl_layer *layer = group->asked.layer[l];
+	for (int l = 0; l < group->request.n && !rc; l++) {
+		const struct npl_layer *layer = group->request.layer[l];
 		hold_layer(group, l, resident);
 		rc = cu_layer_open(group->device, layer, resident[l], names_data(layer), &group->layer[l], err);
 		if (rc)
@@ -97,10 +97,10 @@ static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 /* When each tensor is needed. */
 static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_group *asked)
 {
-	for (int l = 0; l < group->asked.n; l++)
-		for (int k = 0; k < group->asked.layer[l]->n_in; k++) {
+	for (int l = 0; l < group->request.n; l++)
+		for (int k = 0; k < group->request.layer[l]->n_in; k++) {
 			int h = group->in[l][k];
-			if (h < 0 || (!cu_layer_reads(&group->layer[l], k) && !names_data(group->asked.layer[l])))
+			if (h < 0 || (!cu_layer_reads(&group->layer[l], k) && !names_data(group->request.layer[l])))
 				continue;
 			group->held[group->held[h].root].read = true;
 			needed_at(group, h, l + 1);
@@ -110,7 +110,7 @@ static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_
 		if (h < 0)
 			continue;
 		group->held[h].wanted = true;
-		needed_at(group, h, group->asked.n + 1);
+		needed_at(group, h, group->request.n + 1);
 	}
 	for (int i = 0; i < asked->n_constant; i++) {
 		int h = find_held(group, asked->constant[i]);
@@ -158,20 +158,20 @@ static void place(struct cu_layer_group *group, struct cu_held *held, int h, siz
 	if (held->constant || (given && !held->read) || (!given && !held->wanted))
 		return;
 	if (held->stored != held->tensor->dtype || cu_layout_crosses(group, h))
-		held->landing = add_piece(group, npl_tensor_bytes(held->tensor), given ? 0 : group->asked.n + 1,
-					  given ? 0 : group->asked.n + 1);
+		held->landing = add_piece(group, npl_tensor_bytes(held->tensor), given ? 0 : group->request.n + 1,
+					  given ? 0 : group->request.n + 1);
 	held->at = group->staging_bytes;
 	group->staging_bytes += cu_aligned(npl_tensor_bytes(held->tensor));
 }
 
 static int plan_values(struct cu_layer_group *group, size_t *constants, struct npl_err *err)
 {
-	group->piece = calloc(3 * (size_t)group->n_held + (size_t)group->asked.n + 1, sizeof *group->piece);
+	group->piece = calloc(3 * (size_t)group->n_held + (size_t)group->request.n + 1, sizeof *group->piece);
 	if (!group->piece)
 		return out_of_memory(err);
 	for (int h = 0; h < group->n_held; h++)
 		place(group, &group->held[h], h, constants);
-	for (int l = 0; l < group->asked.n; l++)
+	for (int l = 0; l < group->request.n; l++)
 		group->scratch[l] = group->layer[l].scratch_bytes
 					    ? add_piece(group, group->layer[l].scratch_bytes, l + 1, l + 1)
 					    : -1;
@@ -201,7 +201,7 @@ static int place_weights(struct cu_layer_group *group, size_t constants, struct 
 	char what[100];
 	size_t weights = 0;
 	int layers = 0;
-	for (int l = 0; l < group->asked.n; l++) {
+	for (int l = 0; l < group->request.n; l++) {
 		weights += cu_aligned(group->layer[l].weights.bytes);
 		layers += group->layer[l].weights.bytes > 0;
 	}
@@ -210,7 +210,7 @@ static int place_weights(struct cu_layer_group *group, size_t constants, struct 
 		return err->code;
 	group->constants_at = weights;
 	uint64_t at = group->resident.address;
-	for (int l = 0; l < group->asked.n; l++) {
+	for (int l = 0; l < group->request.n; l++) {
 		group->layer[l].weights.address = at;
 		at += cu_aligned(group->layer[l].weights.bytes);
 		if (upload_weights(group, &group->layer[l], err))
@@ -225,7 +225,7 @@ static void search_algorithms(struct cu_layer_group *group)
 	struct cu_device *d = group->device;
 	struct npl_err ignored;
 	size_t values = 0, workspace = 0;
-	for (int l = 0; l < group->asked.n; l++) {
+	for (int l = 0; l < group->request.n; l++) {
 		const struct cu_layer *layer = &group->layer[l];
 		const size_t bytes = cu_dnn_search_bytes(layer);
 		values = bytes > values ? bytes : values;
@@ -236,7 +236,7 @@ static void search_algorithms(struct cu_layer_group *group)
 	    cu_block_reserve(&d->driver, workspace, "workspace", &d->workspace, &ignored))
 		return;
 	group->workspace_bytes = 0;
-	for (int l = 0; l < group->asked.n; l++) {
+	for (int l = 0; l < group->request.n; l++) {
 		cu_dnn_layer_search(d, &group->layer[l]);
 		if (group->layer[l].workspace_bytes > group->workspace_bytes)
 			group->workspace_bytes = group->layer[l].workspace_bytes;
@@ -247,9 +247,9 @@ static int make_counters(struct cu_layer_group *group, struct npl_err *err)
 {
 	if (group->device->precision != CU_INT8)
 		return 0;
-	group->saturations = calloc((size_t)group->asked.n, sizeof *group->saturations);
+	group->saturations = calloc((size_t)group->request.n, sizeof *group->saturations);
 	return group->saturations
-		       ? cu_block_open(&group->device->driver, (size_t)group->asked.n * sizeof *group->saturations,
+		       ? cu_block_open(&group->device->driver, (size_t)group->request.n * sizeof *group->saturations,
 				       "the counters of layers", &group->counters, err)
 		       : out_of_memory(err);
 }
@@ -264,7 +264,7 @@ static int next_event(struct cu_layer_group *group)
 static int make_events(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_driver *driver = &group->device->driver;
-	const int most = group->n_held + 2 * group->asked.n + 2;
+	const int most = group->n_held + 2 * group->request.n + 2;
 	group->event = calloc((size_t)most, sizeof *group->event);
 	if (!group->event)
 		return out_of_memory(err);
@@ -272,7 +272,7 @@ static int make_events(struct cu_layer_group *group, struct npl_err *err)
 	for (int h = 0; h < group->n_held; h++)
 		if (group->held[h].result < 0 && group->held[h].read && !group->held[h].constant)
 			group->held[h].event = next_event(group);
-	for (int l = 0; l < group->asked.n; l++) {
+	for (int l = 0; l < group->request.n; l++) {
 		group->begin[l] = next_event(group);
 		group->end[l] = next_event(group);
 	}
@@ -288,10 +288,10 @@ static int make_events(struct cu_layer_group *group, struct npl_err *err)
 
 static int take_room(struct cu_layer_group *group, struct npl_err *err)
 {
-	const size_t n = (size_t)group->asked.n;
+	const size_t n = (size_t)group->request.n;
 	size_t tensors = 0, operands = 0;
-	for (int l = 0; l < group->asked.n; l++) {
-		const struct npl_layer *layer = group->asked.layer[l];
+	for (int l = 0; l < group->request.n; l++) {
+		const struct npl_layer *layer = group->request.layer[l];
 		tensors += (size_t)layer->n_in + 1 + (size_t)layer->n_further;
 	}
 	operands = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS + 1;
@@ -317,7 +317,7 @@ int cu_layer_group_prepare(struct cu_layer_group *group, struct npl_err *err)
 	if (!rc)
 		rc = open_layers(group, err);
 	if (!rc) {
-		find_lifetimes(group, &group->asked);
+		find_lifetimes(group, &group->request);
 		cu_layout_plan(group);
 		rc = plan_values(group, &constants, err);
 	}
@@ -342,7 +342,7 @@ void cu_layer_group_release(struct cu_layer_group *group)
 	for (int i = 0; group->event && i < group->n_events; i++)
 		if (group->event[i])
 			driver->event_destroy(group->event[i]);
-	for (int l = 0; group->layer && l < group->asked.n; l++)
+	for (int l = 0; group->layer && l < group->request.n; l++)
 		cu_layer_close(&group->layer[l]);
 	cu_block_close(driver, &group->resident);
 	cu_block_close(driver, &group->counters);
@@ -358,5 +358,5 @@ void cu_layer_group_release(struct cu_layer_group *group)
 	free(group->begin);
 	free(group->end);
 	free(group->value);
-	*group = (struct cu_layer_group){.device = group->device, .asked = group->asked, .pass = group->pass};
+	*group = (struct cu_layer_group){.device = group->device, .request = group->request, .pass = group->pass};
 }

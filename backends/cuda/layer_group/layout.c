@@ -26,7 +26,7 @@ enum need { ANY, PLAIN, LAST };
 static enum need need_of(const struct cu_layer_group *group, int l, int k, bool result_last)
 {
 	const struct cu_layer *layer = &group->layer[l];
-	const struct npl_layer *asked = group->asked.layer[l];
+	const struct npl_layer *asked = group->request.layer[l];
 	if (layer->way == CU_WAY_NONE)
 		return ANY;
 	if (layer->way != CU_WAY_KERNEL)
@@ -46,7 +46,7 @@ static enum need need_of(const struct cu_layer_group *group, int l, int k, bool 
 
 static bool names_data(const struct cu_layer_group *group, int l)
 {
-	return group->layer[l].way == CU_WAY_NONE && group->asked.layer[l]->op == NPL_OP_RESHAPE;
+	return group->layer[l].way == CU_WAY_NONE && group->request.layer[l]->op == NPL_OP_RESHAPE;
 }
 
 /* The held tensor that layer l reads as input k; -1: none. */
@@ -60,10 +60,10 @@ static int read_by(const struct cu_layer_group *group, int l, int k)
  * does. A tensor that somebody needs plain is best left so. Given tensors and constants lie by this wish. */
 static void find_wishes(struct cu_layer_group *group)
 {
-	for (int l = group->asked.n - 1; l >= 0; l--) {
+	for (int l = group->request.n - 1; l >= 0; l--) {
 		const struct cu_held *out = &group->held[group->out[l]];
 		const bool result = out->channels_last && !out->needed_plain;
-		for (int k = 0; k < group->asked.layer[l]->n_in; k++) {
+		for (int k = 0; k < group->request.layer[l]->n_in; k++) {
 			const int h = read_by(group, l, k);
 			const enum need need = h < 0 ? ANY : need_of(group, l, k, result);
 			if (need == ANY || cu_layout_is_free(&group->held[h].tensor->shape))
@@ -71,7 +71,7 @@ static void find_wishes(struct cu_layer_group *group)
 			group->held[h].channels_last |= need == LAST;
 			group->held[h].needed_plain |= need == PLAIN;
 		}
-		for (int k = 0; k < group->asked.layer[l]->n_in && names_data(group, l); k++)
+		for (int k = 0; k < group->request.layer[l]->n_in && names_data(group, l); k++)
 			if (group->in[l][k] >= 0 && cu_layout_like(group, group->out[l]) == group->out[l])
 				group->held[group->held[group->in[l][k]].root].needed_plain = true;
 	}
@@ -99,7 +99,7 @@ static void reads(struct cu_layer_group *group, int h, bool last, int step)
 
 static bool result_lies_last(const struct cu_layer_group *group, int l)
 {
-	const struct npl_layer *asked = group->asked.layer[l];
+	const struct npl_layer *asked = group->request.layer[l];
 	if (group->layer[l].way != CU_WAY_KERNEL)
 		return group->layer[l].channels_last;
 	if (cu_kernel_layouts(asked) != CU_LAYOUT_FOLLOWS)
@@ -122,8 +122,8 @@ void cu_layout_plan(struct cu_layer_group *group)
 		struct cu_held *held = &group->held[h];
 		held->channels_last = held->result < 0 && held->channels_last && !held->needed_plain;
 	}
-	for (int l = 0; l < group->asked.n; l++) {
-		const struct npl_layer *asked = group->asked.layer[l];
+	for (int l = 0; l < group->request.n; l++) {
+		const struct npl_layer *asked = group->request.layer[l];
 		const bool last = result_lies_last(group, l);
 		for (int k = 0; k <= asked->n_further; k++)
 			group->held[group->out[l] + k].channels_last = last && (group->layer[l].way != CU_WAY_KERNEL ||

@@ -60,7 +60,7 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	const struct cu_device *device = layer->device;
 	const struct npl_conv_attrs *conv = &layer->layer->attrs->conv;
 	const struct npl_window *w = &conv->window;
-	struct cu_dnn_case *is = &layer->dnn.is;
+	struct cu_dnn_case *is = &layer->dnn.key;
 	int *pad = is->pad, *stride = is->stride, *dilation = is->dilation;
 	void **convolution = &layer->dnn.convolution;
 	for (int i = 0; i < NPL_VOLUME; i++)
@@ -97,7 +97,7 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 	const struct npl_layer *asked = layer->layer;
 	const int type = type_of(cu_layer_type(layer));
 	struct cu_dnn_layer *made = &layer->dnn;
-	struct cu_dnn_case *is = &made->is;
+	struct cu_dnn_case *is = &made->key;
 	const int n = sizes_of(&asked->in[0]->shape, is->x);
 	if (!n || !sizes_of(&asked->in[1]->shape, is->w) || !sizes_of(&asked->out->shape, is->y))
 		return NOT_TAKEN("cuDNN's tensors have at most %d elements", INT_MAX);
@@ -111,9 +111,9 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 	    describe_tensor(layer, type, n, bias, &made->bias, err) ||
 	    cu_dnn_try(dnn, err, cudnnCreateFilterDescriptor, filter_create, (&made->filter)) ||
 	    cu_dnn_try(dnn, err, cudnnSetFilterNdDescriptor, filter_set, (made->filter, type, is->layout, n, is->w)) ||
-	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&made->after)) ||
+	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&made->activation)) ||
 	    cu_dnn_try(dnn, err, cudnnSetActivationDescriptor, activation_set,
-		       (made->after, relu ? CU_DNN_RELU : CU_DNN_IDENTITY, CU_DNN_PROPAGATE_NAN, 0)))
+		       (made->activation, relu ? CU_DNN_RELU : CU_DNN_IDENTITY, CU_DNN_PROPAGATE_NAN, 0)))
 		return err->code;
 	return describe_window(layer, n - 2, type, err);
 }
@@ -175,8 +175,8 @@ void cu_dnn_layer_close(struct cu_layer *layer)
 		dnn->filter_destroy(made->filter);
 	if (made->convolution)
 		dnn->convolution_destroy(made->convolution);
-	if (made->after)
-		dnn->activation_destroy(made->after);
+	if (made->activation)
+		dnn->activation_destroy(made->activation);
 	*made = (struct cu_dnn_layer){0};
 }
 
@@ -204,7 +204,7 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 		int status = dnn->convolve_with_bias(dnn->handle, &one, made->x, x, made->filter, pointer(w),
 						     made->convolution, made->algorithm, workspace,
 						     made->workspace_bytes, &none, made->y, y, made->bias,
-						     pointer(bias), made->after, made->y, y);
+						     pointer(bias), made->activation, made->y, y);
 		if (!status)
 			return 0;
 		/* what is wrong with the convolution itself the other call says too */

@@ -48,7 +48,7 @@ static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const st
 		if (!best || found[i].milliseconds < best->milliseconds)
 			best = &found[i];
 	}
-	for (int i = 0; i < n && best && layer->dnn.is.joins; i++)
+	for (int i = 0; i < n && best && layer->dnn.key.joins; i++)
 		if (!found[i].status && found[i].workspace_bytes <= workspace_bytes &&
 		    cu_dnn_layer_joins(layer, found[i].algorithm) &&
 		    found[i].milliseconds <= best->milliseconds * JOINING_IS_WORTH)
@@ -82,7 +82,7 @@ static bool measure(const struct cu_device *device, const struct cu_layer *layer
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
 {
 	struct cu_dnn_choices *known = &device->choices;
-	struct cu_dnn_choice made = {.is = layer->dnn.is,
+	struct cu_dnn_choice made = {.key = layer->dnn.key,
 				     .found = {.algorithm = layer->dnn.algorithm,
 					       .math = layer->dnn.math,
 					       .workspace_bytes = layer->dnn.workspace_bytes}};
@@ -91,7 +91,7 @@ void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
 	if (!bytes || bytes > device->values.bytes)
 		return;
 	for (int64_t i = 0; i < known->count; i++)
-		if (!memcmp(&known->choice[i].is, &made.is, sizeof made.is)) {
+		if (!memcmp(&known->choice[i].key, &made.key, sizeof made.key)) {
 			cu_dnn_layer_take(layer, &known->choice[i].found, &ignored);
 			return;
 		}

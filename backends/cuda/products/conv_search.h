@@ -15,7 +15,7 @@ struct cu_dnn_case {
 };
 
 struct cu_dnn_choice {
-	struct cu_dnn_case is;
+	struct cu_dnn_case key;
 	struct cu_dnn_found found;
 };
 struct cu_dnn_choices {

@@ -58,8 +58,8 @@ struct cu_stack {
 
 /* A convolution by cuDNN: its descriptions, and how it is done. */
 struct cu_dnn_layer {
-	void *x, *y, *bias, *filter, *convolution, *after; /* after: Relu, or nothing but the bias */
-	struct cu_dnn_case is;
+	void *x, *y, *bias, *filter, *convolution, *activation; /* after: Relu, or nothing but the bias */
+	struct cu_dnn_case key;
 	int algorithm, math;
 	size_t workspace_bytes;
 	size_t most_workspace_bytes; /* of what the heuristic offers: room for a search */

@@ -86,8 +86,8 @@ static void compare_layouts(const char *precision, double most, uint64_t seed, i
 
 Test(cuda_layout, random_networks_have_the_bits_that_they_have_without)
 {
-	compare_layouts("precision=f16", 2e-2, 0x1a700000, 500, true);
-	compare_layouts("precision=bf16", 0.15, 0x1a710000, 150, true);
+	compare_layouts("precision=f16", 2e-2, 0x1a700000, TEST_TIMES(500), true);
+	compare_layouts("precision=bf16", 0.15, 0x1a710000, TEST_TIMES(150), true);
 }
 
 Test(cuda_layout, random_networks_with_sums_are_near_the_reference)

@@ -341,8 +341,8 @@ static struct npl_int8_counts finish_plainly(const struct npl_int8_finish *f, co
 		counts.overflows += wrapped != sum;
 		wrapped = f->relu && wrapped < 0 ? 0 : wrapped;
 		out[i] = (uint8_t)stated_rule(wrapped, f->scale[at], f->zero_point, npl_int8_min(f->dtype),
-					      f->limited ? f->most : npl_int8_max(f->dtype), &clipped);
-		counts.saturations += clipped && !f->limited;
+					      f->has_limit ? f->limit : npl_int8_max(f->dtype), &clipped);
+		counts.saturations += clipped && !f->has_limit;
 	}
 	return counts;
 }
@@ -362,8 +362,8 @@ Test(int8_finish, every_kernel_equals_plain_steps)
 					    .relu = test_range(&rng, 0, 1),
 					    .dtype = round % 2 ? NPL_I8 : NPL_U8};
 		f.zero_point = (int32_t)test_range(&rng, npl_int8_min(f.dtype), npl_int8_max(f.dtype));
-		f.limited = f.relu && test_range(&rng, 0, 1);
-		f.most = (int32_t)test_range(&rng, f.zero_point, npl_int8_max(f.dtype));
+		f.has_limit = f.relu && test_range(&rng, 0, 1);
+		f.limit = (int32_t)test_range(&rng, f.zero_point, npl_int8_max(f.dtype));
 		for (int64_t i = 0; i < count; i++) {
 			bias[i] = (int32_t)(test_rng(&rng) >> 32) >> test_range(&rng, 0, round % 3 ? 31 : 2);
 			scale[i] = ldexpf((float)test_range(&rng, 1, 1000), -(int)test_range(&rng, 0, 30));

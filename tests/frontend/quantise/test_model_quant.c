@@ -231,9 +231,9 @@ Test(model_quant, integers_that_are_read_as_other_numbers)
 	cr_expect_str_eq(f.text, "d=m(0.5,7)! e=b(0.25,7) -d +q -e");
 	cr_expect(one.scale == 1 && one.zero_point == 0);
 	f.quants.value[m].quant = (struct npl_quant){.scale = 0.5f, .zero_point = 8};
-	cr_expect_eq(npl_model_quant_node(&f.quants, node_d), NPL_NO_QUANT_NODE);
-	cr_expect_eq(npl_model_quant_node(&f.quants, f.graph->value[value_of(&f, "q")].producer), NPL_NO_QUANT_NODE);
-	cr_expect_eq(npl_model_quant_node(&f.quants, f.graph->value[value_of(&f, "e")].producer), NPL_DEQUANTISES);
+	cr_expect_eq(npl_model_quant_settle(&f.quants, node_d), NPL_NO_QUANT_NODE);
+	cr_expect_eq(npl_model_quant_settle(&f.quants, f.graph->value[value_of(&f, "q")].producer), NPL_NO_QUANT_NODE);
+	cr_expect_eq(npl_model_quant_settle(&f.quants, f.graph->value[value_of(&f, "e")].producer), NPL_DEQUANTISES);
 	const struct npl_quant said = npl_model_quant_of(&f.quants, b);
 	cr_expect(said.scale == 0.25f && said.zero_point == 7);
 	describe(&f);

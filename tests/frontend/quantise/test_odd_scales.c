@@ -80,3 +80,80 @@ Test(odd_scales, every_device_gives_what_the_operator_gives)
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
+
+/* A bias of 32-bit integers with the scale 0 is 0, also in float32, where the input has no scale to compare that with. */
+Test(odd_scales, a_bias_of_the_scale_0_is_0)
+{
+	static const char *const devices[] = {"reference", "cpu", "tpu_v1"};
+	const float none = 0, weights[2 * N] = {0}, zeros[N] = {0};
+	const int32_t bias[N] = {5, -5, 0x3f800000};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	struct onnx_writer g = {0}, b = onnx_tensor_of("b", ONNX_INT32, 1, (int64_t[]){N}, bias, sizeof bias);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 2});
+	onnx_put_message(&g, 5, &b);
+	onnx_put_floats(&g, "w", 2, (int64_t[]){2, N}, weights);
+	put_constant(&g, "none", ONNX_FLOAT, 0, &none, sizeof none);
+	onnx_put_node(&g, "DequantizeLinear", "bias", "b none", "c", NULL);
+	onnx_put_node(&g, "Gemm", "product", "x w c", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "bias.onnx", &g);
+	for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+		struct cli_result r = cli_run(&how, "run", "@/bias.onnx", "--device", devices[d], "--quiet", "--output",
+					      "@/y.npy");
+		if (r.status == 4) { /* cpu without OpenBLAS */
+			cli_free(&r);
+			continue;
+		}
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		size_t bytes;
+		char *file = cli_read(cli_path(folder, "y.npy"), &bytes);
+		cr_assert(bytes > sizeof zeros && !memcmp(file + bytes - sizeof zeros, zeros, sizeof zeros), "%s",
+			  devices[d]);
+		free(file);
+		cli_free(&r);
+	}
+	cli_remove_folder(folder);
+}
+
+/* A limit that is no number is none in ONNX's arithmetic, and no integer stands for it. */
+Test(odd_scales, a_clip_without_a_number_for_a_limit)
+{
+	static const char *const devices[] = {"reference", "cpu", "tpu_v1", "diannao"};
+	const float six = 6, none = NAN, step = 0.125f;
+	const uint8_t zero = 64;
+	char folder[CLI_PATH], *first = NULL;
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){4, K});
+	put_constant(&g, "six", ONNX_FLOAT, 0, &six, sizeof six);
+	put_constant(&g, "none", ONNX_FLOAT, 0, &none, sizeof none);
+	put_constant(&g, "step", ONNX_FLOAT, 0, &step, sizeof step);
+	put_constant(&g, "zero", ONNX_UINT8, 0, &zero, 1);
+	onnx_put_node(&g, "QuantizeLinear", "quantise", "x step zero", "q", NULL);
+	onnx_put_node(&g, "DequantizeLinear", "numbers", "q step zero", "d", NULL);
+	onnx_put_node(&g, "Clip", "clip", "d none six", "c", NULL);
+	onnx_put_node(&g, "QuantizeLinear", "again", "c step zero", "r", NULL);
+	onnx_put_node(&g, "DequantizeLinear", "back", "r step zero", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "clip.onnx", &g);
+	for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+		struct cli_result r = cli_run(&how, "compare", "@/clip.onnx", "--devices", devices[d], "--set",
+					      d == 1 ? "cpu.precision=int8" : "host.cores=1", "--json", "-");
+		if (r.status == 4) { /* cpu without OpenBLAS */
+			cli_free(&r);
+			continue;
+		}
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		json_t *root = cli_parse_json(r.out);
+		const char *made = cli_text(cli_at(root, "devices.0.output_sha256"));
+		first = first ? first : strdup(made);
+		cr_assert_str_eq(made, first, "%s", devices[d]);
+		json_decref(root);
+		cli_free(&r);
+	}
+	free(first);
+	cli_remove_folder(folder);
+}

@@ -121,10 +121,10 @@ Test(analytical, the_host_as_a_file)
 		 "there is no parameter 'core'; the nearest is 'cores'",
 		 {"compare", "digits", "--devices", "tpu_v1", "--set", "host.core=1"}},
 		{2,
-		 "none of the devices asked for has this name",
+		 "no device here has this name",
 		 {"layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--devices", "tpu_v1", "--set", "host.cores=1"}},
 		{2,
-		 "none of the devices asked for has this name",
+		 "no device here has this name",
 		 {"inspect", "digits", "--devices", "tpu_v1", "--set", "host.cores=1"}},
 	};
 	CLI_CHECK(folder, cases);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which tiles a layer takes: of the candidates of tiles.c those that move the fewest bytes among all that take at most
- * a twentieth more than the least time (where they move the same, a hundredth decides), because most of a layer's
- * energy is memory's (Chen et al., ASPLOS 2014, section 7.3: more than 95 %). The time of a candidate is its estimate,
+ * Which tiles a layer takes. Only the candidates of tiles.c that take at most a twentieth more than the least time are
+ * considered. Of these the one that moves the fewest bytes is taken, because most of a layer's energy is memory's (Chen
+ * et al., ASPLOS 2014, section 7.3: more than 95 %); of two that move the same bytes, one that is more than a hundredth
+ * faster. The time of a candidate is its estimate,
  * corrected by what a slice of the layer, some blocks of some rows of outputs, really takes on the fast engine beside
  * its own estimate. */
 #include <string.h>

@@ -21,12 +21,12 @@
 struct dn_stream {
 	void *state;
 	void (*next)(void *state, struct dn_instruction *instruction);
-	/* Optional, both or none; asked before an instruction is. What comes next begins a unit of so many, this one
-	 * included, that are alike but for addresses in memory: so many at each level, the outermost first; 0: none
-	 * begins. A unit lies within one of any level before its own, and begins and ends with no store open. Sums may
-	 * be kept: times do not depend on them. */
-	void (*alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
-	void (*skip)(void *state, int level, int64_t units); /* of those */
+	/* Optional, both or none. The engine asks before it fetches an instruction. For each level, the outermost
+	 * first, units[level] becomes how many units, beginning with the next instruction, differ in nothing but
+	 * addresses in memory; 0: no unit begins here. A unit lies within one unit of every level before its own. No
+	 * store is open where it begins or ends. Sums may be kept across units: times do not depend on them. */
+	void (*count_alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
+	void (*skip)(void *state, int level, int64_t units); /* leaves out so many units of the level */
 };
 
 enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns */

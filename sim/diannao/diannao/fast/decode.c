@@ -99,7 +99,7 @@ static void decode(struct dn_fast *f)
 		n->nbin_rows += e->reads_nbin ? e->steps : 0;
 		n->sb_rows += e->reads_sb ? e->steps : 0;
 		e->by_nfu1 = at->nfu.nfu1 != DN_NFU1_NOP;
-		e->way = way(f->config, at);
+		e->stages_to_leave = way(f->config, at);
 		decode_nbout(f, at, e);
 	} else {
 		e->steps = 0;
@@ -134,7 +134,7 @@ static int decode_all(struct dn_fast *f, bool *any)
 {
 	while (!f->ended && f->queue_put - f->queue_taken < (uint64_t)f->config->dma_queue) {
 		if (!f->fetched) {
-			if (f->repeat.on && dn_fast_repeat(f))
+			if (f->repeat.enabled && dn_fast_repeat(f))
 				return f->err->code;
 			f->execution->stream.next(f->execution->stream.state, &f->next);
 			f->fetched = true;

@@ -26,7 +26,7 @@
 struct dn_fast_entry {
 	uint64_t index;
 	uint32_t steps;
-	uint8_t way; /* stages to where it leaves its sums or results */
+	uint8_t stages_to_leave; /* stages to where it leaves its sums or results */
 	bool reads_nbin, reads_sb, by_nfu1;
 	uint8_t result_rows; /* of NBout; 0: it stores nothing */
 	bool completes;      /* its results are the last of a store of store_bytes */
@@ -81,7 +81,7 @@ struct dn_fast_units {
 };
 
 struct dn_fast_repeat {
-	bool on;
+	bool enabled;
 	struct dn_fast_units level[DN_UNIT_LEVELS];
 	struct dn_fast_state state; /* if it has been gathered */
 	bool gathered;

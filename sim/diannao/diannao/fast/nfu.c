@@ -82,7 +82,7 @@ static void idle(struct dn_fast *f, uint64_t cycles)
 /* The head's last step is in the cycle before this boundary. */
 static void leave(struct dn_fast *f, const struct dn_fast_entry *e, uint64_t boundary)
 {
-	f->fill_until = boundary + e->way;
+	f->fill_until = boundary + e->stages_to_leave;
 	f->drained = f->fill_until > f->drained ? f->fill_until : f->drained;
 	if (!e->result_rows)
 		return;

@@ -42,7 +42,7 @@ static void add(struct npl_memory_counters *to, const struct npl_memory_counters
 	add_times((uint64_t *)to, (const uint64_t *)from, (const uint64_t *)&none, sizeof none / sizeof(uint64_t), 1);
 }
 
-/* counters and moved are structures of uint64_t alone. */
+/* add_times walks over both structures as arrays of uint64_t, so they may have no other members. */
 _Static_assert(sizeof(struct dn_counters) % sizeof(uint64_t) == 0, "counters are uint64_t");
 _Static_assert(sizeof(struct npl_memory_counters) % sizeof(uint64_t) == 0, "counters are uint64_t");
 
@@ -51,7 +51,7 @@ static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 	npl_memory_add_word(words, f->queue_put - f->queue_taken);
 	for (uint64_t i = f->queue_taken; i < f->queue_put; i++) {
 		const struct dn_fast_entry *e = &f->queue[i & f->queue_mask];
-		npl_memory_add_word(words, (uint64_t)e->steps << 32 | (uint64_t)e->way << 8 |
+		npl_memory_add_word(words, (uint64_t)e->steps << 32 | (uint64_t)e->stages_to_leave << 8 |
 						   (uint64_t)e->result_rows << 4 | (uint64_t)e->completes << 3 |
 						   (uint64_t)e->by_nfu1 << 2 | (uint64_t)e->reads_nbin << 1 |
 						   e->reads_sb);
@@ -145,10 +145,10 @@ static int make_space(const struct dn_fast *f, struct npl_memory_words *words, u
 static int look(struct dn_fast *f)
 {
 	struct dn_fast_repeat *r = &f->repeat;
-	while ((r->on = gather(f, &r->state.words)) && r->state.words.n > r->state.words.room)
+	while ((r->enabled = gather(f, &r->state.words)) && r->state.words.n > r->state.words.room)
 		if (make_space(f, &r->state.words, r->state.words.n))
 			return f->err->code;
-	if (r->on)
+	if (r->enabled)
 		r->state.hash = hash_of(&r->state.words);
 	r->gathered = true;
 	return 0;
@@ -244,7 +244,7 @@ static int begin_units(struct dn_fast *f, int level, int64_t alike, bool *skippe
 	if (!u->marks || f->index - u->marked_at >= APART) {
 		if (!r->gathered && look(f))
 			return f->err->code;
-		if (!r->on)
+		if (!r->enabled)
 			return 0;
 		const struct dn_fast_mark *earlier = find(u, &r->state);
 		if (earlier && u->unit - earlier->unit <= alike) {
@@ -267,13 +267,13 @@ int dn_fast_repeat(struct dn_fast *f)
 	const struct dn_stream *stream = &f->execution->stream;
 	int64_t alike[DN_UNIT_LEVELS];
 	f->repeat.gathered = false;
-	stream->alike(stream->state, alike);
-	for (int level = 0; level < DN_UNIT_LEVELS && f->repeat.on; level++) {
+	stream->count_alike(stream->state, alike);
+	for (int level = 0; level < DN_UNIT_LEVELS && f->repeat.enabled; level++) {
 		bool skipped = false;
 		if (alike[level] && begin_units(f, level, alike[level], &skipped))
 			return f->err->code;
 		if (skipped) { /* what comes next is another unit, of this level or of all */
-			stream->alike(stream->state, alike);
+			stream->count_alike(stream->state, alike);
 			level = -1;
 		}
 	}

@@ -41,7 +41,7 @@ static void skip(void *state, int level, int64_t units)
 
 struct dn_stream dn_generator_stream(struct dn_generator *generator)
 {
-	return (struct dn_stream){.state = generator, .next = next, .alike = alike, .skip = skip};
+	return (struct dn_stream){.state = generator, .next = next, .count_alike = alike, .skip = skip};
 }
 
 static const struct dn_nest_code *code_of(enum dn_nest nest)

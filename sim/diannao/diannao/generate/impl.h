@@ -74,9 +74,9 @@ struct dn_nest_code {
 	/* Turns of a loop from this one on whose instructions are the same but for addresses, those of the loops around
 	 * it being as they are; below 1: none. It may look at what follows from the loops around it, and at nothing
 	 * else. */
-	int64_t (*alike)(const struct dn_generator *g, enum dn_loop loop, int64_t turn);
+	int64_t (*turns_alike)(const struct dn_generator *g, enum dn_loop loop, int64_t turn);
 	/* The rows held where the next visit is, after turns that have been left out. NULL: as many as before those. */
-	void (*hold)(struct dn_generator *g);
+	void (*set_held_rows)(struct dn_generator *g);
 };
 extern const struct dn_nest_code dn_code_down, dn_code_across, dn_code_streamed, dn_code_pooled, dn_code_pooled_across;
 

@@ -119,7 +119,7 @@ bool dn_next_visit(struct dn_generator *g)
 
 static int64_t alike_from(const struct dn_generator *g, int level, int64_t turn)
 {
-	const int64_t alike = g->code->alike(g, g->code->loop[level], turn);
+	const int64_t alike = g->code->turns_alike(g, g->code->loop[level], turn);
 	return alike < 0 ? 0 : alike;
 }
 
@@ -165,8 +165,8 @@ void dn_skip_turns(struct dn_generator *g, int level, int64_t turns)
 	}
 	place(g);
 	g->ended = !next_turn(g, level);
-	if (g->code->hold && !g->ended)
-		g->code->hold(g);
+	if (g->code->set_held_rows && !g->ended)
+		g->code->set_held_rows(g);
 }
 
 int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which nests and tiles may be the best for a layer, by an estimate of time and bytes (tiles.h). Time is the greater of
- * what the NFU and what the port needs, of interior windows as if all were. The NFU's is its steps and the loads that a
- * full buffer lets nothing run beside; the port's is each request's bytes, or dma.request_cycles if those are more. */
+ * Which nests and tiles may be the best for a layer, by an estimate of time and bytes (tiles.h). The
+ * estimated time is the NFU's or the port's, whichever is greater, and takes every window for one of the interior. The
+ * NFU's time is its steps and the loads during which a full buffer lets it do nothing. The port's is, for each request,
+ * the time of its bytes or dma.request_cycles, whichever is more. */
 #include "tiles.h"
 
 #include "core/base/arith.h"

@@ -316,8 +316,8 @@ void dn_rtl_take_step(struct dn_rtl *rtl)
 	rtl->nfu.in_flight++;
 	rtl->stepped = true;
 	rtl->last_step = rtl->cycle;
-	rtl->last_way = (uint64_t)((at->bundle.nfu1 != DN_NFU1_NOP ? rtl->config->nfu1_stages : 0) +
-				   rtl->config->nfu2_stages +
-				   (at->bundle.out == DN_TO_NFU3 ? rtl->config->nfu3_stages : 0));
+	rtl->last_stages_to_leave = (uint64_t)((at->bundle.nfu1 != DN_NFU1_NOP ? rtl->config->nfu1_stages : 0) +
+					       rtl->config->nfu2_stages +
+					       (at->bundle.out == DN_TO_NFU3 ? rtl->config->nfu3_stages : 0));
 	rtl->progress = true;
 }

@@ -27,7 +27,7 @@ void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class what, int64_t inde
 void dn_rtl_count_idle(struct dn_rtl *rtl)
 {
 	enum dn_cycle_class what = DN_CYCLES_WAIT_NBIN;
-	if (rtl->stepped && rtl->cycle - rtl->last_step <= rtl->last_way)
+	if (rtl->stepped && rtl->cycle - rtl->last_step <= rtl->last_stages_to_leave)
 		what = DN_CYCLES_FILL;
 	else if (!dn_rtl_fifo_empty(&rtl->dma[DN_DMA_NBOUT].request))
 		what = DN_CYCLES_WAIT_NBOUT;

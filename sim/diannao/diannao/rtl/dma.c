@@ -25,8 +25,8 @@ int dn_rtl_dma_open(struct dn_rtl *rtl)
 		.owner = -1,
 		.request_cycles = npl_hz_ceil((uint64_t)rtl->config->dma_request_cycles, &machine, &info->clock),
 		.access_bytes = info->access_bytes,
-		.machine = info->clock.numerator / common,
-		.own = own / common};
+		.machine_period = info->clock.numerator / common,
+		.memory_period = own / common};
 	for (int i = 0; i < DN_DMAS; i++)
 		if (!dn_rtl_fifo_open(&rtl->dma[i].request, sizeof(struct dn_rtl_request),
 				      (uint64_t)rtl->config->dma_queue) ||
@@ -160,9 +160,9 @@ bool dn_rtl_memory_follows(struct dn_rtl *rtl)
 {
 	struct dn_rtl_port *port = &rtl->port;
 	bool coincides = false;
-	for (port->ahead += port->machine; port->ahead >= port->own && !rtl->rc;) {
+	for (port->ahead += port->machine_period; port->ahead >= port->memory_period && !rtl->rc;) {
 		npl_memory_step(port->memory);
-		port->ahead -= port->own;
+		port->ahead -= port->memory_period;
 		take_answers(rtl);
 		coincides = port->ahead == 0;
 		if (!coincides)

@@ -8,7 +8,7 @@
  *                     |                         |
  *                     v requests                v the instruction at the head takes a step a cycle
  *      memory <--> port <-- DMA NBin  --> NBin --+--> operands -> NFU-1 -> NFU-2 -> NFU-3
- *       (dma.c)    <-- DMA SB    --> SB ----+                          ^  |       |      (nfu.c, values.c)
+ *      (dma.c)          <-- DMA SB    --> SB ----+                         ^  |       |      (nfu.c, values.c)
  *                       <-- DMA NBout <-- NBout <--------------------------+--+-------+
  *                                      (buffers.c)
  *
@@ -100,13 +100,13 @@ struct dn_rtl_dma {
 };
 struct dn_rtl_port {
 	struct npl_memory *memory;
-	int turn;                /* whose request is looked at first */
-	int owner;               /* of whose request memory has taken a part; -1: nobody's */
-	uint64_t kept_until;     /* boundary of memory */
-	uint64_t request_cycles; /* of memory's clock */
-	uint64_t access_bytes;   /* 0: memory has none */
-	int64_t machine, own;    /* a cycle of the machine and one of memory in a common unit of time */
-	int64_t ahead;           /* how far the machine's boundary is ahead of memory's */
+	int turn;                              /* whose request is looked at first */
+	int owner;                             /* of whose request memory has taken a part; -1: nobody's */
+	uint64_t kept_until;                   /* boundary of memory */
+	uint64_t request_cycles;               /* of memory's clock */
+	uint64_t access_bytes;                 /* 0: memory has none */
+	int64_t machine_period, memory_period; /* a cycle of the machine and one of memory in a common unit of time */
+	int64_t ahead;                         /* how far the machine's boundary is ahead of memory's */
 };
 
 /* ---- The NFU (nfu.c, values.c) ---- */
@@ -196,7 +196,7 @@ struct dn_rtl {
 	int64_t step_nbin, step_sb; /* the rows that it reads; -1: none */
 	/* the last step that was taken */
 	bool stepped;
-	uint64_t last_step, last_way; /* its cycle, the stages of its instruction */
+	uint64_t last_step, last_stages_to_leave; /* its cycle, the stages of its instruction */
 };
 
 /* buffers.c */

@@ -236,7 +236,8 @@ static void share_weight_memory(struct tpu_attribution *attribution, const struc
 	share_out(attribution, whole->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles), false);
 }
 
-/* A counter of the table from its struct, as npl_counters_read finds it. */
+/* Checks that the layers' shares sum to what the whole run counted: every counter, the cycles, overflows and
+ * saturations. NPL_EINTERNAL names the first sum that differs. */
 static int compare_sums(const struct tpu_attribution *attribution, const struct tpu_outcome *outcome,
 			struct npl_err *err)
 {

@@ -174,13 +174,13 @@ static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to,
 	counters->non_matrix += attribute(intervals, TPU_CYCLES_NON_MATRIX, from, to, -1);
 	for (int64_t i = *next; i < s->waits && s->wait[i].from < to; i++) {
 		const struct tpu_fast_wait *wait = &s->wait[i];
-		const uint64_t known = npl_max_u64(wait->input, wait->raw);
+		const uint64_t known = npl_max_u64(wait->input_end, wait->raw_end);
 		counters->input_stall += attribute(intervals, TPU_CYCLES_INPUT_STALL, npl_max_u64(from, wait->from),
-						   npl_min_u64(to, wait->input), -1);
-		counters->raw_stall += attribute(intervals, TPU_CYCLES_RAW_STALL, npl_max_u64(from, wait->input),
-						 npl_min_u64(to, wait->raw), -1);
+						   npl_min_u64(to, wait->input_end), -1);
+		counters->raw_stall += attribute(intervals, TPU_CYCLES_RAW_STALL, npl_max_u64(from, wait->input_end),
+						 npl_min_u64(to, wait->raw_end), -1);
 		counters->output_stall += attribute(intervals, TPU_CYCLES_OUTPUT_STALL, npl_max_u64(from, known),
-						    npl_min_u64(to, wait->output), -1);
+						    npl_min_u64(to, wait->output_end), -1);
 		counters->sync_pause += attribute(intervals, TPU_CYCLES_SYNC_PAUSE, npl_max_u64(from, wait->pause),
 						  npl_min_u64(to, wait->end), -1);
 		if (wait->end <= to)
@@ -193,7 +193,7 @@ static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_jo
 			   struct intervals *intervals)
 {
 	struct tpu_counters *counters = &s->outcome->counters;
-	const struct tpu_fast_tile *tile = &s->tile[job->takes];
+	const struct tpu_fast_tile *tile = &s->tile[job->switch_to];
 	counters->weight_stall += attribute(intervals, TPU_CYCLES_WEIGHT_STALL, can,
 					    npl_min_u64(job->start, tile->shifted), job->index);
 	counters->weight_shift += attribute(intervals, TPU_CYCLES_WEIGHT_SHIFT, npl_max_u64(can, tile->shifted),
@@ -219,7 +219,7 @@ void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 		const struct tpu_fast_job *job = &matrix->job[i];
 		uint64_t can = npl_max_u64(job->issued + 1, idle), through = can;
 		count_waits(s, idle, can, &next, &intervals);
-		if (job->takes >= 0)
+		if (job->switch_to >= 0)
 			through = count_tile(s, job, can, &intervals);
 		count_waits(s, through, job->start, &next, &intervals);
 		idle = job->start + job->duration;

@@ -10,7 +10,7 @@
  *     units.c       when a unit's next instruction starts and ends
  *     port.c        weight transfers in exact fractions of a cycle, tiles on their way to the array
  *     port_memory.c weight transfers through the memory port
- *     ranges.c       which instruction touched some of these accumulator rows last
+ *     ranges.c      which instruction touched some of these accumulator rows last
  *     counters.c    durations, and the counters out of the intervals
  *     stuck.c       why a program can never end
  *
@@ -27,8 +27,9 @@ struct tpu_fast_job {
 	uint64_t issued;     /* cycle */
 	uint64_t start, end; /* once resolved; weights: end of the last transfer, rounded up */
 	uint64_t duration;   /* vectors entering the array, reading, or crossing the link; cycles */
-	int64_t takes; /* matrix, activate: ordinal of the tile or table it switches to, or -1; weights: how many */
-	int64_t after; /* matrix, activate: ordinal of the other's job that must be through with the accumulators, -1 */
+	int64_t switch_to;   /* matrix, activate: ordinal of the tile or table; -1: it switches to none */
+	int64_t n_transfers; /* weights: of tiles or tables */
+	int64_t waits_for_job; /* matrix, activate: ordinal of the other's job that must be through with the accumulators; -1 */
 };
 
 struct tpu_fast_unit {
@@ -54,10 +55,10 @@ struct tpu_fast_transfer {
 	uint64_t answered; /* boundary of weight memory's clock, so far */
 };
 
-/* The way to weight memory. Preset fixed: the time up to which it is taken, cycle + part / (bytes per second). Another:
- * the memory, and what has been asked of it (port_memory.c). */
+/* The way to weight memory. With the preset `fixed` the port is taken until free_cycle + free_part / (bytes per second).
+ * With another preset there is a memory, and the members below say what has been asked of it (port_memory.c). */
 struct tpu_fast_port {
-	uint64_t cycle, part;
+	uint64_t free_cycle, free_part;
 	uint64_t begun; /* cycle in which the last transfer began */
 
 	struct npl_memory *memory; /* NULL: fixed */
@@ -70,7 +71,7 @@ struct tpu_fast_port {
  * [from, output) for host_out; it issues in the cycle before `pause`, and [pause, end) is the time that a sync
  * takes. */
 struct tpu_fast_wait {
-	uint64_t from, input, raw, output, pause, end;
+	uint64_t from, input_end, raw_end, output_end, pause, end;
 };
 
 /* Last values assigned to ranges of rows, -1 at first, where each is at least those before: a tree of maxima. */

@@ -12,22 +12,22 @@ static void transfer(struct tpu_fast_schedule *s, uint64_t ready, uint64_t bytes
 {
 	const uint64_t rate = (uint64_t)s->config->weight_bytes_per_second;
 	uint64_t scaled = bytes * (uint64_t)s->config->clock_hz; /* at most 2^24 * 1e10 */
-	if (ready > s->port.cycle) {
-		s->port.cycle = ready;
-		s->port.part = 0;
+	if (ready > s->port.free_cycle) {
+		s->port.free_cycle = ready;
+		s->port.free_part = 0;
 	}
-	s->port.begun = s->port.cycle;
-	s->port.cycle += scaled / rate;
-	s->port.part += scaled % rate;
-	if (s->port.part >= rate) {
-		s->port.part -= rate;
-		s->port.cycle++;
+	s->port.begun = s->port.free_cycle;
+	s->port.free_cycle += scaled / rate;
+	s->port.free_part += scaled % rate;
+	if (s->port.free_part >= rate) {
+		s->port.free_part -= rate;
+		s->port.free_cycle++;
 	}
 }
 
 static uint64_t port_free(const struct tpu_fast_port *port)
 {
-	return port->cycle + (port->part > 0);
+	return port->free_cycle + (port->free_part > 0);
 }
 
 void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
@@ -91,7 +91,7 @@ int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *s, bool is_table, uint
 		job->start = begun;
 		s->jobs_begun++;
 	}
-	if (s->begun < job->takes)
+	if (s->begun < job->n_transfers)
 		return -1;
 	s->begun = 0;
 	return number;

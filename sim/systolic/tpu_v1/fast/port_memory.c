@@ -46,9 +46,9 @@ static bool take_answers(struct tpu_fast_schedule *s)
 		uint64_t cycle = npl_hz_ceil(first->answered, &port->memory_clock, &port->clock);
 		if (cycle <= first->begun)
 			cycle = first->begun + 1;
-		if (cycle < port->cycle) /* they arrive in their order */
-			cycle = port->cycle;
-		port->cycle = cycle;
+		if (cycle < port->free_cycle) /* they arrive in their order */
+			cycle = port->free_cycle;
+		port->free_cycle = cycle;
 		tpu_fast_arrive(s, first->is_table, first->job, cycle);
 	}
 	return port->arrived > before;

@@ -71,10 +71,10 @@ void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
 static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_instruction *in, struct tpu_fast_job *job)
 {
 	bool matrix = tpu_unit_of(in->opcode) == TPU_MATRIX;
-	job->after = -1;
+	job->waits_for_job = -1;
 	if (!matrix && (in->flags & TPU_ACTIVATE_FROM_BUFFER))
 		return;
-	job->after = tpu_fast_ranges_most(matrix ? &s->readers : &s->writers, in->acc, in->length);
+	job->waits_for_job = tpu_fast_ranges_most(matrix ? &s->readers : &s->writers, in->acc, in->length);
 	tpu_fast_ranges_assign(matrix ? &s->writers : &s->readers, in->acc, in->length,
 			       s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].issued);
 }
@@ -84,14 +84,17 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 {
 	struct tpu_fast_unit *unit = &s->unit[which];
 	struct tpu_fast_job *job = &unit->job[unit->issued];
-	*job = (struct tpu_fast_job){
-		.index = s->next, .issued = cycle, .duration = tpu_fast_duration(s, in), .takes = -1, .after = -1};
+	*job = (struct tpu_fast_job){.index = s->next,
+				     .issued = cycle,
+				     .duration = tpu_fast_duration(s, in),
+				     .switch_to = -1,
+				     .waits_for_job = -1};
 	if (which == TPU_WEIGHTS)
-		job->takes = in->acc;
+		job->n_transfers = in->acc;
 	else if (which == TPU_MATRIX && (in->flags & TPU_MATRIX_SWITCH))
-		job->takes = s->tile_switches++;
+		job->switch_to = s->tile_switches++;
 	else if (which == TPU_ACTIVATION && (in->flags & TPU_ACTIVATE_SWITCH))
-		job->takes = s->table_switches++;
+		job->switch_to = s->table_switches++;
 	if (which == TPU_MATRIX || which == TPU_ACTIVATION)
 		note_accumulators(s, in, job);
 	unit->issued++;
@@ -113,14 +116,14 @@ static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit whi
  * meanwhile. */
 static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
 {
-	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input,
-					    [TPU_HOST_OUT] = &wait->output,
-					    [TPU_MATRIX] = &wait->raw,
-					    [TPU_ACTIVATION] = &wait->raw};
+	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input_end,
+					    [TPU_HOST_OUT] = &wait->output_end,
+					    [TPU_MATRIX] = &wait->raw_end,
+					    [TPU_ACTIVATION] = &wait->raw_end};
 	*wait = (struct tpu_fast_wait){.from = s->earliest_issue,
-				       .input = s->earliest_issue,
-				       .raw = s->earliest_issue,
-				       .output = s->earliest_issue};
+				       .input_end = s->earliest_issue,
+				       .raw_end = s->earliest_issue,
+				       .output_end = s->earliest_issue};
 	for (int u = 0; u < TPU_UNITS; u++) {
 		const struct tpu_fast_unit *unit = &s->unit[u];
 		if (!(units & 1u << u) || !unit->issued)

@@ -45,7 +45,7 @@ static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu
 	if (which == TPU_WEIGHTS) {
 		waiting.reason = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
 											: TPU_FOR_TILE_SPACE;
-	} else if (job->takes >= (which == TPU_MATRIX ? s->popped : s->loaded)) {
+	} else if (job->switch_to >= (which == TPU_MATRIX ? s->popped : s->loaded)) {
 		waiting.reason = which == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
 	} else {
 		const enum tpu_unit other = which == TPU_MATRIX ? TPU_ACTIVATION : TPU_MATRIX;

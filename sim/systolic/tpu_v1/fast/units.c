@@ -26,19 +26,19 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 	uint64_t registers = (uint64_t)config->matrix_registers, first_write = (uint64_t)config->rows - 1 + registers;
 	const struct tpu_fast_job last = before(unit);
 	uint64_t start = npl_max_u64(job->issued + 1, last.start + last.duration);
-	if (job->takes >= s->popped || job->after >= activation->resolved)
+	if (job->switch_to >= s->popped || job->waits_for_job >= activation->resolved)
 		return false;
-	if (job->takes >= 0)
-		start = npl_max_u64(start, s->tile[job->takes].popped);
-	if (job->after >= 0) {
-		const struct tpu_fast_job *reader = &activation->job[job->after];
+	if (job->switch_to >= 0)
+		start = npl_max_u64(start, s->tile[job->switch_to].popped);
+	if (job->waits_for_job >= 0) {
+		const struct tpu_fast_job *reader = &activation->job[job->waits_for_job];
 		uint64_t read = reader->start + reader->duration;
 		start = npl_max_u64(start, npl_max_u64(reader->start, read > first_write ? read - first_write : 0));
 	}
 	job->start = start;
 	job->end = start + job->duration + (uint64_t)(config->rows + config->columns - 2) + registers;
-	if (job->takes >= 0) {
-		s->tile[job->takes].switched = start;
+	if (job->switch_to >= 0) {
+		s->tile[job->switch_to].switched = start;
 		s->tiles_taken++;
 		tpu_fast_shift_tiles(s);
 	}
@@ -49,16 +49,16 @@ static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
 	uint64_t start = npl_max_u64(job->issued + 1, before(unit).end);
-	if (job->takes >= s->loaded || job->after >= matrix->resolved)
+	if (job->switch_to >= s->loaded || job->waits_for_job >= matrix->resolved)
 		return false;
-	if (job->takes >= 0)
-		start = npl_max_u64(start, s->table[job->takes].loaded);
-	if (job->after >= 0)
-		start = npl_max_u64(start, matrix->job[job->after].end);
+	if (job->switch_to >= 0)
+		start = npl_max_u64(start, s->table[job->switch_to].loaded);
+	if (job->waits_for_job >= 0)
+		start = npl_max_u64(start, matrix->job[job->waits_for_job].end);
 	job->start = start;
 	job->end = start + job->duration + (uint64_t)s->config->activate_latency_cycles;
-	if (job->takes >= 0) {
-		s->table[job->takes].used = start;
+	if (job->switch_to >= 0) {
+		s->table[job->switch_to].used = start;
 		s->tables_taken++;
 	}
 	return true;

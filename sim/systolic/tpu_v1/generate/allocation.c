@@ -9,9 +9,9 @@
 
 #include "impl.h"
 
-#define MOST_REST       16   /* groups: two cells of an LSTM */
-#define MOST_ONE_BY_ONE 64   /* stores sent to host memory with a new layout after each */
-#define MOST_BY_SIZE    4096 /* allocations: placing the largest first takes time by their square */
+#define MOST_REUSE_DELAY 16   /* groups: two cells of an LSTM */
+#define MOST_ONE_BY_ONE  64   /* stores sent to host memory with a new layout after each */
+#define MOST_BY_SIZE     4096 /* allocations: placing the largest first takes time by their square */
 
 /* Whether all has a place with the parts as they are. */
 static bool fits(struct tpu_gen *gen)
@@ -27,7 +27,7 @@ static bool fits(struct tpu_gen *gen)
  * writes where another unit has just read has to wait for it. */
 static void spread(struct tpu_gen *gen)
 {
-	for (gen->rest = MOST_REST; gen->rest > 0; gen->rest /= 2)
+	for (gen->reuse_delay = MOST_REUSE_DELAY; gen->reuse_delay > 0; gen->reuse_delay /= 2)
 		if (tpu_gen_place_all(gen, false) < 0)
 			return;
 	fits(gen);

@@ -16,7 +16,6 @@
 #include "sim/common/intervals.h"
 
 #define MOST_TOUCHES 8
-#define MOST_TILES   65535 /* of one read_weights */
 
 struct item {
 	struct tpu_instruction instruction;
@@ -158,7 +157,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 	*in_use = row + (count - 1) * rows;
 	struct request *last = emit->n_requests ? &emit->request[emit->n_requests - 1] : NULL;
 	if (last && last->table == table && last->layer == emit->layer && last->row + last->count * rows == row &&
-	    last->count + count <= MOST_TILES) {
+	    last->count + count <= TPU_GEN_MOST_TILES) {
 		last->count += count;
 		emit->need = emit->n_requests - 1;
 		return true;

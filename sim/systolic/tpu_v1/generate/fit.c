@@ -31,7 +31,7 @@ struct fit {
 
 static bool same_time(const struct tpu_gen *gen, const struct tpu_gen_allocation *a, const struct tpu_gen_allocation *b)
 {
-	return a->last + gen->rest >= b->first && b->last + gen->rest >= a->first;
+	return a->last + gen->reuse_delay >= b->first && b->last + gen->reuse_delay >= a->first;
 }
 
 int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_allocation *allocation)
@@ -41,8 +41,9 @@ int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_alloca
 		moved = false;
 		for (int r = 0; r < gen->n_allocations; r++) {
 			const struct tpu_gen_allocation *other = &gen->allocation[r];
-			if (other->base < 0 || other == allocation || other->last + gen->rest < allocation->first ||
-			    allocation->last + gen->rest < other->first || other->base + other->rows <= base ||
+			if (other->base < 0 || other == allocation ||
+			    other->last + gen->reuse_delay < allocation->first ||
+			    allocation->last + gen->reuse_delay < other->first || other->base + other->rows <= base ||
 			    base + allocation->rows <= other->base)
 				continue;
 			base = other->base + other->rows;
@@ -151,13 +152,14 @@ static int by_key(const void *a, const void *b)
 	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->allocation - y->allocation;
 }
 
-/* Rooms turn[0..n-1] one after the other; ends: per group, the first of those whose lives end with it. */
+/* Gives turn[0..n-1] their rows one after the other. ends[g] is the first allocation whose life ends with group g.
+ * Returns the group at which one does not fit, or -1. */
 static int place_in_order(struct fit *fit, const struct turn *turn, int n, const int *ends, bool one_time)
 {
 	int over = 0; /* groups that are done with: nobody is kept from taking what they had */
 	for (int i = 0; i < n; i++) {
 		const struct tpu_gen_allocation *allocation = &fit->gen->allocation[turn[i].allocation];
-		for (; one_time && over + fit->gen->rest < allocation->first; over++)
+		for (; one_time && over + fit->gen->reuse_delay < allocation->first; over++)
 			for (int r = ends[over]; r >= 0; r = fit->of[r].ends)
 				leave(fit, r);
 		if (!place(fit, turn[i].allocation, one_time))

@@ -101,7 +101,7 @@ static void emit_group(struct tpu_gen *gen, struct tpu_gen_group *group, int64_t
 		tpu_gen_vector(gen, group, &out_tile);
 }
 
-/* Bytes that host_in and host_out alone make cross the link. */
+/* Counts the bytes that cross the link only because inputs_over_link or outputs_over_link asks for it. */
 static void count_asked_for(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++) {

@@ -17,7 +17,8 @@
 
 #include "core/base/arith.h"
 
-#define TPU_GEN_MOST_SIZE 65535 /* of a window register: sizes, strides, kernels */
+#define TPU_GEN_MOST_TILES 65535 /* of one read_weights */
+#define TPU_GEN_MOST_SIZE  65535 /* of a window register: sizes, strides, kernels */
 
 enum tpu_gen_kind { TPU_GEN_MATRIX, TPU_GEN_SCALE, TPU_GEN_ADD, TPU_GEN_MULTIPLY, TPU_GEN_FUNCTION, TPU_GEN_POOL };
 
@@ -169,12 +170,12 @@ struct tpu_gen {
 	int n_values, n_stores, n_nodes, n_groups, n_allocations, allocations_capacity;
 	bool streaming;     /* some store is streamed */
 	bool out_of_memory; /* while rows were looked for */
-	int rest;           /* groups for which rows that were given up are not taken again */
+	int reuse_delay;    /* groups for which rows that were given up are not taken again */
 	int64_t images;     /* of all values, when the batch can be split; else 0 */
 	bool split;         /* some group does the batch in parts */
 	int64_t part_image; /* first image of the part that is emitted */
 	int64_t host_bytes;
-	uint64_t transferred, asked_for; /* bytes over the link; of those, because of host_in and host_out */
+	uint64_t transferred, asked_for; /* bytes over the link; of those, by inputs_over_link and outputs_over_link */
 	int64_t weight_rows;             /* of the weight image */
 	int64_t accumulator;             /* row from which on the next block takes its rows, going round */
 	struct tpu_gen_emit *emit;
@@ -219,7 +220,7 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 
 /* allocation.c: rows for all allocations, splitting the batch as far as it takes. */
 int tpu_gen_allocate(struct tpu_gen *gen);
-/* Whether the store is at home in host memory because of host_in or host_out. */
+/* Whether the store is at home in host memory because of inputs_over_link or outputs_over_link. */
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 
 /* fit.c: rows for all allocations in the order in which they begin to live, or the largest first, as far as they fit:

@@ -149,12 +149,16 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 {
 	int planes = group->wide_weights ? 2 : 1;
 	int64_t pieces = choose_pieces(gen, group, pass->count, unit);
-	bool switches = tpu_gen_need(gen, false, block->weight_row, (int64_t)block->k_count * planes);
-	for (int t = 0; t < block->k_count * planes; t++) {
+	const int tiles = block->k_count * planes;
+	bool switches = false;
+	for (int t = 0; t < tiles; t++) {
+		if (t % TPU_GEN_MOST_TILES == 0)
+			switches = tpu_gen_need(gen, false, block->weight_row + t * gen->rows,
+						npl_min_i64(tiles - t, TPU_GEN_MOST_TILES));
 		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + t / planes];
 		struct tpu_gen_address at = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, tile->extent);
 		unsigned flags = formats(gen, group);
-		bool last = t == block->k_count * planes - 1;
+		bool last = t == tiles - 1;
 		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,
 			    gen->node[group->matrix].copy ? 0 : tpu_gen_useful(gen, group, block, tile));
 		if (t % planes)

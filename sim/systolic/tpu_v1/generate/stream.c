@@ -40,7 +40,8 @@ static void stream_all(struct tpu_gen *gen, int v)
 		stream_store(&gen->store[gen->value[v].piece[p].store]);
 }
 
-/* Rooms for one store in every set. False: they do not fit, or not in memory (err is set). */
+/* Makes the allocations of one streamed store, one in every set. False: they do not fit, or memory is short (err is
+ * set). */
 static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage)
 {
 	const struct tpu_gen_store *store = &gen->store[stage->store];

@@ -89,7 +89,7 @@ static void look_at_next(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	if ((switches && tables->arrived == 0) || tpu_rtl_unwritten(rtl, next) >= 0)
 		return;
 	wires->activate_starts = true;
-	wires->reading = cycles_per_vector(rtl->world.config, next) * (uint64_t)beats(next);
+	wires->reading = cycles_per_vector(rtl->context.config, next) * (uint64_t)beats(next);
 	wires->table_used = switches;
 	wires->table_row = tables->row[tables->first];
 }
@@ -111,10 +111,10 @@ static uint32_t word(const uint8_t *bytes)
 	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-static void use_table(struct tpu_rtl_activate *activate, int64_t row, const struct tpu_rtl_world *world)
+static void use_table(struct tpu_rtl_activate *activate, int64_t row, const struct tpu_rtl_context *context)
 {
-	int64_t columns = world->config->columns;
-	tpu_rtl_weight_bytes(world, row, 8 * columns, activate->table);
+	int64_t columns = context->config->columns;
+	tpu_rtl_weight_bytes(context, row, 8 * columns, activate->table);
 	for (int64_t j = 0; j < columns; j++) {
 		uint32_t scale = word(activate->table + 8 * j + 4);
 		activate->bias[j] = (int32_t)word(activate->table + 8 * j);
@@ -122,28 +122,28 @@ static void use_table(struct tpu_rtl_activate *activate, int64_t row, const stru
 	}
 }
 
-static void start(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
+static void start(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context)
 {
 	activate->current = tpu_rtl_queue_pop(&activate->queue);
 	const struct tpu_rtl_issued *now = &activate->current;
 	activate->busy = true;
 	activate->reading = wires->reading;
 	activate->draining = (uint64_t)activate->stages;
-	activate->cycles_per_vector = cycles_per_vector(world->config, now);
+	activate->cycles_per_vector = cycles_per_vector(context->config, now);
 	activate->cycle = 0;
 	activate->vectors_read = activate->results = 0;
-	tpu_rtl_begins(world, TPU_ACTIVATE_STARTED, now->index);
+	tpu_rtl_begins(context, TPU_ACTIVATE_STARTED, now->index);
 	if (wires->table_used)
-		use_table(activate, wires->table_row, world);
+		use_table(activate, wires->table_row, context);
 	if (!pools(now))
 		return;
 	activate->windows = tpu_rtl_windows_of(now);
-	if (!world->memory->timing_only && !tpu_rtl_lines_reserve(&activate->lines, tpu_rtl_windows_walk(now).kept))
-		world->rc = npl_fail(world->err, NPL_ENOMEM, "out of memory for the lines of a pooling window");
+	if (!context->memory->timing_only && !tpu_rtl_lines_reserve(&activate->lines, tpu_rtl_windows_walk(now).kept))
+		context->rc = npl_fail(context->err, NPL_ENOMEM, "out of memory for the lines of a pooling window");
 }
 
 static void write_result(const struct tpu_rtl_activate *activate, int64_t number, const int32_t *value,
-			 struct tpu_rtl_world *world)
+			 struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	const struct tpu_rtl_tensor result = {.base = now->instruction.ub,
@@ -152,24 +152,24 @@ static void write_result(const struct tpu_rtl_activate *activate, int64_t number
 					      .pixel_lanes = tpu_rtl_register(now, TPU_REG_RESULT_PIXEL_LANES),
 					      .row_pixels = tpu_rtl_register(now, TPU_REG_RESULT_ROW_PIXELS),
 					      .lane = tpu_rtl_register(now, TPU_REG_RESULT_LANE)};
-	world->outcome->counters.ub_rows_written += (uint64_t)tpu_rtl_planes(result.type);
-	if (!world->memory->timing_only)
-		tpu_rtl_write_vector(world, &result, tpu_rtl_register(now, TPU_REG_FIRST_RESULT) + number,
+	context->outcome->counters.ub_rows_written += (uint64_t)tpu_rtl_planes(result.type);
+	if (!context->memory->timing_only)
+		tpu_rtl_write_vector(context, &result, tpu_rtl_register(now, TPU_REG_FIRST_RESULT) + number,
 				     tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS), value);
 }
 
 /* A cycle of the pipeline: what went in `stages` cycles ago is written, what leaves the unit goes in. */
-static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct tpu_rtl_world *world)
+static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct tpu_rtl_context *context)
 {
 	if (activate->stages == 0) {
 		if (leaves)
-			write_result(activate, activate->results++, activate->value, world);
+			write_result(activate, activate->results++, activate->value, context);
 		return;
 	}
 	struct tpu_rtl_result *stage = &activate->stage[activate->oldest];
 	int32_t *value = activate->stage_value + activate->oldest * activate->lines.columns;
 	if (stage->present)
-		write_result(activate, stage->number, value, world);
+		write_result(activate, stage->number, value, context);
 	*stage = (struct tpu_rtl_result){leaves, activate->results};
 	if (leaves) {
 		memcpy(value, activate->value, (size_t)activate->lines.columns * sizeof *value);
@@ -179,11 +179,11 @@ static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct
 }
 
 /* The end of a beat of pooling; whether a result leaves. */
-static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu_rtl_world *world)
+static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	int64_t columns = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
-	bool values = !world->memory->timing_only;
+	bool values = !context->memory->timing_only;
 	if (reads && values)
 		tpu_rtl_lines_put(&activate->lines, activate->windows.read, columns, activate->value);
 	if (reads)
@@ -198,48 +198,49 @@ static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu
 }
 
 /* The last cycle of a beat; whether a result leaves. */
-static bool end_beat(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
+static bool end_beat(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,
+		     struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	bool reads = activate->vectors_read < now->instruction.length;
 	if (reads) {
-		world->outcome->counters.ub_rows_read += (uint64_t)(source_planes(now) + operand_planes(now));
-		if (!world->memory->timing_only)
-			tpu_rtl_values(activate, wires, activate->vectors_read, world);
+		context->outcome->counters.ub_rows_read += (uint64_t)(source_planes(now) + operand_planes(now));
+		if (!context->memory->timing_only)
+			tpu_rtl_values(activate, wires, activate->vectors_read, context);
 		activate->vectors_read++;
 	}
-	return pools(now) ? pool(activate, reads, world) : reads;
+	return pools(now) ? pool(activate, reads, context) : reads;
 }
 
-static void work(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
+static void work(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context)
 {
 	bool leaves = false;
 	if (activate->reading > 0) {
 		activate->reading--;
-		world->outcome->counters.activate_cycles++;
+		context->outcome->counters.activate_cycles++;
 		if (++activate->cycle == activate->cycles_per_vector) {
 			activate->cycle = 0;
-			leaves = end_beat(activate, wires, world);
+			leaves = end_beat(activate, wires, context);
 		}
 	} else {
 		activate->draining--;
 	}
-	step_pipeline(activate, leaves, world);
+	step_pipeline(activate, leaves, context);
 	if (activate->reading || activate->draining)
 		return;
 	activate->busy = false;
-	tpu_rtl_ends(world, TPU_ACTIVATE_ENDED, activate->current.index);
-	tpu_rtl_retired(world, activate->current.index);
+	tpu_rtl_ends(context, TPU_ACTIVATE_ENDED, activate->current.index);
+	tpu_rtl_retired(context, activate->current.index);
 }
 
 bool tpu_rtl_activate_clock(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,
-			    struct tpu_rtl_world *world)
+			    struct tpu_rtl_context *context)
 {
 	if (wires->activate_starts)
-		start(activate, wires, world);
+		start(activate, wires, context);
 	bool works = activate->busy;
-	if (works && !world->rc)
-		work(activate, wires, world);
+	if (works && !context->rc)
+		work(activate, wires, context);
 	if (wires->to == TPU_ACTIVATION)
 		tpu_rtl_queue_push(&activate->queue, &wires->issued);
 	return works || wires->to == TPU_ACTIVATION;

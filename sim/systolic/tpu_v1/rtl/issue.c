@@ -19,10 +19,10 @@ void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	if (issue->pause) {
 		/* Any instruction makes issue pause for issue_cycles - 1. What is more is a sync's own time, which
 		 * comes first. */
-		wires->sync_pauses = issue->pause >= (uint64_t)rtl->world.config->issue_cycles;
+		wires->sync_pauses = issue->pause >= (uint64_t)rtl->context.config->issue_cycles;
 		return;
 	}
-	const struct tpu_instruction *at = &tpu_code(rtl->world.program)[issue->next];
+	const struct tpu_instruction *at = &tpu_code(rtl->context.program)[issue->next];
 	enum tpu_unit unit = tpu_unit_of(at->opcode);
 	if (at->opcode == TPU_SYNC)
 		wires->awaited_units = at->flags & busy_units(rtl);
@@ -40,21 +40,22 @@ void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	}
 }
 
-bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
+bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires *wires,
+			 struct tpu_rtl_context *context)
 {
 	if (issue->pause)
 		return issue->pause--;
 	if (!wires->issues)
 		return false;
-	const struct tpu_instruction *at = &tpu_code(world->program)[issue->next];
-	tpu_rtl_begins(world, TPU_ISSUED, issue->next);
-	world->outcome->counters.instructions++;
+	const struct tpu_instruction *at = &tpu_code(context->program)[issue->next];
+	tpu_rtl_begins(context, TPU_ISSUED, issue->next);
+	context->outcome->counters.instructions++;
 	if (at->opcode == TPU_SET_CONFIG)
 		issue->registers.value[at->acc] = at->length;
 	issue->halted = at->opcode == TPU_HALT;
 	issue->next++;
-	issue->pause = (uint64_t)world->config->issue_cycles - 1;
+	issue->pause = (uint64_t)context->config->issue_cycles - 1;
 	if (at->opcode == TPU_SYNC)
-		issue->pause += (uint64_t)world->config->sync_cycles;
+		issue->pause += (uint64_t)context->config->sync_cycles;
 	return true;
 }

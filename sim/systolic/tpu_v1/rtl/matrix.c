@@ -42,7 +42,7 @@ void tpu_rtl_matrix_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	wires->row_enters = wires->matrix_starts || matrix->rows_left > 0;
 }
 
-static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *world)
+static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context)
 {
 	matrix->current = tpu_rtl_queue_pop(&matrix->queue);
 	const struct tpu_instruction *at = &matrix->current.instruction;
@@ -53,18 +53,18 @@ static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *world)
 						       .first = at->acc,
 						       .end = (int64_t)at->acc + at->length,
 						       .writes_left = matrix->rows_left};
-	tpu_rtl_begins(world, TPU_MATRIX_STARTED, matrix->current.index);
-	world->outcome->counters.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
+	tpu_rtl_begins(context, TPU_MATRIX_STARTED, matrix->current.index);
+	context->outcome->counters.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
 }
 
 /* The row that enters now. */
-static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_world *world)
+static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &matrix->current;
 	unsigned flags = now->instruction.flags;
 	int per_vector = tpu_rtl_rows_per_vector(now);
 	bool wide = per_vector == 2, high = wide && matrix->rows_sent % 2 == 1, low = wide && !high;
-	tpu_rtl_setup(world, now, matrix->rows_sent, matrix->row);
+	tpu_rtl_setup(context, now, matrix->rows_sent, matrix->row);
 	return (struct tpu_matrix_inputs){
 		.row = matrix->row,
 		.row_format = {.is_signed = !(flags & TPU_MATRIX_UNSIGNED_INPUTS) && !low,
@@ -78,41 +78,42 @@ static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const st
 }
 
 /* A row is written when the last column is; rows come in the order in which they entered. */
-static void see_writes(struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *world)
+static void see_writes(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context)
 {
 	const struct tpu_matrix *unit = &matrix->unit;
 	if (unit->writes == 0 || unit->write[unit->writes - 1].column != unit->columns - 1)
 		return;
 	struct tpu_rtl_flight *oldest = &matrix->flight[matrix->first_flight];
-	world->outcome->counters.accumulator_writes++;
+	context->outcome->counters.accumulator_writes++;
 	if (--oldest->writes_left > 0)
 		return;
-	tpu_rtl_ends(world, TPU_MATRIX_WRITTEN, oldest->index);
-	tpu_rtl_retired(world, oldest->index);
+	tpu_rtl_ends(context, TPU_MATRIX_WRITTEN, oldest->index);
+	tpu_rtl_retired(context, oldest->index);
 	matrix->first_flight = (matrix->first_flight + 1) % matrix->flights;
 	matrix->in_flight--;
 }
 
-bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
+bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wires *wires,
+			  struct tpu_rtl_context *context)
 {
 	struct tpu_matrix_inputs in = {0};
 	if (wires->matrix_starts)
-		start(matrix, world);
+		start(matrix, context);
 	if (wires->row_enters) {
-		in = next_row(matrix, world);
+		in = next_row(matrix, context);
 		matrix->rows_sent++;
 		matrix->rows_left--;
 	}
 	if (wires->weights_enter) {
-		tpu_rtl_weight_bytes(world, wires->weights_row, world->config->columns, matrix->weights);
+		tpu_rtl_weight_bytes(context, wires->weights_row, context->config->columns, matrix->weights);
 		in.weights = matrix->weights;
 	}
 	bool changed = matrix->in_flight > 0 || wires->to == TPU_MATRIX;
-	int rc = tpu_matrix_step(&matrix->unit, &in, world->err);
+	int rc = tpu_matrix_step(&matrix->unit, &in, context->err);
 	if (rc)
-		world->rc = rc;
+		context->rc = rc;
 	else
-		see_writes(matrix, world);
+		see_writes(matrix, context);
 	if (wires->to == TPU_MATRIX)
 		tpu_rtl_queue_push(&matrix->queue, &wires->issued);
 	return changed;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tpu_rtl_observe_close(struct tpu_rtl_world *world)
+void tpu_rtl_observe_close(struct tpu_rtl_context *context)
 {
-	free(world->event);
+	free(context->event);
 }
 
 static bool comes_before(const struct sim_event *a, const struct sim_event *b)
@@ -21,82 +21,83 @@ static bool comes_before(const struct sim_event *a, const struct sim_event *b)
 }
 
 /* Puts an event among those that wait, in their order. There are few: a boundary's, and those of the next. */
-static void happens(struct tpu_rtl_world *world, enum tpu_event what, uint64_t cycle, int64_t index)
+static void happens(struct tpu_rtl_context *context, enum tpu_event what, uint64_t cycle, int64_t index)
 {
 	const struct sim_event event = {what, cycle, index};
-	int64_t at = world->events;
-	if (!world->observer || !world->observer->on_event || world->rc)
+	int64_t at = context->events;
+	if (!context->observer || !context->observer->on_event || context->rc)
 		return;
-	struct sim_event *more = npl_grow(world->event, world->events, &world->events_capacity, sizeof *more);
+	struct sim_event *more = npl_grow(context->event, context->events, &context->events_capacity, sizeof *more);
 	if (!more) {
-		world->rc = npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");
+		context->rc = npl_fail(context->err, NPL_ENOMEM, "out of memory for the rtl engine");
 		return;
 	}
-	world->event = more;
-	for (; at > 0 && comes_before(&event, &world->event[at - 1]); at--)
-		world->event[at] = world->event[at - 1];
-	world->event[at] = event;
-	world->events++;
+	context->event = more;
+	for (; at > 0 && comes_before(&event, &context->event[at - 1]); at--)
+		context->event[at] = context->event[at - 1];
+	context->event[at] = event;
+	context->events++;
 }
 
-void tpu_rtl_tell(struct tpu_rtl_world *world, uint64_t until)
+void tpu_rtl_tell(struct tpu_rtl_context *context, uint64_t until)
 {
 	int64_t told = 0;
-	while (told < world->events && world->event[told].cycle < until)
-		world->observer->on_event(world->observer->context, &world->event[told++]);
-	world->events -= told;
-	if (told && world->events)
-		memmove(world->event, world->event + told, (size_t)world->events * sizeof *world->event);
+	while (told < context->events && context->event[told].cycle < until)
+		context->observer->on_event(context->observer->context, &context->event[told++]);
+	context->events -= told;
+	if (told && context->events)
+		memmove(context->event, context->event + told, (size_t)context->events * sizeof *context->event);
 }
 
-void tpu_rtl_begins(struct tpu_rtl_world *world, enum tpu_event what, int64_t index)
+void tpu_rtl_begins(struct tpu_rtl_context *context, enum tpu_event what, int64_t index)
 {
-	happens(world, what, world->cycle, index);
+	happens(context, what, context->cycle, index);
 }
 
-void tpu_rtl_ends(struct tpu_rtl_world *world, enum tpu_event what, int64_t index)
+void tpu_rtl_ends(struct tpu_rtl_context *context, enum tpu_event what, int64_t index)
 {
-	happens(world, what, world->cycle + 1, index);
+	happens(context, what, context->cycle + 1, index);
 }
 
-void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction)
+void tpu_rtl_retired(struct tpu_rtl_context *context, int64_t instruction)
 {
-	const struct sim_observer *observer = world->observer;
-	if (observer && observer->on_retired && !world->rc)
-		world->rc = observer->on_retired(observer->context, instruction, world->err);
+	const struct sim_observer *observer = context->observer;
+	if (observer && observer->on_retired && !context->rc)
+		context->rc = observer->on_retired(observer->context, instruction, context->err);
 }
 
-static void end_interval(const struct tpu_rtl_world *world, const struct sim_cycles *interval)
+static void end_interval(const struct tpu_rtl_context *context, const struct sim_cycles *interval)
 {
 	if (interval->from < interval->to)
-		world->observer->on_cycles(world->observer->context, interval);
+		context->observer->on_cycles(context->observer->context, interval);
 }
 
-void tpu_rtl_attribute(struct tpu_rtl_world *world, enum tpu_cycle_class what, int64_t instruction)
+void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class what, int64_t instruction)
 {
-	if (!world->observer || !world->observer->on_cycles)
+	if (!context->observer || !context->observer->on_cycles)
 		return;
-	struct sim_cycles *interval = &world->interval[what > TPU_CYCLES_NON_MATRIX ? what - TPU_CYCLES_NON_MATRIX : 0];
-	if (interval->to == world->cycle && interval->cycle_class == what && interval->instruction == instruction) {
+	struct sim_cycles *interval =
+		&context->interval[what > TPU_CYCLES_NON_MATRIX ? what - TPU_CYCLES_NON_MATRIX : 0];
+	if (interval->to == context->cycle && interval->cycle_class == what && interval->instruction == instruction) {
 		interval->to++;
 		return;
 	}
-	end_interval(world, interval);
-	*interval = (struct sim_cycles){what, world->cycle, world->cycle + 1, instruction};
+	end_interval(context, interval);
+	*interval = (struct sim_cycles){what, context->cycle, context->cycle + 1, instruction};
 }
 
-void tpu_rtl_end_intervals(struct tpu_rtl_world *world)
+void tpu_rtl_end_intervals(struct tpu_rtl_context *context)
 {
-	if (world->observer && world->observer->on_cycles)
+	if (context->observer && context->observer->on_cycles)
 		for (int i = 0; i < TPU_RTL_INTERVALS; i++)
-			end_interval(world, &world->interval[i]);
+			end_interval(context, &context->interval[i]);
 }
 
-void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct sim_faults faults)
+void tpu_rtl_fault(struct tpu_rtl_context *context, int64_t instruction, struct sim_faults faults)
 {
-	if (!world->observer || !world->observer->faults)
+	if (!context->observer || !context->observer->faults)
 		return;
-	struct sim_faults *sum = &world->observer->faults[instruction];
+	struct sim_faults *sum = &context->observer->faults[instruction];
 	sum->overflows += faults.overflows;
 	sum->saturations += faults.saturations;
 }

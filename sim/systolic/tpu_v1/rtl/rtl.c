@@ -23,69 +23,69 @@ static void look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 /* Whether any register has changed. */
 static bool clock_all(struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)
 {
-	struct tpu_rtl_world *world = &rtl->world;
-	bool changed = tpu_rtl_issue_clock(&rtl->issue, wires, world);
-	changed |= tpu_rtl_link_clock(&rtl->link[0], wires, world);
-	changed |= tpu_rtl_link_clock(&rtl->link[1], wires, world);
-	changed |= tpu_rtl_weights_clock(&rtl->weights, wires, world);
-	changed |= tpu_rtl_shifter_clock(&rtl->shifter, wires, world);
-	changed |= tpu_rtl_activate_clock(&rtl->activate, wires, world);
-	changed |= tpu_rtl_matrix_clock(&rtl->matrix, wires, world);
-	world->cycle++;
+	struct tpu_rtl_context *context = &rtl->context;
+	bool changed = tpu_rtl_issue_clock(&rtl->issue, wires, context);
+	changed |= tpu_rtl_link_clock(&rtl->link[0], wires, context);
+	changed |= tpu_rtl_link_clock(&rtl->link[1], wires, context);
+	changed |= tpu_rtl_weights_clock(&rtl->weights, wires, context);
+	changed |= tpu_rtl_shifter_clock(&rtl->shifter, wires, context);
+	changed |= tpu_rtl_activate_clock(&rtl->activate, wires, context);
+	changed |= tpu_rtl_matrix_clock(&rtl->matrix, wires, context);
+	context->cycle++;
 	return changed;
 }
 
 static int run(struct tpu_rtl *rtl)
 {
-	struct tpu_rtl_world *world = &rtl->world;
+	struct tpu_rtl_context *context = &rtl->context;
 	struct tpu_rtl_wires wires;
 	while (!rtl->issue.halted) {
 		look(rtl, &wires);
-		tpu_rtl_count_cycle(rtl, &wires, world);
+		tpu_rtl_count_cycle(rtl, &wires, context);
 		bool changed = clock_all(rtl, &wires);
-		tpu_rtl_tell(world, world->cycle);
-		if (world->rc)
-			return world->rc;
+		tpu_rtl_tell(context, context->cycle);
+		if (context->rc)
+			return context->rc;
 		if (!changed)
-			return tpu_rtl_stuck(rtl, &wires, world->err);
+			return tpu_rtl_stuck(rtl, &wires, context->err);
 	}
-	tpu_rtl_tell(world, UINT64_MAX);
-	tpu_rtl_end_intervals(world);
-	world->outcome->cycles = world->cycle;
-	tpu_count_weight_memory(rtl->weights.port.memory, &world->outcome->counters);
+	tpu_rtl_tell(context, UINT64_MAX);
+	tpu_rtl_end_intervals(context);
+	context->outcome->cycles = context->cycle;
+	tpu_count_weight_memory(rtl->weights.port.memory, &context->outcome->counters);
 	return 0;
 }
 
 /* No queue needs more slots than the program has instructions for it. */
-static int64_t queue_slots(const struct tpu_rtl_world *world, enum tpu_unit unit)
+static int64_t queue_slots(const struct tpu_rtl_context *context, enum tpu_unit unit)
 {
-	int64_t count = 0, most = world->config->queue_instructions;
-	for (int64_t i = 0; i < world->program->count && count < most; i++)
-		count += tpu_unit_of(tpu_code(world->program)[i].opcode) == unit;
+	int64_t count = 0, most = context->config->queue_instructions;
+	for (int64_t i = 0; i < context->program->count && count < most; i++)
+		count += tpu_unit_of(tpu_code(context->program)[i].opcode) == unit;
 	return count ? count : 1;
 }
 
 static int open_machine(struct tpu_rtl *rtl)
 {
-	struct tpu_rtl_world *world = &rtl->world;
-	const struct tpu_config *config = world->config;
+	struct tpu_rtl_context *context = &rtl->context;
+	const struct tpu_config *config = context->config;
 	rtl->issue.registers = tpu_reset_registers(config->rows, config->columns);
 	rtl->link[0].unit = TPU_HOST_IN;
 	rtl->link[1].unit = TPU_HOST_OUT;
-	if (!tpu_rtl_queue_open(&rtl->link[0].queue, queue_slots(world, TPU_HOST_IN)) ||
-	    !tpu_rtl_queue_open(&rtl->link[1].queue, queue_slots(world, TPU_HOST_OUT)))
-		return npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");
-	int rc = tpu_rtl_weights_open(&rtl->weights, config, queue_slots(world, TPU_WEIGHTS), world->err);
+	if (!tpu_rtl_queue_open(&rtl->link[0].queue, queue_slots(context, TPU_HOST_IN)) ||
+	    !tpu_rtl_queue_open(&rtl->link[1].queue, queue_slots(context, TPU_HOST_OUT)))
+		return npl_fail(context->err, NPL_ENOMEM, "out of memory for the rtl engine");
+	int rc = tpu_rtl_weights_open(&rtl->weights, config, queue_slots(context, TPU_WEIGHTS), context->err);
 	if (!rc)
-		rc = tpu_rtl_matrix_open(&rtl->matrix, config, queue_slots(world, TPU_MATRIX), world->err);
+		rc = tpu_rtl_matrix_open(&rtl->matrix, config, queue_slots(context, TPU_MATRIX), context->err);
 	if (!rc)
-		rc = tpu_rtl_activate_open(&rtl->activate, config, queue_slots(world, TPU_ACTIVATION), world->err);
+		rc = tpu_rtl_activate_open(&rtl->activate, config, queue_slots(context, TPU_ACTIVATION), context->err);
 	return rc;
 }
 
 static void close_machine(struct tpu_rtl *rtl)
 {
-	tpu_rtl_observe_close(&rtl->world);
+	tpu_rtl_observe_close(&rtl->context);
 	free(rtl->link[0].queue.slot);
 	free(rtl->link[1].queue.slot);
 	tpu_rtl_weights_close(&rtl->weights);
@@ -96,12 +96,12 @@ static void close_machine(struct tpu_rtl *rtl)
 int tpu_run_rtl(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	*outcome = (struct tpu_outcome){0};
-	struct tpu_rtl rtl = {.world = {.config = execution->config,
-					.program = execution->program,
-					.memory = &execution->memory,
-					.observer = execution->observer,
-					.outcome = outcome,
-					.err = err}};
+	struct tpu_rtl rtl = {.context = {.config = execution->config,
+					  .program = execution->program,
+					  .memory = &execution->memory,
+					  .observer = execution->observer,
+					  .outcome = outcome,
+					  .err = err}};
 	int rc = open_machine(&rtl);
 	if (!rc)
 		rc = run(&rtl);

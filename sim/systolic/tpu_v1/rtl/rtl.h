@@ -3,14 +3,14 @@
  * The register-level engine: the machine of docs/tpu-isa.md as blocks of registers that a clock advances. This is the
  * specification; the fast engine has to agree with it.
  *
- *      program --> issue (issue.c) --+-- a queue in front of each unit (queue.c)
- *                                        |
- *      host memory <--> host_in, host_out (link.c) <----> unified buffer -----+
- *                                                                 ^               v
- *      weight memory --> weights (weights.c)                  |         systolic data setup (setup.c)
- *                        |  port, tile FIFO, table FIFO           |               v
- *                        |  tile shifter (shifter.c) ---------|-----------> matrix (matrix.c, matrix_unit.c)
- *                        |                                        |               v accumulators
+ *      program --> issue (issue.c) --> a queue in front of each unit (queue.c)
+ *
+ *      host memory <--> host_in, host_out (link.c) <--> unified buffer --------+
+ *                                                           ^                  v
+ *      weight memory --> weights (weights.c)                |        systolic data setup (setup.c)
+ *                        |  port, tile FIFO, table FIFO     |                  v
+ *                        |  tile shifter (shifter.c) -------|----------------> matrix (matrix.c, matrix_unit.c)
+ *                        |                                  |                  v accumulators
  *                        +--> parameter table ----------> activate (activate.c, values.c, pool.c)
  *
  *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), who observes (observe.c),
@@ -63,7 +63,7 @@ struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 
 /* Intervals of cycles that go on, of the four classes that share out all cycles, and of each part of non_matrix. */
 enum { TPU_RTL_INTERVALS = TPU_CYCLE_CLASSES - TPU_CYCLES_NON_MATRIX };
-struct tpu_rtl_world {
+struct tpu_rtl_context {
 	const struct tpu_config *config;
 	const struct sim_program *program;
 	const struct tpu_memory *memory;
@@ -77,18 +77,18 @@ struct tpu_rtl_world {
 	struct sim_cycles interval[TPU_RTL_INTERVALS]; /* from == to: none */
 };
 
-void tpu_rtl_observe_close(struct tpu_rtl_world *world);
+void tpu_rtl_observe_close(struct tpu_rtl_context *context);
 /* The boundary at the beginning of this cycle, and at its end. */
-void tpu_rtl_begins(struct tpu_rtl_world *world, enum tpu_event what, int64_t index);
-void tpu_rtl_ends(struct tpu_rtl_world *world, enum tpu_event what, int64_t index);
+void tpu_rtl_begins(struct tpu_rtl_context *context, enum tpu_event what, int64_t index);
+void tpu_rtl_ends(struct tpu_rtl_context *context, enum tpu_event what, int64_t index);
 /* Tells the observer the events before `until`: no more of them will come. */
-void tpu_rtl_tell(struct tpu_rtl_world *world, uint64_t until);
-void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction);
+void tpu_rtl_tell(struct tpu_rtl_context *context, uint64_t until);
+void tpu_rtl_retired(struct tpu_rtl_context *context, int64_t instruction);
 /* This cycle goes to `what`, for an instruction or -1. */
-void tpu_rtl_attribute(struct tpu_rtl_world *world, enum tpu_cycle_class what, int64_t instruction);
+void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class what, int64_t instruction);
 /* The run has ended: so have all intervals. */
-void tpu_rtl_end_intervals(struct tpu_rtl_world *world);
-void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct sim_faults faults);
+void tpu_rtl_end_intervals(struct tpu_rtl_context *context);
+void tpu_rtl_fault(struct tpu_rtl_context *context, int64_t instruction, struct sim_faults faults);
 
 /* ---- Tensors in the unified buffer (tensor.c) ---- */
 
@@ -98,11 +98,11 @@ struct tpu_rtl_tensor {
 	int64_t pixel_lanes, row_pixels, lane;
 };
 int tpu_rtl_planes(enum tpu_type type);
-uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_world *world, const struct tpu_rtl_tensor *tensor, int64_t vector);
+uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector);
 /* `count` elements of a vector of bytes or 16-bit numbers; of any type. */
-void tpu_rtl_read_vector(const struct tpu_rtl_world *world, const struct tpu_rtl_tensor *tensor, int64_t vector,
+void tpu_rtl_read_vector(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector,
 			 int64_t count, int32_t *element);
-void tpu_rtl_write_vector(const struct tpu_rtl_world *world, const struct tpu_rtl_tensor *tensor, int64_t vector,
+void tpu_rtl_write_vector(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector,
 			  int64_t count, const int32_t *element);
 
 /* ---- Wires: what is decided in this cycle ---- */
@@ -146,7 +146,8 @@ struct tpu_rtl_issue {
 };
 void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 /* This and the clocks below: whether a register has changed. */
-bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world);
+bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires *wires,
+			 struct tpu_rtl_context *context);
 
 /* One direction of the host link. */
 struct tpu_rtl_link {
@@ -161,7 +162,7 @@ struct tpu_rtl_link {
 	uint32_t row;
 };
 void tpu_rtl_link_look(const struct tpu_rtl_link *link, struct tpu_rtl_wires *wires);
-bool tpu_rtl_link_clock(struct tpu_rtl_link *link, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world);
+bool tpu_rtl_link_clock(struct tpu_rtl_link *link, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context);
 
 /* Things from weight memory in the order of their arrival, tiles or tables. Weight memory does not change during a run,
  * so a slot holds where in it the thing is. */
@@ -171,10 +172,10 @@ struct tpu_rtl_fifo {
 	int64_t taken, arrived; /* slots, counted from first; what is being transferred is taken and has not arrived */
 	int64_t pushed;         /* in all */
 };
-enum tpu_rtl_thing { TPU_RTL_TILE, TPU_RTL_TABLE };
+enum tpu_rtl_item { TPU_RTL_TILE, TPU_RTL_TABLE };
 /* A tile or table on its way. */
 struct tpu_rtl_transfer {
-	enum tpu_rtl_thing item;
+	enum tpu_rtl_item item;
 	int64_t index;         /* of its instruction */
 	bool is_last;          /* that this one brings */
 	uint64_t address, end; /* bytes of it that weight memory has not been asked for */
@@ -189,7 +190,7 @@ struct tpu_rtl_weight_memory {
 	uint64_t arrived; /* number of the oldest in the run */
 	/* Both clocks in one unit of time: a cycle of the machine, one of weight memory, and how far the end of this
 	 * cycle of the machine is ahead of the boundary that weight memory has come to. */
-	int64_t machine, own, ahead;
+	int64_t machine_period, memory_period, ahead;
 };
 struct tpu_rtl_weights {
 	struct tpu_rtl_queue queue;
@@ -209,22 +210,22 @@ int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *behind, const struc
 			       struct npl_err *err);
 void tpu_rtl_weight_memory_close(struct tpu_rtl_weight_memory *behind);
 /* What weight memory does within a cycle of the machine; whether anything that somebody waits for. */
-bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world);
+bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context);
 /* Whether there is a next transfer and room for what it brings: where it lies. */
 bool tpu_rtl_weights_next(const struct tpu_rtl_weights *weights, const struct tpu_config *config, uint64_t *address);
 /* That transfer begins; has come whole. */
-void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context,
 			   struct tpu_rtl_transfer *transfer);
-void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context,
 			    const struct tpu_rtl_transfer *transfer);
 bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl_wires *wires,
-			   struct tpu_rtl_world *world);
-static inline enum tpu_rtl_thing tpu_rtl_brings(const struct tpu_rtl_issued *read_weights)
+			   struct tpu_rtl_context *context);
+static inline enum tpu_rtl_item tpu_rtl_brings(const struct tpu_rtl_issued *read_weights)
 {
 	return read_weights->instruction.flags & TPU_WEIGHTS_PARAMETERS ? TPU_RTL_TABLE : TPU_RTL_TILE;
 }
 /* Bytes of weight memory; what lies beyond those given is 0. */
-void tpu_rtl_weight_bytes(const struct tpu_rtl_world *world, int64_t row, int64_t count, uint8_t *bytes);
+void tpu_rtl_weight_bytes(const struct tpu_rtl_context *context, int64_t row, int64_t count, uint8_t *bytes);
 
 /* From the tile FIFO into the shadow plane, row by row, the last row first. */
 struct tpu_rtl_shifter {
@@ -234,7 +235,7 @@ struct tpu_rtl_shifter {
 };
 void tpu_rtl_shifter_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 bool tpu_rtl_shifter_clock(struct tpu_rtl_shifter *shifter, const struct tpu_rtl_wires *wires,
-			   struct tpu_rtl_world *world);
+			   struct tpu_rtl_context *context);
 
 /* A matrix instruction of which not all rows have been written to the accumulators. */
 struct tpu_rtl_flight {
@@ -256,7 +257,7 @@ int tpu_rtl_matrix_open(struct tpu_rtl_matrix *matrix, const struct tpu_config *
 void tpu_rtl_matrix_close(struct tpu_rtl_matrix *matrix);
 void tpu_rtl_matrix_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wires *wires,
-			  struct tpu_rtl_world *world);
+			  struct tpu_rtl_context *context);
 /* The instruction whose row enters in this cycle. */
 static inline const struct tpu_rtl_issued *tpu_rtl_entering(const struct tpu_rtl_matrix *matrix,
 							    const struct tpu_rtl_wires *wires)
@@ -264,7 +265,7 @@ static inline const struct tpu_rtl_issued *tpu_rtl_entering(const struct tpu_rtl
 	return wires->matrix_starts ? tpu_rtl_queue_at(&matrix->queue, 0) : &matrix->current;
 }
 /* The k-th row that a matrix instruction sends through the array: `row` filled with its bytes. */
-void tpu_rtl_setup(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *issued, int64_t k, uint8_t *row);
+void tpu_rtl_setup(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *issued, int64_t k, uint8_t *row);
 static inline int tpu_rtl_rows_per_vector(const struct tpu_rtl_issued *issued)
 {
 	return issued->instruction.flags & TPU_MATRIX_INPUTS16 ? 2 : 1;
@@ -335,13 +336,13 @@ struct tpu_rtl_activate {
 };
 /* Source vector `vector` through requantisation, operand and function, into `value`. */
 void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t vector,
-		    struct tpu_rtl_world *world);
+		    struct tpu_rtl_context *context);
 int tpu_rtl_activate_open(struct tpu_rtl_activate *activate, const struct tpu_config *config, int64_t queue_slots,
 			  struct npl_err *err);
 void tpu_rtl_activate_close(struct tpu_rtl_activate *activate);
 void tpu_rtl_activate_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 bool tpu_rtl_activate_clock(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,
-			    struct tpu_rtl_world *world);
+			    struct tpu_rtl_context *context);
 
 /* ---- Scoreboard ---- */
 
@@ -356,7 +357,7 @@ int64_t tpu_rtl_unread(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wi
 /* ---- The machine ---- */
 
 struct tpu_rtl {
-	struct tpu_rtl_world world;
+	struct tpu_rtl_context context;
 	struct tpu_rtl_issue issue;
 	struct tpu_rtl_link link[2]; /* host_in, host_out */
 	struct tpu_rtl_weights weights;
@@ -368,7 +369,7 @@ const struct tpu_rtl_queue *tpu_rtl_queue_of(const struct tpu_rtl *rtl, enum tpu
 /* Whether a unit has nothing left to do. */
 bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit);
 /* What this cycle is, for the counters and for who observes. What happens in a block is counted there. */
-void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world);
+void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context);
 /* A cycle has changed no register: NPL_EINPUT with who waits for what. */
 int tpu_rtl_stuck(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct npl_err *err);
 

@@ -51,7 +51,7 @@ int64_t tpu_rtl_unread(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wi
 		       const struct tpu_rtl_issued *matrix)
 {
 	const struct tpu_rtl_activate *activate = &rtl->activate;
-	const struct tpu_config *config = rtl->world.config;
+	const struct tpu_config *config = rtl->context.config;
 	uint64_t first_write = (uint64_t)(config->rows - 1 + config->matrix_registers);
 	int64_t started = wires->activate_starts ? 1 : 0; /* of those in the queue */
 	const struct tpu_rtl_issued *now = started ? tpu_rtl_queue_at(&activate->queue, 0) : &activate->current;

@@ -32,7 +32,7 @@ static struct position position_of(const struct tpu_rtl_issued *issued, int64_t 
 }
 
 /* The channels of one tap; NULL: outside the image. */
-static const uint8_t *tap_at(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *issued,
+static const uint8_t *tap_at(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *issued,
 			     const struct tpu_rtl_tensor *tensor, struct position at, int64_t tap)
 {
 	int64_t kernel_width = setting(issued, TPU_REG_KERNEL_WIDTH);
@@ -41,10 +41,10 @@ static const uint8_t *tap_at(const struct tpu_rtl_world *world, const struct tpu
 	int64_t x = at.x + tap % kernel_width * setting(issued, TPU_REG_DILATION_X);
 	if (y < 0 || y >= height || x < 0 || x >= width)
 		return NULL;
-	return tpu_rtl_vector_at(world, tensor, (at.image * height + y) * width + x);
+	return tpu_rtl_vector_at(context, tensor, (at.image * height + y) * width + x);
 }
 
-static void gather(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *issued, int64_t vector,
+static void gather(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *issued, int64_t vector,
 		   int64_t plane_row, uint8_t *row)
 {
 	int64_t lanes = setting(issued, TPU_REG_TAP_LANES), taps = setting(issued, TPU_REG_TAPS);
@@ -53,26 +53,26 @@ static void gather(const struct tpu_rtl_world *world, const struct tpu_rtl_issue
 					.row_pixels = setting(issued, TPU_REG_ROW_PIXELS),
 					.lane = setting(issued, TPU_REG_FIRST_LANE)};
 	struct position at = position_of(issued, setting(issued, TPU_REG_FIRST_OUTPUT) + vector);
-	memset(row, (uint8_t)signed_setting(issued, TPU_REG_INPUT_ZERO_POINT), (size_t)world->config->rows);
+	memset(row, (uint8_t)signed_setting(issued, TPU_REG_INPUT_ZERO_POINT), (size_t)context->config->rows);
 	for (int64_t t = 0; t < taps; t++) {
-		const uint8_t *from = tap_at(world, issued, &tensor, at, setting(issued, TPU_REG_FIRST_TAP) + t);
+		const uint8_t *from = tap_at(context, issued, &tensor, at, setting(issued, TPU_REG_FIRST_TAP) + t);
 		if (from)
 			memcpy(row + t * lanes, from, (size_t)lanes);
 	}
 }
 
-void tpu_rtl_setup(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *issued, int64_t k, uint8_t *row)
+void tpu_rtl_setup(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *issued, int64_t k, uint8_t *row)
 {
 	int64_t per_vector = tpu_rtl_rows_per_vector(issued), vector = k / per_vector;
 	int64_t plane_row = k % per_vector * setting(issued, TPU_REG_INPUT_PLANE_ROWS);
-	size_t lanes = (size_t)world->config->rows;
-	if (world->memory->timing_only)
+	size_t lanes = (size_t)context->config->rows;
+	if (context->memory->timing_only)
 		memset(row, 0, lanes);
 	else if (issued->instruction.opcode == TPU_CONVOLVE)
-		gather(world, issued, vector, plane_row, row);
+		gather(context, issued, vector, plane_row, row);
 	else
 		memcpy(row,
-		       world->memory->buffer +
-			       (issued->instruction.ub + vector + plane_row) * tpu_row_bytes(world->config),
+		       context->memory->buffer +
+			       (issued->instruction.ub + vector + plane_row) * tpu_row_bytes(context->config),
 		       lanes);
 }

@@ -9,7 +9,7 @@ void tpu_rtl_shifter_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires
 {
 	const struct tpu_rtl_shifter *shifter = &rtl->shifter;
 	const struct tpu_rtl_fifo *tiles = &rtl->weights.fifo[TPU_RTL_TILE];
-	int64_t rows = rtl->world.config->rows;
+	int64_t rows = rtl->context.config->rows;
 	bool free = !shifter->full || wires->weights_switch;
 	wires->shift_begins = shifter->entered == 0 && tiles->arrived > 0 && free;
 	wires->weights_enter = shifter->entered > 0 || wires->shift_begins;
@@ -20,16 +20,16 @@ void tpu_rtl_shifter_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires
 }
 
 bool tpu_rtl_shifter_clock(struct tpu_rtl_shifter *shifter, const struct tpu_rtl_wires *wires,
-			   struct tpu_rtl_world *world)
+			   struct tpu_rtl_context *context)
 {
 	if (wires->weights_switch)
 		shifter->full = false;
 	if (wires->shift_begins)
-		tpu_rtl_begins(world, TPU_TILE_SHIFTED, shifter->tile);
+		tpu_rtl_begins(context, TPU_TILE_SHIFTED, shifter->tile);
 	if (wires->weights_enter)
 		shifter->entered++;
 	if (wires->tile_popped) {
-		tpu_rtl_ends(world, TPU_TILE_POPPED, shifter->tile++);
+		tpu_rtl_ends(context, TPU_TILE_POPPED, shifter->tile++);
 		shifter->entered = 0;
 		shifter->full = true;
 	}

@@ -44,7 +44,7 @@ static struct tpu_waiting activate_waits(const struct tpu_rtl *rtl)
 static struct tpu_waiting issue_waits(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)
 {
 	struct tpu_waiting waiting = {.index = rtl->issue.next, .reason = TPU_FOR_UNITS, .units = wires->awaited_units};
-	enum tpu_unit unit = tpu_unit_of(tpu_code(rtl->world.program)[rtl->issue.next].opcode);
+	enum tpu_unit unit = tpu_unit_of(tpu_code(rtl->context.program)[rtl->issue.next].opcode);
 	if (unit < TPU_UNITS) {
 		waiting.reason = TPU_FOR_A_QUEUE;
 		waiting.units = 1u << unit;
@@ -56,5 +56,5 @@ int tpu_rtl_stuck(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, 
 {
 	const struct tpu_waiting all[] = {weights_wait(rtl), matrix_waits(rtl), activate_waits(rtl),
 					  issue_waits(rtl, wires)};
-	return tpu_never_ends(rtl->world.program, all, 4, err);
+	return tpu_never_ends(rtl->context.program, all, 4, err);
 }

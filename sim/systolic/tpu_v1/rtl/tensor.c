@@ -3,11 +3,11 @@
  * Vectors in the unified buffer: where one is, and its elements in and out of planes of bytes. */
 #include "rtl.h"
 
-uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_world *world, const struct tpu_rtl_tensor *tensor, int64_t vector)
+uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector)
 {
 	int64_t row = tensor->base + vector / tensor->row_pixels;
 	int64_t lane = vector % tensor->row_pixels * tensor->pixel_lanes + tensor->lane;
-	return world->memory->buffer + row * tpu_row_bytes(world->config) + lane;
+	return context->memory->buffer + row * tpu_row_bytes(context->config) + lane;
 }
 
 int tpu_rtl_planes(enum tpu_type type)
@@ -21,11 +21,11 @@ static int32_t as_signed(uint8_t byte)
 	return byte < 128 ? byte : byte - 256;
 }
 
-void tpu_rtl_read_vector(const struct tpu_rtl_world *world, const struct tpu_rtl_tensor *tensor, int64_t vector,
+void tpu_rtl_read_vector(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector,
 			 int64_t count, int32_t *element)
 {
-	const uint8_t *low = tpu_rtl_vector_at(world, tensor, vector);
-	const uint8_t *high = low + tensor->plane_rows * tpu_row_bytes(world->config);
+	const uint8_t *low = tpu_rtl_vector_at(context, tensor, vector);
+	const uint8_t *high = low + tensor->plane_rows * tpu_row_bytes(context->config);
 	for (int64_t j = 0; j < count; j++)
 		switch (tensor->type) {
 		case TPU_I8:
@@ -40,13 +40,13 @@ void tpu_rtl_read_vector(const struct tpu_rtl_world *world, const struct tpu_rtl
 		}
 }
 
-void tpu_rtl_write_vector(const struct tpu_rtl_world *world, const struct tpu_rtl_tensor *tensor, int64_t vector,
+void tpu_rtl_write_vector(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector,
 			  int64_t count, const int32_t *element)
 {
-	uint8_t *plane = tpu_rtl_vector_at(world, tensor, vector);
+	uint8_t *plane = tpu_rtl_vector_at(context, tensor, vector);
 	for (int p = 0; p < tpu_rtl_planes(tensor->type); p++) {
 		for (int64_t j = 0; j < count; j++)
 			plane[j] = (uint8_t)((uint32_t)element[j] >> (8 * p));
-		plane += tensor->plane_rows * tpu_row_bytes(world->config);
+		plane += tensor->plane_rows * tpu_row_bytes(context->config);
 	}
 }

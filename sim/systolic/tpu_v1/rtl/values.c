@@ -77,7 +77,7 @@ static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct 
 		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to, &faults->saturations);
 }
 
-static void read_tensor(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *now, enum tpu_register base,
+static void read_tensor(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *now, enum tpu_register base,
 			int64_t vector, int64_t count, int32_t *element)
 {
 	/* The registers of source and operand stand in the same order: base, distance of planes, type. */
@@ -87,7 +87,7 @@ static void read_tensor(const struct tpu_rtl_world *world, const struct tpu_rtl_
 					      .pixel_lanes = tpu_rtl_register(now, TPU_REG_RESULT_PIXEL_LANES),
 					      .row_pixels = tpu_rtl_register(now, TPU_REG_RESULT_ROW_PIXELS),
 					      .lane = tpu_rtl_register(now, TPU_REG_RESULT_LANE)};
-	tpu_rtl_read_vector(world, &tensor, tpu_rtl_register(now, TPU_REG_FIRST_SOURCE) + vector, count, element);
+	tpu_rtl_read_vector(context, &tensor, tpu_rtl_register(now, TPU_REG_FIRST_SOURCE) + vector, count, element);
 }
 _Static_assert(TPU_REG_SOURCE_PLANE_ROWS == TPU_REG_SOURCE + 1 && TPU_REG_SOURCE_TYPE == TPU_REG_SOURCE + 2 &&
 		       TPU_REG_OPERAND_PLANE_ROWS == TPU_REG_OPERAND + 1 && TPU_REG_OPERAND_TYPE == TPU_REG_OPERAND + 2,
@@ -105,7 +105,7 @@ static bool by_table(enum tpu_function function)
 }
 
 static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count,
-			  const struct tpu_rtl_world *world, struct sim_faults *faults)
+			  const struct tpu_rtl_context *context, struct sim_faults *faults)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
@@ -118,7 +118,7 @@ static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int
 	if (operand == TPU_NO_OPERAND)
 		return;
 	if (operand != TPU_SCALE)
-		read_tensor(world, now, TPU_REG_OPERAND, vector, count, activate->operand);
+		read_tensor(context, now, TPU_REG_OPERAND, vector, count, activate->operand);
 	for (int64_t j = 0; j < count; j++) {
 		int32_t q = activate->value[j] - source_zero, o = activate->operand[j] - operand_zero;
 		float scaled = (float)q * source_scale;
@@ -162,23 +162,23 @@ static void apply_function(struct tpu_rtl_activate *activate, int64_t count, str
 }
 
 void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t vector,
-		    struct tpu_rtl_world *world)
+		    struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	int64_t count = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
 	bool from_buffer = now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER;
 	struct sim_faults faults = {0, 0};
 	if (from_buffer)
-		read_tensor(world, now, TPU_REG_SOURCE, vector, count, activate->value);
+		read_tensor(context, now, TPU_REG_SOURCE, vector, count, activate->value);
 	else
 		add_bias(activate, wires, count, &faults);
 	if (tpu_rtl_register(now, TPU_REG_RESULT_TYPE) != TPU_I32) {
 		if (!from_buffer)
 			requantise(activate, count, &faults);
-		apply_operand(activate, vector, count, world, &faults);
+		apply_operand(activate, vector, count, context, &faults);
 		apply_function(activate, count, &faults);
 	}
-	world->outcome->overflows += faults.overflows;
-	world->outcome->saturations += faults.saturations;
-	tpu_rtl_fault(world, now->index, faults);
+	context->outcome->overflows += faults.overflows;
+	context->outcome->saturations += faults.saturations;
+	tpu_rtl_fault(context, now->index, faults);
 }

@@ -21,8 +21,8 @@ int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *behind, const struc
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the rtl engine");
 	const struct npl_hz clock = npl_memory_info(behind->memory)->clock;
 	int64_t own = config->clock_hz * clock.denominator, common = npl_gcd(own, clock.numerator);
-	behind->own = own / common;
-	behind->machine = clock.numerator / common;
+	behind->memory_period = own / common;
+	behind->machine_period = clock.numerator / common;
 	return 0;
 }
 
@@ -48,14 +48,14 @@ static bool next_access(const struct tpu_rtl_weights *weights, const struct tpu_
 	return true;
 }
 
-static void ask(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world, struct npl_memory_request *request)
+static void ask(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context, struct npl_memory_request *request)
 {
 	struct tpu_rtl_weight_memory *behind = &weights->port;
 	struct tpu_rtl_transfer *last = behind->count ? transfer_at(behind, behind->count - 1) : NULL;
 	const uint64_t access = npl_memory_info(behind->memory)->access_bytes;
 	if (!last || last->address == last->end) {
 		last = transfer_at(behind, behind->count++);
-		tpu_rtl_weights_begin(weights, world, last);
+		tpu_rtl_weights_begin(weights, context, last);
 	}
 	uint64_t end = access ? (last->address / access + 1) * access : last->end;
 	end = end < last->end ? end : last->end;
@@ -84,21 +84,21 @@ static bool has_come(const struct tpu_rtl_weight_memory *behind, const struct tp
 	return transfer->answered < npl_memory_now(behind->memory) || !behind->ahead;
 }
 
-bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context)
 {
 	struct tpu_rtl_weight_memory *behind = &weights->port;
 	struct npl_memory_request request = {.bytes = 1};
 	/* its next cycle may be several of the machine's away */
-	const bool changed = behind->count > 0 || next_access(weights, world->config, &request.address);
-	for (behind->ahead += behind->machine; behind->ahead > 0; behind->ahead -= behind->own) {
-		while (next_access(weights, world->config, &request.address) &&
+	const bool changed = behind->count > 0 || next_access(weights, context->config, &request.address);
+	for (behind->ahead += behind->machine_period; behind->ahead > 0; behind->ahead -= behind->memory_period) {
+		while (next_access(weights, context->config, &request.address) &&
 		       npl_memory_can_accept(behind->memory, &request))
-			ask(weights, world, &request);
+			ask(weights, context, &request);
 		npl_memory_step(behind->memory);
 		take_answers(behind);
 	}
 	while (behind->count && has_come(behind, transfer_at(behind, 0))) {
-		tpu_rtl_weights_arrive(weights, world, transfer_at(behind, 0));
+		tpu_rtl_weights_arrive(weights, context, transfer_at(behind, 0));
 		behind->first = (behind->first + 1) % behind->capacity;
 		behind->count--;
 		behind->arrived++;

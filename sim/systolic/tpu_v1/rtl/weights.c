@@ -49,9 +49,9 @@ static void fifo_pop(struct tpu_rtl_fifo *fifo)
 	fifo->arrived--;
 }
 
-static int64_t weight_rows(const struct tpu_config *config, enum tpu_rtl_thing thing)
+static int64_t weight_rows(const struct tpu_config *config, enum tpu_rtl_item item)
 {
-	return thing == TPU_RTL_TILE ? config->rows : TPU_TABLE_ROWS;
+	return item == TPU_RTL_TILE ? config->rows : TPU_TABLE_ROWS;
 }
 
 static const struct tpu_rtl_issued *next_instruction(const struct tpu_rtl_weights *weights)
@@ -72,68 +72,68 @@ bool tpu_rtl_weights_next(const struct tpu_rtl_weights *weights, const struct tp
 	return true;
 }
 
-void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context,
 			   struct tpu_rtl_transfer *transfer)
 {
-	enum tpu_rtl_thing thing = tpu_rtl_brings(next_instruction(weights));
+	enum tpu_rtl_item item = tpu_rtl_brings(next_instruction(weights));
 	if (!weights->transfers_left) {
 		weights->current = tpu_rtl_queue_pop(&weights->queue);
 		weights->transfers_left = weights->current.instruction.acc;
 		weights->row = weights->current.instruction.length;
 	}
-	int64_t rows = weight_rows(world->config, thing), columns = world->config->columns;
-	fifo_take(&weights->fifo[thing], weights->row);
-	*transfer = (struct tpu_rtl_transfer){.item = thing,
+	int64_t rows = weight_rows(context->config, item), columns = context->config->columns;
+	fifo_take(&weights->fifo[item], weights->row);
+	*transfer = (struct tpu_rtl_transfer){.item = item,
 					      .index = weights->current.index,
 					      .is_last = weights->transfers_left == 1,
 					      .address = (uint64_t)(weights->row * columns),
 					      .end = (uint64_t)((weights->row + rows) * columns)};
 	weights->row += rows;
 	weights->transfers_left--;
-	world->outcome->counters.weight_bytes += (uint64_t)(rows * columns);
+	context->outcome->counters.weight_bytes += (uint64_t)(rows * columns);
 }
 
-void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context,
 			    const struct tpu_rtl_transfer *transfer)
 {
 	struct tpu_rtl_fifo *fifo = &weights->fifo[transfer->item];
 	fifo->arrived++;
-	tpu_rtl_ends(world, transfer->item == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
+	tpu_rtl_ends(context, transfer->item == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
 	if (transfer->is_last)
-		tpu_rtl_retired(world, transfer->index);
+		tpu_rtl_retired(context, transfer->index);
 }
 
 /* The preset fixed: the next transfer, if there is one and room for it. */
-static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context)
 {
 	uint64_t address;
-	if (!tpu_rtl_weights_next(weights, world->config, &address))
+	if (!tpu_rtl_weights_next(weights, context->config, &address))
 		return false;
-	tpu_rtl_weights_begin(weights, world, &weights->transfer);
-	weights->due = (weights->transfer.end - weights->transfer.address) * (uint64_t)world->config->clock_hz;
+	tpu_rtl_weights_begin(weights, context, &weights->transfer);
+	weights->due = (weights->transfer.end - weights->transfer.address) * (uint64_t)context->config->clock_hz;
 	return true;
 }
 
-static bool fixed_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+static bool fixed_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context)
 {
 	bool changed = false;
-	uint64_t credit = (uint64_t)world->config->weight_bytes_per_second;
-	while (credit && (weights->due || begin(weights, world))) {
+	uint64_t credit = (uint64_t)context->config->weight_bytes_per_second;
+	while (credit && (weights->due || begin(weights, context))) {
 		uint64_t part = weights->due < credit ? weights->due : credit;
 		weights->due -= part;
 		credit -= part;
 		changed = true;
 		if (!weights->due)
-			tpu_rtl_weights_arrive(weights, world, &weights->transfer);
+			tpu_rtl_weights_arrive(weights, context, &weights->transfer);
 	}
 	return changed;
 }
 
 bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl_wires *wires,
-			   struct tpu_rtl_world *world)
+			   struct tpu_rtl_context *context)
 {
 	bool changed = wires->tile_popped || wires->table_used || wires->to == TPU_WEIGHTS;
-	changed |= weights->port.memory ? tpu_rtl_weight_memory_clock(weights, world) : fixed_clock(weights, world);
+	changed |= weights->port.memory ? tpu_rtl_weight_memory_clock(weights, context) : fixed_clock(weights, context);
 	if (wires->tile_popped)
 		fifo_pop(&weights->fifo[TPU_RTL_TILE]);
 	if (wires->table_used)
@@ -143,10 +143,10 @@ bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl
 	return changed;
 }
 
-void tpu_rtl_weight_bytes(const struct tpu_rtl_world *world, int64_t row, int64_t count, uint8_t *bytes)
+void tpu_rtl_weight_bytes(const struct tpu_rtl_context *context, int64_t row, int64_t count, uint8_t *bytes)
 {
-	const struct tpu_memory *memory = world->memory;
-	size_t first = (size_t)row * (size_t)world->config->columns, given = 0;
+	const struct tpu_memory *memory = context->memory;
+	size_t first = (size_t)row * (size_t)context->config->columns, given = 0;
 	if (!memory->timing_only && first < memory->weight_bytes) {
 		given = memory->weight_bytes - first;
 		if (given > (size_t)count)

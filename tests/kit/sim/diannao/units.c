@@ -137,7 +137,7 @@ static void next(void *state, struct dn_instruction *instruction)
 static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
 {
 	struct counted *c = state;
-	c->stream.alike(c->stream.state, units);
+	c->stream.count_alike(c->stream.state, units);
 }
 
 static void skip(void *state, int level, int64_t units)

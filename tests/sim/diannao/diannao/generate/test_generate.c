@@ -264,7 +264,7 @@ static void leave_out(struct three *t, int level, int64_t units, int64_t alike)
 		first = i ? first : seen;
 		cr_assert_eq(seen, first, "seed %llu, nest %d, level %d: unit %d of %d differs",
 			     (unsigned long long)t->seed, t->c->tiles.nest, level, (int)i, (int)alike);
-		all.alike(all.state, left);
+		all.count_alike(all.state, left);
 		if (i + 1 < alike)
 			cr_assert_eq(left[level], alike - i - 1, "seed %llu, nest %d, level %d",
 				     (unsigned long long)t->seed, t->c->tiles.nest, level);
@@ -290,8 +290,8 @@ static void units_can_be_left_out(struct three *t, uint64_t *rng)
 	struct dn_instruction a, b, c;
 	do {
 		int64_t alike[DN_UNIT_LEVELS], others[DN_UNIT_LEVELS];
-		all.alike(all.state, alike);
-		some_of_them.alike(some_of_them.state, others);
+		all.count_alike(all.state, alike);
+		some_of_them.count_alike(some_of_them.state, others);
 		cr_assert_eq(memcmp(alike, others, sizeof alike), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
 			     t->c->tiles.nest);
 		const int level = pick_level(alike, rng);

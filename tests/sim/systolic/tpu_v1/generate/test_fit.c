@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rooms of the unified buffer are given to layers as by looking along all other allocations again and again, whatever
+ * Rows of the unified buffer are given to allocations as by looking along all other allocations again and again, whatever
  * the order. */
 #include <criterion/criterion.h>
 #include <stdint.h>
@@ -60,7 +60,7 @@ Test(tpu_generate_fit, as_by_looking_along_all_rooms)
 		struct tpu_gen gen = {.allocation = allocation,
 				      .n_allocations = (int)test_range(&rng, 1, MOST_ROOMS),
 				      .n_groups = GROUPS,
-				      .rest = (int)test_range(&rng, 0, 2),
+				      .reuse_delay = (int)test_range(&rng, 0, 2),
 				      .buffer_rows = test_range(&rng, 20, 79)};
 		const int64_t longest = test_range(&rng, 0, GROUPS - 1), largest = test_range(&rng, 0, 11);
 		for (int r = 0; r < gen.n_allocations; r++) {
