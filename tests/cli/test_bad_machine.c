@@ -76,10 +76,10 @@ Test(cli_bad_machine, devices_and_parameters)
 		{2, "host_link.bytes_per_second must be a whole number", SET("tpu_v1.host_link.bytes_per_second=inf")},
 		{2, "must say where the energy comes from", SET("tpu_v1.energy.static.origin=guess")},
 		{2, "expected tpu_v1.KEY=VALUE", SET("tpu_v1.array.rows")},
-		{2, "none of the devices", SET("tpu.array.rows=16")},
-		{2, "none of the devices", SET("array.rows=16")},
-		{2, "none of the devices", SET("diannao.nfu.tn=8")},
-		{2, "none of the devices", SET("")},
+		{2, "no device here has", SET("tpu.array.rows=16")},
+		{2, "no device here has", SET("array.rows=16")},
+		{2, "no device here has", SET("diannao.nfu.tn=8")},
+		{2, "no device here has", SET("")},
 		{2, "cannot be set", SET("tpu_v1.name=mine")},
 		{2, "there is no parameter ''", SET("tpu_v1.=3")},
 		{2, "the nearest is 'threads'", SET("cpu.thread=1")},
@@ -174,7 +174,7 @@ Test(cli_bad_machine, placement_rules)
 		{2, "the nearest is 'Conv'", PLACE("Conf=tpu_v1")},
 		{2, "matches no node", PLACE("/^conv9$/=tpu_v1")},
 		{2, "there is no device 'tpu_v9'", PLACE("Conv=tpu_v1,*=tpu_v9")},
-		{2, "none of the devices", {"run", "digits", "--place", "*=tpu_v1", "--set", "diannao.nfu.tn=8"}},
+		{2, "no device here has", {"run", "digits", "--place", "*=tpu_v1", "--set", "diannao.nfu.tn=8"}},
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);
