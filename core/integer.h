@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The integer rules (docs/integers.md; int8, int8x16) as simple loops: what every device that computes in them must give,
- * bit for bit. Nothing here is fast, and nothing is shared with what is. */
+ * The integer rules (docs/integers.md; int8, int8x16) as simple loops: what every device that computes in them must
+ * give, bit for bit. Nothing here is fast, and nothing is shared with what is. */
 #ifndef NPULAB_CORE_INTEGER_H
 #define NPULAB_CORE_INTEGER_H
 

@@ -55,7 +55,7 @@ static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_i
 			*half = in[k]->dtype;
 	for (int k = 0; k < n_in && *half != NPL_DTYPES; k++)
 		if (in[k] && in[k]->dtype != *half && !(in[k]->dtype == NPL_F32 && has_own_type(op, k)) &&
-		    (in[k]->dtype == NPL_F32 || npl_is_half(in[k]->dtype)))
+		    npl_is_float32_or_half(in[k]->dtype))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, another %s", k, npl_dtype_name(in[k]->dtype),
 					npl_dtype_name(*half));
 	return 0;

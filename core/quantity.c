@@ -32,7 +32,7 @@ static const struct prefix {
 	const char *text;
 	int exponent, shift;
 	int class;        /* SMALL, LARGE or BINARY; 0: of every kind */
-	bool in_messages; /* in messages */
+	bool in_messages; /* written there; the others are only read */
 } prefixes[] = {
 	{"f", -15, 0, SMALL, true},  {"p", -12, 0, SMALL, true},  {"n", -9, 0, SMALL, true},
 	{"u", -6, 0, SMALL, true},   {"µ", -6, 0, SMALL, false},  {"m", -3, 0, SMALL, true},

@@ -117,7 +117,7 @@ const char *npl_description_left_out(const struct npl_description *machine, cons
 		    : NULL;
 }
 
-/* Whether the key starts_with with one of these words. */
+/* Whether the key begins with one of these words. */
 static bool begins_with_word(const char *key, const char *words)
 {
 	size_t length;

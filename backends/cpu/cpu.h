@@ -132,7 +132,7 @@ int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct n
 
 /* elements.c: operators that work element by element on tensors of one shape (or one element), by all threads. */
 bool cpu_is_by_element(const struct npl_layer *layer);  /* whatever types its tensors have */
-bool cpu_is_elementwise(const struct npl_layer *layer); /* and on types that elements.c computes */
+bool cpu_is_elementwise(const struct npl_layer *layer); /* and no tensor has a scale: plain numbers */
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
 /* convert.c: between float32 and 8 bits within a layer group; NPL_EINPUT: a NaN. */

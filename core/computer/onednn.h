@@ -52,7 +52,8 @@ struct npl_onednn {
 	const struct npl_onednn_version *(*version)(void);
 	int (*effective_isa)(void);
 	int (*set_max_isa)(int isa); /* before anything else is asked of the library */
-	/* Functions of the OpenMP that came with the library, for the calling thread. NULL: the library has no threads. */
+	/* Functions of the OpenMP that came with the library, for the calling thread. NULL: the library has no
+	 * threads. */
 	void (*set_num_threads)(int n);
 	int (*get_max_threads)(void);
 };

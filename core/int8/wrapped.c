@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts the sums of an 8-bit layer that wrapped (docs/integers.md), whatever kernel computed them. For most layers a bound
- * proves that none can. For the others the sums are made once more in 64 bits, by the rule's own loops. */
+ * Counts the sums of an 8-bit layer that wrapped (docs/integers.md), whatever kernel computed them. For most layers a
+ * bound proves that none can. For the others the sums are made once more in 64 bits, by the rule's own loops. */
 #include "layer.h"
 
 #include <stdlib.h>

@@ -18,7 +18,8 @@
 
 #define WHOLE 0x1.8p52 /* added to a double below 2^51 it leaves that rounded to a whole number, in the lowest bits */
 
-/* The series of e^x: 1 / k!. For |x| <= 0.347 15 are enough (r^15 / 15! < 1e-19), below 1 all are (x^21 / 21! < 2e-20). */
+/* The series of e^x: 1 / k!. For |x| <= 0.347 15 are enough (r^15 / 15! < 1e-19), below 1 all are (x^21 / 21! <
+ * 2e-20). */
 static const double lane_series[] = {1.0,
 				     1.0,
 				     1.0 / 2,

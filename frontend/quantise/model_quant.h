@@ -38,9 +38,9 @@ int npl_model_quants_find(struct npl_graph *graph, const int *place, const bool 
 			  struct npl_model_quants *model, struct npl_err *err);
 void npl_model_quants_free(struct npl_model_quants *model);
 
-/* Settles node i, when the nodes before it are settled, and says what it is. Integers that a QuantizeLinear makes get its
- * scale and zero point. A DequantizeLinear whose integers stand for other numbers than it reads becomes an operator like
- * any other. */
+/* Settles node i, when the nodes before it are settled, and says what it is. Integers that a QuantizeLinear makes get
+ * its scale and zero point. A DequantizeLinear whose integers stand for other numbers than it reads becomes an operator
+ * like any other. */
 enum npl_quant_node npl_model_quant_settle(struct npl_model_quants *model, int i);
 
 /* What integer value v stands for; scale 1 and zero point 0 where nothing is said. */

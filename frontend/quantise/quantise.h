@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between real numbers and the devices' number formats (docs/integers.md). Calibration is by the least and greatest value
- * seen (struct npl_range).
+ * Between real numbers and the devices' number formats (docs/integers.md). Calibration is by the least and greatest
+ * value seen (struct npl_range).
  *   int8  activations u8, asymmetric per tensor: scale = (high - low) / 255 over a range that includes 0.
  *         weights i8, symmetric per output channel: scale = max|w| / 127.
  *         Results of Sigmoid and Tanh have the scale and zero point of their own range whatever was seen, as in

@@ -12,7 +12,7 @@
  *   Gemm   in[0] x (rows,K)   in[1] w (N,K), always so    in[2] bias (N) or NULL   out y (rows,N)
  *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
  *   LRN    asked of devices with NPL_LRN_FACTOR, which multiply by weights only: in[0] the squares of x, out the factor
- *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta. The host does the rest, y = x * f.
+ *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta. The host makes y = x * f.
  *          attrs->lrn.least_factor is the least factor that calibration saw. macs: the squares that are summed, without
  *          those beyond the ends. Every other device gets x and makes y, as in ONNX.
  *

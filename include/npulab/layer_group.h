@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that follow each other on one device as one task: a machine with programs fetches weights ahead across
- * layers, keeps what passes between them on chip and does several in one pass. A layer group is made once and run often.
+ * Layers that follow each other on one device as one task: a machine with programs fetches weights ahead across layers,
+ * keeps what passes between them on chip and does several in one pass. A layer group is made once and run often.
  *
  * A tensor is known by its address. An input that is an earlier layer's `out` is that layer's result; every other input
  * but weights is given from outside. Wanted tensors are outs that are read after the run. Given and wanted tensors have

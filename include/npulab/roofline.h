@@ -83,8 +83,8 @@ struct npl_roofline {
 };
 
 /* The devices of the options, which must be simulated ones, processors or GPUs (NPL_EUSAGE). graph NULL: roofs alone,
- * samples are not looked at. Of a simulated machine every layer runs by itself (npl_session_options.layer_by_layer), so that no
- * layer takes credit for weights that came during another; the network runs as always. calibration as in
+ * samples are not looked at. Of a simulated machine every layer runs by itself (npl_session_options.layer_by_layer), so
+ * that no layer takes credit for weights that came during another; the network runs as always. calibration as in
  * npl_compare. */
 int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		 const struct npl_compare_options *options, enum npl_intensity intensity, struct npl_roofline *roofline,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * When the work of a run takes place. The host, each device and each device's link are resources: a resource does one
- * task at a time, in the order of the graph's nodes. A task begins as soon as what it reads is there and its resource is
- * free, so branches of a graph overlap where they use different resources. A layer group (npulab/layer_group.h) is one
- * task of its device; it begins when all that it reads is there. What the caller takes out comes last on its resources.
+ * task at a time, in the order of the graph's nodes. A task begins as soon as what it reads is there and its resource
+ * is free, so branches of a graph overlap where they use different resources. A layer group (npulab/layer_group.h) is
+ * one task of its device; it begins when all that it reads is there. What the caller takes out comes last on its
+ * resources.
  */
 #ifndef NPULAB_TIMELINE_H
 #define NPULAB_TIMELINE_H

@@ -74,8 +74,8 @@ struct npl_processor_counts {
 	uint64_t bytes; /* read and written beside them */
 };
 
-/* The work of an operator on these tensors, whose data may be NULL but for small constants: counts.c, with the reason for
- * each number. Optional inputs that are absent are NULL. */
+/* The work of an operator on these tensors, whose data may be NULL but for small constants: counts.c, with the reason
+ * for each number. Optional inputs that are absent are NULL. */
 struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl_attrs *attrs,
 						const struct npl_tensor *const *in, int n_in,
 						const struct npl_tensor *out, int n_out, uint64_t macs);

@@ -89,7 +89,7 @@ Test(least_bytes, layers_alone_and_in_passes)
 	/* The Conv's result leaves its pass, since the Add is another. */
 	check(&(struct npl_layer_group_info){.pass = (const int[]){0, 0, 2, -1, 4}},
 	      (const uint64_t[]){READ + 2 * IMAGE, 0, 3 * IMAGE, 0, IMAGE + 14});
-	/* The Add first_pass in the pass of the Conv, and ends in its own. */
+	/* The Add begins in the pass of the Conv, and ends in its own. */
 	check(&(struct npl_layer_group_info){.pass = (const int[]){0, 0, 2, -1, 4},
 					     .first_pass = (const int[]){0, 0, 0, -1, 4}},
 	      (const uint64_t[]){READ, 0, IMAGE, 0, IMAGE + 14});

@@ -215,8 +215,7 @@ static bool takes_cast(const struct npl_layer *layer, char *why, size_t n)
 static int cast(const struct cu_job *job, const struct cu_value *x, const struct cu_value *y)
 {
 	struct cu_unary_args args = {.x = x->address, .y = y->address, .count = npl_shape_count(&x->shape)};
-	bool from_real = cu_is_float(x->dtype) || x->dtype == NPL_F64,
-	     to_real = cu_is_float(y->dtype) || y->dtype == NPL_F64;
+	bool from_real = npl_is_float(x->dtype), to_real = npl_is_float(y->dtype);
 	const char *way = y->dtype == NPL_BOOL ? "TO_BOOL=1" : from_real && !to_real ? "CUT_OFF=1" : "PLAIN=1";
 	return launch_unary(job, "cast", way, NPL_ACT_NONE, &args, x->dtype, y->dtype);
 }

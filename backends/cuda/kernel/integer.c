@@ -272,7 +272,7 @@ static bool takes_quantise(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "the GPU has no %s that stand for floats", npl_dtype_name(integer->dtype));
 	if (layer->n_in > 1 && layer->in[1]->dtype != NPL_F32)
 		return npl_refuse(why, n, "the GPU quantises by scales in float32 alone");
-	return cu_is_float(real->dtype) || real->dtype == NPL_I32 ||
+	return npl_is_float32_or_half(real->dtype) || real->dtype == NPL_I32 ||
 	       npl_refuse(why, n, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
 }
 

@@ -6,6 +6,7 @@
 #define NPULAB_BACKENDS_CUDA_KERNEL_JOB_H
 
 #include "backends/cuda/kernels/kernel_args.h"
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "kernel.h"
 
@@ -63,7 +64,6 @@ int64_t cu_product(const int64_t *dim, int n);
 const char *cu_type_name(enum npl_dtype dtype);       /* f32 */
 const char *cu_unit_name(size_t bytes);               /* an unsigned type of that size: 1, 2, 4, 8 or 16 */
 const char *cu_fused_name(enum npl_activation fused); /* fused_relu */
-bool cu_is_float(enum npl_dtype dtype);               /* of 16 or 32 bits */
 /* Does a kernel of the layer's family read input k? */
 bool cu_reads(const struct npl_layer *layer, int k);
 /* Elements of a pack: 16 bytes of the widest type, where all the addresses are aligned; else 1. */

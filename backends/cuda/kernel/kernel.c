@@ -209,7 +209,7 @@ bool cu_reads(const struct npl_layer *layer, int k)
 {
 	if (k >= layer->n_in || !layer->in[k])
 		return false;
-	if (layer->op == NPL_OP_CLIP && k && cu_is_float(layer->in[0]->dtype) && layer->attrs->clip.known)
+	if (layer->op == NPL_OP_CLIP && k && npl_is_float32_or_half(layer->in[0]->dtype) && layer->attrs->clip.known)
 		return false;
 	if (layer->op == NPL_OP_CONCAT || layer->op == NPL_OP_SUM || k == 0)
 		return true;

@@ -250,7 +250,7 @@ static uint64_t bits_of(float value, enum npl_dtype dtype)
 static bool takes_pad(const struct npl_layer *layer, char *why, size_t n)
 {
 	/* before opset 11, when there were no integers in Pad */
-	return cu_is_float(layer->in[0]->dtype) ||
+	return npl_is_float32_or_half(layer->in[0]->dtype) ||
 	       (layer->attrs->pad.value >= -128 && layer->attrs->pad.value <= 127) ||
 	       npl_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->pad.value);
 }

@@ -12,7 +12,7 @@ static bool takes_resize(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "the GPU does not resize by half_pixel_symmetric");
 	if (r->mode != NEAREST && r->antialias)
 		return npl_refuse(why, n, "the GPU does not resize with antialias");
-	return r->mode == NEAREST || cu_is_float(layer->in[0]->dtype) ||
+	return r->mode == NEAREST || npl_is_float32_or_half(layer->in[0]->dtype) ||
 	       npl_refuse(why, n, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
 }
 

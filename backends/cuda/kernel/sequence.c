@@ -6,7 +6,7 @@
 static bool takes_onehot(const struct npl_layer *layer, char *why, size_t n)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
-	return cu_is_float(dtype) || dtype == NPL_I32 || dtype == NPL_I64 ||
+	return npl_is_float32_or_half(dtype) || dtype == NPL_I32 || dtype == NPL_I64 ||
 	       npl_refuse(why, n, "the GPU has no OneHot of %s", npl_dtype_name(dtype));
 }
 
@@ -32,7 +32,7 @@ static int run_onehot(const struct cu_job *job, const struct npl_layer *layer, c
 					.middle = cu_divisor_of(attrs->one_hot.depth),
 					.wraps = attrs->opset == 0 || attrs->opset >= 11};
 	cu_macro(&macros, "X=%s", cu_type_name(in[0].dtype));
-	if (cu_is_float(in[0].dtype))
+	if (npl_is_float32_or_half(in[0].dtype))
 		cu_macro(&macros, "FLOATS=1");
 	return launch(job, "onehot", &macros, &args, out);
 }

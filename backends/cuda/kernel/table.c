@@ -161,7 +161,7 @@ bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision,
 			return npl_refuse(why, n, "input %d is missing", k);
 	if (!family->takes(layer, why, n))
 		return false;
-	return layer->fused == NPL_ACT_NONE || cu_is_float(layer->out->dtype) ||
+	return layer->fused == NPL_ACT_NONE || npl_is_float32_or_half(layer->out->dtype) ||
 	       npl_refuse(why, n, "no activation follows integers");
 }
 

@@ -9,7 +9,7 @@
 static bool takes_floats(const struct npl_layer *layer, char *why, size_t n)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
-	return cu_is_float(dtype) ||
+	return npl_is_float32_or_half(dtype) ||
 	       npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 

@@ -141,11 +141,6 @@ const char *cu_fused_name(enum npl_activation fused)
 	return names[fused];
 }
 
-bool cu_is_float(enum npl_dtype dtype)
-{
-	return dtype == NPL_F32 || dtype == NPL_F16 || dtype == NPL_BF16;
-}
-
 int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *element)
 {
 	const size_t pack = 16 / widest;

@@ -40,7 +40,7 @@ static bool is_maximum(const struct npl_layer *layer)
 
 static bool takes_pool(const struct npl_layer *layer, char *why, size_t n)
 {
-	if (!cu_is_float(layer->in[0]->dtype))
+	if (!npl_is_float32_or_half(layer->in[0]->dtype))
 		return npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
 				  npl_dtype_name(layer->in[0]->dtype));
 	return takes_window(&layer->attrs->pool.window, why, n);
@@ -80,7 +80,7 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 {
 	const struct npl_window window = cu_volume_of(&layer->attrs->pool.window);
 	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
-	const bool quantised = !cu_is_float(in[0].dtype), padded = window.count_include_pad;
+	const bool quantised = !npl_is_float32_or_half(in[0].dtype), padded = window.count_include_pad;
 	struct cu_macros macros = {""};
 	struct cu_pool_args args = {.x = in[0].address,
 				    .z = out->address,
@@ -153,7 +153,7 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 
 static bool takes_convtranspose(const struct npl_layer *layer, char *why, size_t n)
 {
-	if (!cu_is_float(layer->in[0]->dtype))
+	if (!npl_is_float32_or_half(layer->in[0]->dtype))
 		return npl_refuse(why, n, "the GPU has no ConvTranspose of %s", npl_dtype_name(layer->in[0]->dtype));
 	return takes_window(&layer->attrs->conv.window, why, n);
 }
@@ -205,7 +205,7 @@ static bool takes_channels(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->norm.training || layer->n_further))
 		return npl_refuse(why, n, "the GPU has no BatchNormalization by the statistics of the batch");
-	return cu_is_float(layer->in[0]->dtype) || npl_refuse(why, n, "its input is no float");
+	return npl_is_float32_or_half(layer->in[0]->dtype) || npl_refuse(why, n, "its input is no float");
 }
 
 static int run_channels(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

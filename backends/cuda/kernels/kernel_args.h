@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a kernel is told: one struct each, by value. The host fills it (backends/cuda/kernel/), the kernel of the same name reads
- * it (kernels/), so this text is compiled as C and by NVRTC and includes nothing. Addresses are the GPU's; counts and
- * steps are in elements.
+ * What a kernel is told: one struct each, by value. The host fills it (backends/cuda/kernel/), the kernel of the same
+ * name reads it (kernels/), so this text is compiled as C and by NVRTC and includes nothing. Addresses are the GPU's;
+ * counts and steps are in elements.
  */
 #ifndef NPULAB_BACKENDS_CUDA_KERNELS_KERNEL_ARGS_H
 #define NPULAB_BACKENDS_CUDA_KERNELS_KERNEL_ARGS_H

@@ -81,7 +81,8 @@ Test(odd_scales, every_device_gives_what_the_operator_gives)
 	cli_remove_folder(folder);
 }
 
-/* A bias of 32-bit integers with the scale 0 is 0, also in float32, where the input has no scale to compare that with. */
+/* A bias of 32-bit integers with the scale 0 is 0, also in float32, where the input has no scale to compare that
+ * with. */
 Test(odd_scales, a_bias_of_the_scale_0_is_0)
 {
 	static const char *const devices[] = {"reference", "cpu", "tpu_v1"};

@@ -171,7 +171,7 @@ static inline void compare_floats(const struct kernel_case *c, const struct npl_
 static inline void compare(const struct kernel_case *c, int k, const struct npl_tensor *want, const void *got,
 			   enum npl_dtype stored)
 {
-	if (want->dtype == NPL_F32 || npl_is_half(want->dtype)) {
+	if (npl_is_float32_or_half(want->dtype)) {
 		compare_floats(c, want, got, stored);
 		return;
 	}

@@ -55,8 +55,9 @@ struct tpu_fast_transfer {
 	uint64_t answered; /* boundary of weight memory's clock, so far */
 };
 
-/* The way to weight memory. With the preset `fixed` the port is taken until free_cycle + free_part / (bytes per second).
- * With another preset there is a memory, and the members below say what has been asked of it (port_memory.c). */
+/* The way to weight memory. With the preset `fixed` the port is taken until free_cycle + free_part / (bytes per
+ * second). With another preset there is a memory, and the members below say what has been asked of it
+ * (port_memory.c). */
 struct tpu_fast_port {
 	uint64_t free_cycle, free_part;
 	uint64_t begun; /* cycle in which the last transfer began */

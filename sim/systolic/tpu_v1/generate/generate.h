@@ -94,7 +94,8 @@ struct tpu_generated {
 	int64_t peak_rows;          /* of the unified buffer that hold something at the same time, at most */
 	int64_t parts;              /* that the batch is run in */
 	size_t host_bytes;          /* of host memory that the program uses */
-	/* Bytes that cross the link because something does not fit, not because of inputs_over_link or outputs_over_link. */
+	/* Bytes that cross the link because something does not fit, not because of inputs_over_link or
+	 * outputs_over_link. */
 	uint64_t host_bytes_for_size;
 };
 

@@ -3,11 +3,11 @@
  * The inside of the code generator. Layers become nodes, each one step of a unit; nodes become groups, each one pass
  * from the buffer or the array through the activation unit; what groups read and write are values:
  *
- *     value   a tensor as a node sees it: format, image, and pieces of stores side by side (Concat and Slice move
- *             nothing)
- *     store   what one group writes, or what is given
+ *     value       a tensor as a node sees it: format, image, and pieces of stores side by side (Concat and Slice move
+ *                 nothing)
+ *     store       what one group writes, or what is given
  *     allocation  rows of the unified buffer for one store, or for several that are read as one (inputs of a Concat)
- *     extent  channels of a value that lie side by side in rows of one allocation: at most a row wide
+ *     extent      channels of a value that lie side by side in rows of one allocation: at most a row wide
  *
  * Everything lives in an arena until the program is done. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_IMPL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Outputs of Conv and Gemm on the systolic machines against brute force in 64 bits. What the program promises: the
- * bits of the format's definition (docs/integers.md) for every type, zero point, window and array size; wrapping additions
+ * Outputs of Conv and Gemm on the systolic machines against brute force in 64 bits. What the program promises: the bits
+ * of the format's definition (docs/integers.md) for every type, zero point, window and array size; wrapping additions
  * counted where the array makes them; results requantised by the QLinearConv rule. */
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of the unified buffer are given to allocations as by looking along all other allocations again and again, whatever
- * the order. */
+ * Rows of the unified buffer are given to allocations as by looking along all other allocations again and again,
+ * whatever the order. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>
