@@ -122,7 +122,7 @@ docs-update: all ## the same, and rewrites the blocks and figures that differ
 	@scripts/docs_check.py --program $(bin) --update $(PAGES)
 
 format: ## rewrites the sources in the project's format
-	clang-format -i $(sources) $(headers) $(kernel_texts)
+	@clang-format -i $(sources) $(headers) $(kernel_texts)
 
 cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle (COSIM_MUTATE=skew: must fail)
 	@scripts/install-deps.sh cosim

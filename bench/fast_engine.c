@@ -55,7 +55,7 @@ static void set(struct gemm *g, enum tpu_register r, uint32_t value)
 }
 
 /* Inputs in rows 0 to 8 * 2048 of the buffer, one tensor for each 256 of k; weights tile by tile, those of a block of
- * columns one after the other; results behind the inputs: raw, four planes each (for half of the columns, as there is
+ * columns one after the other; results after the inputs: raw, four planes each (for half of the columns, as there is
  * no room for more), or one byte each. Half of the accumulators for every other block. */
 static void make_program(struct gemm *g, bool raw)
 {

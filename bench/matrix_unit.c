@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * How many array cycles per second the register-level matrix unit does at 256 x 256, every cell busy: one thread, one
- * input row in each cycle, either with the weights in place or with a new tile shifted in behind every 256 rows. */
+ * input row in each cycle, either with the weights in place or with a new tile shifted in after every 256 rows. */
 #include <string.h>
 
 #include "bench.h"

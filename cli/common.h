@@ -18,8 +18,8 @@ struct cli_common {
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
-/* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at
- * most. */
+/* The options that compare and run share: fills `table`, which has room for CLI_COMMON_OPTIONS entries, with them and
+ * ends it. */
 #define CLI_COMMON_OPTIONS 22
 void cli_common_options(struct cli_common *common, struct cli_option *table);
 
@@ -65,6 +65,7 @@ int cli_check_reports(const struct cli_common *common, struct npl_err *err);
 int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device,
 		     struct npl_err *err);
 
+bool cli_is_stdout(const char *path); /* "-"; false for NULL */
 /* Writes text or bytes to a file (npl_file_write), or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
@@ -81,7 +82,7 @@ int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what)
 /* The outputs of a run do not depend on each other: one that cannot be written keeps neither the others nor the table
  * back, and the line at the end tells of all that failed. */
 
-/* Puts a failure behind the one that is in err, if rc says that there is one; returns the first one's code. */
+/* Puts a failure after the one that is in err, if rc says that there is one; returns the first one's code. */
 int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err);
 
 struct cli_report {

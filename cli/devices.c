@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common.h"
 #include "npulab/device.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
@@ -31,14 +32,17 @@ static const char *reason(const char *name, const struct row *row)
 static void print_details(const char *const *names, const struct row *rows, int n)
 {
 	struct npl_table table;
+	bool any = false;
 	static const char *const header[] = {"DEVICE", "DETAIL"};
 	npl_table_open(&table, "ll", header);
 	for (int i = 0; i < n; i++) {
 		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail
 						    : reason(names[i], &rows[i]);
+		any |= *detail;
 		npl_table_row(&table, (const char *const[]){names[i], detail});
 	}
-	npl_table_print(&table, stdout);
+	if (any)
+		npl_table_print(&table, stdout);
 	npl_table_close(&table);
 }
 
@@ -145,9 +149,20 @@ static void put_parameters(struct npl_json *json, const struct npl_device *devic
 	npl_json_close(json, ']');
 }
 
-static void print_json(const char *const *names, const struct row *rows, int n)
+/* What a report is made of. */
+struct listed {
+	const char *const *names;
+	const struct row *rows;
+	int n;
+};
+
+static void write_json(FILE *out, const void *what)
 {
-	struct npl_json json = {.out = stdout};
+	const struct listed *listed = what;
+	const char *const *names = listed->names;
+	const struct row *rows = listed->rows;
+	const int n = listed->n;
+	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.devices/1");
 	npl_json_open(&json, "devices", '[');
@@ -177,7 +192,7 @@ static void print_json(const char *const *names, const struct row *rows, int n)
 	}
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');
-	putchar('\n');
+	putc('\n', out);
 }
 
 static int print_yaml(const char *name, const struct npl_device_options *options, struct npl_err *err)
@@ -193,7 +208,7 @@ static int print_yaml(const char *name, const struct npl_device_options *options
 	return rc;
 }
 
-static int list_devices(const char *only, const struct npl_device_options *options, bool verbose, bool json,
+static int list_devices(const char *only, const struct npl_device_options *options, bool verbose, const char *json,
 			struct npl_err *err)
 {
 	struct npl_arena arena = {0};
@@ -218,14 +233,16 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 			rc = npl_device_facts(rows[i].device, &rows[i].facts, err);
 	}
 	cli_waiting_end();
-	if (!rc && json)
-		print_json(shown, rows, n);
-	else if (!rc)
+	const bool tables = !rc && !cli_is_stdout(json);
+	if (!rc)
+		rc = cli_write_reports(&(struct cli_report){json, write_json, &(struct listed){shown, rows, n}}, 1,
+				       err);
+	if (tables)
 		print_table(shown, rows, n, verbose);
-	if (!rc && !json && only) {
+	if (tables && only) {
 		print_parameters(rows[0].device);
 		print_notes(rows[0].device);
-	} else if (!rc && !json) {
+	} else if (tables) {
 		puts("\nMemories to put behind a machine: npulab dram --list");
 	}
 	for (int i = 0; rows && i < n; i++)
@@ -262,23 +279,20 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL,
 		 "what was found of each: library, processor, clocks, energy"},
 		CLI_THREADS_OPTION(&threads),
-		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{0}};
 	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (yaml && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --yaml needs the name of a machine");
 	if (yaml && json)
-		return npl_fail(err, NPL_EUSAGE, "devices: --yaml and --json - cannot both have standard output");
+		return npl_fail(err, NPL_EUSAGE, "devices: --yaml and --json are two forms, expected one of them");
 	if (sets.n && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
-	if (json && strcmp(json, "-"))
-		return npl_fail(err, NPL_EUSAGE, "devices: --json takes -, standard output");
 	if (sets.n)
 		without_name(&sets, name);
 	const struct npl_device_options changed = {.set = sets.item, .n_sets = sets.n, .threads = (int)threads};
-	return yaml ? print_yaml(name, &changed, err)
-		    : list_devices(name, &changed, verbose || name, json != NULL, err);
+	return yaml ? print_yaml(name, &changed, err) : list_devices(name, &changed, verbose || name, json, err);
 }
 
 const struct cli_command cli_devices = {"devices", "[NAME] [--yaml] [--verbose]",

@@ -16,7 +16,7 @@ static int take(void *context, struct npl_program_dump *program, struct npl_err 
 	struct cli_dump *dump = context;
 	if (dump->n == MOST_PROGRAMS)
 		return npl_fail(err, NPL_EUSAGE, "--dump-program: more than %d programs", MOST_PROGRAMS);
-	struct npl_program_dump *more = npl_grow(dump->program, dump->n, &dump->room, sizeof *more);
+	struct npl_program_dump *more = npl_grow(dump->program, dump->n, &dump->capacity, sizeof *more);
 	if (!more)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld programs", (long long)dump->n + 1);
 	dump->program = more;

@@ -11,7 +11,7 @@
 struct cli_dump {
 	const char *path; /* NULL: not asked for */
 	struct npl_program_dump *program;
-	int64_t n, room;
+	int64_t n, capacity;
 	struct npl_program_sink sink; /* for npl_compare_options */
 };
 

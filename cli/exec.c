@@ -2,7 +2,6 @@
  *
  * npulab exec: runs a machine's program, text or binary, and prints its cycles and counters. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common.h"
 #include "exec_output.h"
@@ -18,11 +17,6 @@ struct exec_options {
 	struct exec_form output_as, buffer_output_as;
 	bool instructions;
 };
-
-static bool to_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
 
 /* What --output and --buffer-output want, as numbers; NULL data: not wanted. */
 struct results {
@@ -73,8 +67,8 @@ static int write_all(const struct exec_options *o, const struct exec_outcome *ou
 		rc = cli_also_failed(rc, &failure, err);
 	if (cli_write_reports(reports, 2, &failure))
 		rc = cli_also_failed(rc, &failure, err);
-	if (!to_stdout(c->csv) && !to_stdout(c->json) && !to_stdout(c->output) && !to_stdout(o->buffer_output) &&
-	    !c->quiet)
+	if (!cli_is_stdout(c->csv) && !cli_is_stdout(c->json) && !cli_is_stdout(c->output) &&
+	    !cli_is_stdout(o->buffer_output) && !c->quiet)
 		exec_print(outcome);
 	return rc;
 }
@@ -165,7 +159,7 @@ static int check_stdout(const struct exec_options *o, struct npl_err *err)
 		{"output", c->output}, {"buffer-output", o->buffer_output}, {"events", c->csv}, {"json", c->json}};
 	const char *first = NULL;
 	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
-		if (!to_stdout(outputs[i].path))
+		if (!cli_is_stdout(outputs[i].path))
 			continue;
 		if (first)
 			return npl_fail(err, NPL_EUSAGE, "--%s - and --%s - cannot both have standard output", first,

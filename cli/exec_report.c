@@ -17,7 +17,7 @@
 void exec_keep_event(void *context, const struct npl_program_event *event)
 {
 	struct exec_events *events = context;
-	struct npl_program_event *more = npl_grow(events->event, events->count, &events->room, sizeof *more);
+	struct npl_program_event *more = npl_grow(events->event, events->count, &events->capacity, sizeof *more);
 	events->lost = events->lost || !more;
 	if (!more)
 		return;

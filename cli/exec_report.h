@@ -10,7 +10,7 @@
 
 struct exec_events {
 	struct npl_program_event *event;
-	int64_t count, room;
+	int64_t count, capacity;
 	bool lost; /* out of memory */
 };
 /* npl_execution.on_event; the context is a struct exec_events. */

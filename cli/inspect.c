@@ -193,13 +193,23 @@ static void put_notes(struct npl_json *json, const char *key, const struct machi
 	npl_json_close(json, '}');
 }
 
-static void print_json(const struct npl_graph *graph, const char *name, const struct machines *m)
+/* What a report is made of. */
+struct inspected {
+	const struct npl_graph *graph;
+	const char *name;
+	const struct machines *machines;
+};
+
+static void write_json(FILE *out, const void *what)
 {
-	struct npl_json json = {.out = stdout};
+	const struct inspected *inspected = what;
+	const struct npl_graph *graph = inspected->graph;
+	const struct machines *m = inspected->machines;
+	struct npl_json json = {.out = out};
 	char shape[128];
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.inspect/1");
-	npl_json_string(&json, "name", name);
+	npl_json_string(&json, "name", inspected->name);
 	npl_json_string(&json, "file_sha256", graph->file_sha256);
 	npl_json_i64(&json, "opset", graph->opset);
 	npl_json_i64(&json, "batch", graph->batch);
@@ -232,7 +242,7 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 	}
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');
-	putchar('\n');
+	putc('\n', out);
 }
 
 static int inspect_main(int argc, char **argv, struct npl_err *err)
@@ -252,15 +262,13 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 		CLI_THREADS_OPTION(&threads),
 		CLI_MEMORY_OPTION(&max_memory),
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no progress, no warnings"},
-		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{0}};
 	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!model)
 		return npl_fail(err, NPL_EUSAGE, "inspect: which model? usage: npulab inspect %s",
 				cli_inspect.arguments);
-	if (json && strcmp(json, "-"))
-		return npl_fail(err, NPL_EUSAGE, "inspect: --json takes -, standard output");
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
 	struct npl_graph *graph = NULL;
@@ -279,11 +287,13 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	if (!rc)
 		rc = npl_graph_files_unchanged(graph, err);
 	cli_waiting_end();
-	if (!rc && json)
-		print_json(graph, files.name, &machines);
-	else if (!rc)
+	const struct inspected inspected = {graph, files.name, &machines};
+	const bool inspects = !rc;
+	if (inspects)
+		rc = cli_write_reports(&(struct cli_report){json, write_json, &inspected}, 1, err);
+	if (inspects && !cli_is_stdout(json))
 		print_table(graph, files.name, &machines);
-	if (!rc && !quiet)
+	if (inspects && !quiet)
 		cli_warn(graph->name, graph->warning, graph->n_warnings);
 	close_machines(&machines);
 	npl_graph_free(graph);

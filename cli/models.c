@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab models: the networks that ship. */
-#include <inttypes.h>
-#include <string.h>
-
+#include "common.h"
 #include "npulab/model.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
-#include "options.h"
 #include "reports/json.h"
 #include "reports/table.h"
 #include "waiting.h"
@@ -46,14 +43,50 @@ static void put_json(struct npl_json *json, const struct entry *e)
 	npl_json_close(json, '}');
 }
 
-static int list_models(bool as_json, struct npl_err *err)
+/* What a report is made of. */
+struct listed {
+	const struct entry *entry;
+	int n;
+};
+
+static void write_json(FILE *out, const void *what)
+{
+	const struct listed *listed = what;
+	struct npl_json json = {.out = out};
+	npl_json_open(&json, NULL, '{');
+	npl_json_string(&json, "schema", "npulab.models/1");
+	npl_json_open(&json, "models", '[');
+	for (int i = 0; i < listed->n; i++)
+		put_json(&json, &listed->entry[i]);
+	npl_json_close(&json, ']');
+	npl_json_close(&json, '}');
+	putc('\n', out);
+}
+
+static void print_table(const struct listed *listed)
 {
 	static const char *const header[] = {"MODEL",       "MAC/SAMPLE", "PARAMETERS",
 					     "ACTIVATIONS", "LAYERS",     "DESCRIPTION"};
+	struct npl_table table;
+	npl_table_open(&table, "lrrrrl", header);
+	for (int i = 0; i < listed->n; i++) {
+		const struct entry *e = &listed->entry[i];
+		char macs[32], parameters[32], activations[32], layers[16];
+		npl_count_text((double)e->macs, "", macs, sizeof macs);
+		npl_count_text((double)e->parameters, "", parameters, sizeof parameters);
+		npl_count_text((double)e->activations, "", activations, sizeof activations);
+		snprintf(layers, sizeof layers, "%d", e->layers);
+		const char *cells[] = {e->files.name, macs, parameters, activations, layers, e->files.description};
+		npl_table_row(&table, cells);
+	}
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
+}
+
+static int list_models(const char *json, struct npl_err *err)
+{
 	struct npl_arena arena = {0};
 	const char *const *names;
-	struct npl_table table;
-	struct npl_json json = {.out = stdout};
 	int n, rc = npl_model_list(&arena, &names, &n, err);
 	struct entry *entries = rc ? NULL : npl_arena_array(&arena, (size_t)n + 1, sizeof *entries);
 	if (!rc && !entries)
@@ -63,29 +96,11 @@ static int list_models(bool as_json, struct npl_err *err)
 		rc = read_entry(names[i], &arena, &entries[i], err);
 	}
 	cli_waiting_end();
-	if (!rc && as_json) {
-		npl_json_open(&json, NULL, '{');
-		npl_json_string(&json, "schema", "npulab.models/1");
-		npl_json_open(&json, "models", '[');
-		for (int i = 0; i < n; i++)
-			put_json(&json, &entries[i]);
-		npl_json_close(&json, ']');
-		npl_json_close(&json, '}');
-		putchar('\n');
-	} else if (!rc) {
-		npl_table_open(&table, "lrrrrl", header);
-		for (int i = 0; i < n; i++) {
-			char macs[32], parameters[32], activations[32], layers[16];
-			npl_count_text((double)entries[i].macs, "", macs, sizeof macs);
-			npl_count_text((double)entries[i].parameters, "", parameters, sizeof parameters);
-			npl_count_text((double)entries[i].activations, "", activations, sizeof activations);
-			snprintf(layers, sizeof layers, "%d", entries[i].layers);
-			const char *cells[] = {names[i],    macs,   parameters,
-					       activations, layers, entries[i].files.description};
-			npl_table_row(&table, cells);
-		}
-		npl_table_print(&table, stdout);
-		npl_table_close(&table);
+	if (!rc) {
+		const struct listed listed = {entries, n};
+		rc = cli_write_reports(&(struct cli_report){json, write_json, &listed}, 1, err);
+		if (!cli_is_stdout(json))
+			print_table(&listed);
 	}
 	npl_arena_free(&arena);
 	return rc;
@@ -98,14 +113,12 @@ static int models_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	int64_t threads = 0; /* one is enough for a list */
 	const struct cli_option options[] = {
-		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		CLI_THREADS_OPTION(&threads),
 		{0}};
 	if (cli_parse(&cli_models, options, argc, argv, &none, 0, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
-	if (json && strcmp(json, "-"))
-		return npl_fail(err, NPL_EUSAGE, "models: --json takes -, standard output");
-	return list_models(json != NULL, err);
+	return list_models(json, err);
 }
 
 const struct cli_command cli_models = {"models", "", "the networks that ship", models_main};

@@ -10,7 +10,7 @@
 #include "npulab/text.h"
 #include "waiting.h"
 
-static bool is_stdout(const char *path)
+bool cli_is_stdout(const char *path)
 {
 	return path && !strcmp(path, "-");
 }
@@ -32,7 +32,7 @@ static void show_lines(const char *text, size_t bytes)
 
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err)
 {
-	if (!is_stdout(path)) {
+	if (!cli_is_stdout(path)) {
 		cli_waiting_resume();
 		const int rc = npl_file_write(path, &(struct npl_file_piece){.data = data, .bytes = bytes}, 1, err);
 		cli_waiting_end();
@@ -79,11 +79,11 @@ int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err)
 
 int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 {
-	if (is_stdout(common->json) + is_stdout(common->csv) + is_stdout(common->timeline) > 1)
+	if (cli_is_stdout(common->json) + cli_is_stdout(common->csv) + cli_is_stdout(common->timeline) > 1)
 		return npl_fail(err, NPL_EUSAGE, "%s and %s cannot both have standard output",
-				is_stdout(common->json) ? "--json -" : "--csv -",
-				is_stdout(common->json) && is_stdout(common->csv) ? "--csv -" : "--timeline -");
-	if (is_stdout(common->output))
+				cli_is_stdout(common->json) ? "--json -" : "--csv -",
+				cli_is_stdout(common->json) && cli_is_stdout(common->csv) ? "--csv -" : "--timeline -");
+	if (cli_is_stdout(common->output))
 		return npl_fail(err, NPL_EUSAGE, "--output -: an array goes to a file, not to standard output");
 	return 0;
 }
@@ -94,7 +94,7 @@ int cli_write_reports(const struct cli_report *report, int n, struct npl_err *er
 	int rc = 0;
 	for (int to_stdout = 0; to_stdout < 2; to_stdout++)
 		for (int i = 0; i < n; i++)
-			if (report[i].path && is_stdout(report[i].path) == to_stdout &&
+			if (report[i].path && cli_is_stdout(report[i].path) == to_stdout &&
 			    cli_write_text(report[i].path, report[i].writer, report[i].what, &failure))
 				rc = cli_also_failed(rc, &failure, err);
 	return rc;
@@ -147,7 +147,8 @@ int cli_report(const struct npl_comparison *comparison, const struct npl_report_
 		rc = cli_also_failed(rc, &failure, err);
 	if (cli_write_reports(report, 3, &failure))
 		rc = cli_also_failed(rc, &failure, err);
-	if (!common->quiet && !is_stdout(common->json) && !is_stdout(common->csv) && !is_stdout(common->timeline))
+	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv) &&
+	    !cli_is_stdout(common->timeline))
 		npl_report_table(stdout, comparison, context);
 	return rc;
 }

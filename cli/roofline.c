@@ -23,16 +23,11 @@ static void write_csv(FILE *out, const void *what)
 	npl_roofline_csv(out, named->roofline, named->model);
 }
 
-static bool is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
 static int report(const struct cli_common *common, const struct named *named, struct npl_err *err)
 {
 	const struct cli_report reports[] = {{common->json, write_json, named}, {common->csv, write_csv, named}};
 	const int rc = cli_write_reports(reports, 2, err);
-	if (!common->quiet && !is_stdout(common->json) && !is_stdout(common->csv))
+	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv))
 		npl_roofline_table(stdout, named->roofline, named->model);
 	return rc;
 }

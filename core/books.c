@@ -43,6 +43,29 @@ static int check_causes(const char *device, const struct npl_device_info *info, 
 	return 0;
 }
 
+/* A simulated machine does no more products than its arithmetic can in so many cycles. */
+static int check_peak(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
+		      const struct npl_result *result, struct npl_err *err)
+{
+	double counted = 0;
+	if (info->kind != NPL_KIND_SIMULATED || !(info->clock_hz > 0) || !(info->peak_macs_per_second > 0))
+		return 0;
+	const double most = info->peak_macs_per_second / info->clock_hz * (double)result->cycles * (1 + 1e-9);
+	for (size_t i = 0; i < info->n_counters; i++)
+		if (info->counter_def[i].kind == NPL_COUNTER_USED || info->counter_def[i].kind == NPL_COUNTER_IDLE)
+			counted += (double)result->counter[i];
+	if ((double)result->macs > most)
+		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates in %" PRIu64
+			   " cycles, at its peak it does %.0f",
+			   device, layer->name, result->macs, result->cycles, floor(most));
+	if (counted > most)
+		return BAD(
+			"%s on layer %s: multiply-accumulates that were done and that could have been sum to %.0f, in "
+			"%" PRIu64 " cycles it does at most %.0f",
+			device, layer->name, counted, result->cycles, floor(most));
+	return 0;
+}
+
 /* The counters of one partition are the parts of the whole: busy, stalled and idle cycles. */
 static int check_partitions(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 			    const struct npl_result *result, struct npl_err *err)
@@ -117,7 +140,7 @@ int npl_books_check(const char *device, const struct npl_device_info *info, cons
 		return err->code;
 	if (isnan(result->seconds) || result->seconds < 0)
 		return BAD("%s on layer %s: %g seconds", device, layer->name, result->seconds);
-	if (check_partitions(device, info, layer, result, err))
+	if (check_partitions(device, info, layer, result, err) || check_peak(device, info, layer, result, err))
 		return err->code;
 	return check_energy(device, layer, result, err);
 }

@@ -5,6 +5,51 @@
 
 #include <string.h>
 
+#include "core/base/refuse.h"
+
+static const struct npl_counter_def *find(const struct npl_counter_def *table, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(table[i].name, name))
+			return &table[i];
+	return NULL;
+}
+
+/* A counter that says where the time went: of partition 1, or a part of one of that. */
+static bool cause_ok(const struct npl_counter_def *table, size_t n, const struct npl_counter_def *def, char *why,
+		     size_t why_bytes)
+{
+	const struct npl_counter_def *whole = def->part_of ? find(table, n, def->part_of) : NULL;
+	if (def->part_of && (!whole || whole->partition != 1))
+		return npl_refuse(why, why_bytes, "counter %s is a part of %s, expected a counter of partition 1",
+				  def->name, def->part_of);
+	if (def->kind != NPL_COUNTER_WORK && def->kind != NPL_COUNTER_MEMORY && def->kind != NPL_COUNTER_WAITING)
+		return npl_refuse(why, why_bytes, "counter %s has no kind, expected WORK, MEMORY or WAITING",
+				  def->name);
+	if (!def->bound || !*def->bound || strlen(def->bound) > NPL_BOUND_LETTERS)
+		return npl_refuse(why, why_bytes, "counter %s has the bound '%s', expected 1 to %d letters", def->name,
+				  def->bound ? def->bound : "", NPL_BOUND_LETTERS);
+	return true;
+}
+
+bool npl_counters_ok(const struct npl_counter_def *table, size_t n, char *why, size_t why_bytes)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct npl_counter_def *def = &table[i];
+		if (find(table, n, def->name) != def)
+			return npl_refuse(why, why_bytes, "two counters are named %s", def->name);
+		if ((def->partition == 1 || def->part_of) && !cause_ok(table, n, def, why, why_bytes))
+			return false;
+		for (size_t k = 0; k < i && def->partition > 0; k++)
+			if (table[k].partition == def->partition && strcmp(table[k].unit, def->unit))
+				return npl_refuse(
+					why, why_bytes,
+					"counters %s and %s of partition %d count %s and %s, expected one unit",
+					table[k].name, def->name, def->partition, table[k].unit, def->unit);
+	}
+	return true;
+}
+
 void npl_counters_read(const struct npl_counter_def *table, size_t n, const void *unit, uint64_t *values)
 {
 	for (size_t i = 0; i < n; i++)

@@ -62,8 +62,10 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 		const char *copy = npl_arena_strdup(&dev->arena, name);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-		dev->machine = (struct npl_description){
-			.name = copy, .runs_on = driver->name, .key = "driver", .description = driver->summary};
+		dev->machine = (struct npl_description){.name = copy,
+							.driver_or_model = driver->name,
+							.driver_or_model_key = "driver",
+							.description = driver->summary};
 		return 0;
 	}
 	if (npl_data_path("machines", name, path, sizeof path, &dev->ships, err))
@@ -95,7 +97,7 @@ static int check_name(const struct npl_description *machine, const struct npl_dr
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
 				machine->path, name);
 	if (!strcmp(name, "placement") || (!strcmp(name, "host") && !driver->may_be_host) ||
-	    (named && !named->needs_machine && strcmp(name, machine->runs_on)))
+	    (named && !named->needs_machine && strcmp(name, machine->driver_or_model)))
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
 				name);
 	return 0;
@@ -137,7 +139,8 @@ static void find_shipped(struct npl_device *dev)
 {
 	char path[PATH_MAX + 300];
 	if (!dev->driver->needs_machine) {
-		dev->shipped = (struct npl_description){.name = dev->machine.name, .runs_on = dev->machine.runs_on};
+		dev->shipped = (struct npl_description){.name = dev->machine.name,
+							.driver_or_model = dev->machine.driver_or_model};
 		return;
 	}
 	const char *name = dev->machine.copied_from ? dev->machine.copied_from : dev->machine.name;
@@ -148,7 +151,7 @@ static void find_shipped(struct npl_device *dev)
 	    npl_data_path("machines", name, path, sizeof path, &ships, &ignored) || !ships)
 		return;
 	if (npl_description_load(path, "driver", &dev->arena, shipped, &ignored) ||
-	    strcmp(shipped->runs_on, dev->machine.runs_on))
+	    strcmp(shipped->driver_or_model, dev->machine.driver_or_model))
 		*shipped = (struct npl_description){0};
 }
 
@@ -216,10 +219,11 @@ static const char *nearest_driver(const char *name, char *text, size_t n)
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
 	char near[200];
-	dev->driver = npl_driver_named(dev->machine.runs_on);
+	dev->driver = npl_driver_named(dev->machine.driver_or_model);
 	if (!dev->driver)
 		return npl_fail(err, NPL_EINPUT, "%s: there is no driver '%s'%s", dev->machine.path,
-				dev->machine.runs_on, nearest_driver(dev->machine.runs_on, near, sizeof near));
+				dev->machine.driver_or_model,
+				nearest_driver(dev->machine.driver_or_model, near, sizeof near));
 	if (dev->machine.path && check_name(&dev->machine, dev->driver, err))
 		return err->code;
 	if (options && apply_options(dev, options, err))
@@ -263,9 +267,12 @@ static int check_info(const struct npl_device *dev, struct npl_err *err)
 	const struct npl_device_info *info = &dev->info;
 	const unsigned all = info->crosses[NPL_MEM_DRAM] | info->crosses[NPL_MEM_BUFFER];
 	const unsigned needed = NPL_CROSS_WEIGHTS | NPL_CROSS_ACTIVATIONS;
+	char why[200];
 	if (info->n_counters > NPL_MAX_COUNTERS)
 		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, info->n_counters,
 				NPL_MAX_COUNTERS);
+	if (!npl_counters_ok(info->counter_def, info->n_counters, why, sizeof why))
+		return npl_fail(err, NPL_EINTERNAL, "%s: %s", dev->machine.name, why);
 	if (npl_device_kind_is_modelled(info->kind) && (all & needed) != needed)
 		return npl_fail(err, NPL_EINTERNAL,
 				"%s: no memory that its weights or its activations cross, expected "

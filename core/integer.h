@@ -21,11 +21,11 @@ struct npl_integer_counts {
 };
 
 /* Computes a layer that is ok into out (its own output, or a tensor like it). NPL_EINPUT: a scale that is no number;
- * NPL_ENOMEM. */
+ * NPL_ENOMEM. counts may be NULL. */
 int npl_run_integer(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts,
 		    struct npl_err *err);
 
-/* The 257 points of the table behind Sigmoid and Tanh, in Q0.15: point i is the function at (i - 128) / 16. */
+/* The 257 points of the table after Sigmoid and Tanh, in Q0.15: point i is the function at (i - 128) / 16. */
 #define NPL_FUNCTION_POINTS 257
 void npl_function_points(enum npl_activation function, int16_t point[NPL_FUNCTION_POINTS]);
 /* The function of q in Q4.12, by linear interpolation, in Q0.15. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every operator that has an integer rule, as simple loops (core/integer.h). Sums are made in 64 bits. They
- * are cut to 32 at the end, which is what wrapping additions give in any order, but for products of two computed
+ * are cut to 32 at the end, which is what wrapping additions give in any order, except products of two computed
  * tensors of which one has 16 bits: those keep 64. */
 #include <math.h>
 #include <stdlib.h>
@@ -374,6 +374,8 @@ static int run_pick(const struct npl_layer *layer, struct npl_tensor *out, struc
 int npl_run_integer(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts,
 		    struct npl_err *err)
 {
+	struct npl_integer_counts not_wanted = {0};
+	counts = counts ? counts : &not_wanted;
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:

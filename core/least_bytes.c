@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Least bytes (least_bytes.h). A pass is what a machine does at once, such as a convolution with the activation behind
+ * Least bytes (least_bytes.h). A pass is what a machine does at once, such as a convolution with the activation after
  * it. Operators that only move elements are taken to cost nothing, since a machine may as well read their inputs where
  * they are. */
 #include "least_bytes.h"
@@ -84,7 +84,7 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
 	struct npl_least_bytes least = {0};
 	if (!npl_device_kind_is_modelled(info->kind) || only_moves(layer))
 		return least;
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least);
 	for (int k = 0; k < layer->n_in; k++)
 		if (layer->in[k] && !reads(layer, layer->in[k], k))
@@ -96,7 +96,7 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
  * through it. */
 struct member {
 	const struct npl_layer *layer;
-	int place;      /* in the group */
+	int index;      /* in the group */
 	int pass;       /* that makes its results; NO_PASS: it only moves elements */
 	int first_pass; /* that reads its inputs */
 	int origin;     /* the pass that made its results; NO_PASS: they were given */
@@ -132,7 +132,7 @@ static struct member *maker_of(const struct members *m, const struct npl_tensor 
 	if (!tensor || !maker || tensor > maker->layer->out + maker->layer->n_further)
 		return NULL;
 	*k = (int)(tensor - maker->layer->out);
-	return &m->member[maker->place];
+	return &m->member[maker->index];
 }
 
 static int merge_readers(int a, int b)
@@ -167,7 +167,7 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 	for (int i = m->n - 1; i >= 0; i--) {
 		const struct member *member = &m->member[i];
 		int reader = member->first_pass;
-		for (int out = 0; out <= member->layer->n_further && member->pass == NO_PASS; out++)
+		for (int out = 0; out < npl_layer_outputs(member->layer) && member->pass == NO_PASS; out++)
 			reader = merge_readers(reader, member->readers[out]);
 		for (int in = 0; in < member->layer->n_in; in++) {
 			struct member *maker = maker_of(m, member->layer->in[in], &k);
@@ -180,7 +180,7 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 /* Whether an earlier layer of the pass reads the tensor as well. */
 static bool is_read_before(const struct members *m, const struct member *member, const struct npl_tensor *tensor)
 {
-	for (int i = 0; i < member->place; i++)
+	for (int i = 0; i < member->index; i++)
 		if (m->member[i].first_pass == member->first_pass &&
 		    reads(m->member[i].layer, tensor, m->member[i].layer->n_in))
 			return true;
@@ -192,7 +192,7 @@ static void count_member(const struct npl_device_info *info, const struct member
 {
 	const struct npl_layer *layer = member->layer;
 	int result;
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (member->readers[k] != NO_PASS && member->readers[k] != member->pass)
 			add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least[member->pass]);
 	for (int k = 0; k < layer->n_in; k++) {
@@ -203,7 +203,7 @@ static void count_member(const struct npl_device_info *info, const struct member
 			continue;
 		const enum npl_crossing crossing = crossing_of(layer, k);
 		add(info, crossing, read_bytes(info, layer, k),
-		    &least[crossing == NPL_CROSS_ACTIVATIONS ? member->first_pass : member->place]);
+		    &least[crossing == NPL_CROSS_ACTIVATIONS ? member->first_pass : member->index]);
 	}
 }
 
@@ -220,7 +220,7 @@ static void fill_members(struct members *m, const struct npl_layer_group *group,
 		const bool moves = only_moves(layer);
 		m->member[i] = (struct member){
 			.layer = layer,
-			.place = i,
+			.index = i,
 			.pass = moves ? NO_PASS : named_pass(how->pass, i, m->n),
 			.first_pass = moves ? NO_PASS
 					    : named_pass(how->first_pass ? how->first_pass : how->pass, i, m->n)};

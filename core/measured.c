@@ -34,7 +34,7 @@ bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 				  npl_dtype_name(layer->out->dtype));
 	if (layer->op == NPL_OP_QUANTIZELINEAR && layer->n_in > 1)
 		return true; /* its inputs say what the integers stand for, and its output may say it too */
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (!tensor_is_plain(&layer->out[k], "output", k, why, n))
 			return false;
 	return true;
@@ -54,7 +54,7 @@ int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
 		if (layer->in[i] && !layer->in[i]->data && npl_tensor_count(layer->in[i]) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
 					"input %d has no data; a measured device runs on real operands", i);
-	for (int k = 0; k <= layer->n_further && !layer->timing_only; k++)
+	for (int k = 0; k < npl_layer_outputs(layer) && !layer->timing_only; k++)
 		if (!layer->out[k].data && npl_tensor_count(&layer->out[k]) > 0)
 			return npl_fail(err, NPL_EINTERNAL, "output %d has no data", k);
 	return 0;
@@ -76,7 +76,7 @@ int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_e
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
 {
 	double begin = npl_clock_seconds();
-	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1 + layer->n_further, err);
+	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, npl_layer_outputs(layer), err);
 	if (failed)
 		return failed;
 	failed = npl_activate(layer->fused, out, err);
@@ -88,20 +88,20 @@ int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, dou
 
 int npl_layer_target_open(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err)
 {
-	for (int k = 0; k <= layer->n_further; k++) {
+	for (int k = 0; k < npl_layer_outputs(layer); k++) {
 		target[k] = layer->out[k];
 		target[k].owned = false;
 		if (layer->timing_only)
 			target[k].data = NULL;
 	}
 	int rc = 0;
-	for (int k = 0; k <= layer->n_further && layer->timing_only && !rc; k++)
+	for (int k = 0; k < npl_layer_outputs(layer) && layer->timing_only && !rc; k++)
 		rc = npl_tensor_alloc(&target[k], err);
 	return rc;
 }
 
 void npl_layer_target_close(const struct npl_layer *layer, struct npl_tensor *target)
 {
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		npl_tensor_free(&target[k]);
 }

@@ -44,7 +44,7 @@ static int null_run(void *state, const struct npl_layer *layer, struct npl_resul
 	(void)state;
 	(void)result;
 	(void)err;
-	for (int k = 0; k <= layer->n_further && !layer->timing_only; k++)
+	for (int k = 0; k < npl_layer_outputs(layer) && !layer->timing_only; k++)
 		memset(layer->out[k].data, 0, npl_tensor_bytes(&layer->out[k]));
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 /* There is a function PREFIX_macs exactly where the operators of this prefix do multiply-accumulates. */
 const struct npl_op_def npl_op_defs[NPL_OPS] = {
-#define NPL_OP(id, onnx_name, min_inputs, max_inputs, n_outputs, prefix, op_family, op_flags, cost)                    \
+#define NPL_OP(id, onnx_name, versions, min_inputs, max_inputs, n_outputs, prefix, op_family, op_flags, cost)          \
 	[NPL_OP_##id] = {                                                                                              \
 		.name = onnx_name,                                                                                     \
 		.min_in = min_inputs,                                                                                  \

@@ -44,7 +44,7 @@ static bool has_own_type(enum npl_op op, int k)
 	}
 }
 
-/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix, but for float32 where the
+/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix, except float32 where the
  * operator says so. */
 static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_in, enum npl_dtype *half,
 		     struct npl_err *err)

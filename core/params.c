@@ -30,14 +30,28 @@ static int blame(const struct npl_setting *setting)
 	return setting->line ? NPL_EINPUT : NPL_EUSAGE;
 }
 
+/* The word of a choice: of several for the same, the first. */
 static const char *choice_word(const char *words, int index, char *buf, size_t n)
 {
 	size_t length;
 	const char *word = npl_next_word(&words, &length);
 	for (; index > 0 && word; index--)
 		word = npl_next_word(&words, &length);
-	snprintf(buf, n, "%.*s", (int)length, word ? word : "");
+	snprintf(buf, n, "%.*s", word ? (int)strcspn(word, " /") : 0, word ? word : "");
 	return buf;
+}
+
+/* The choice that a word names; -1: none. */
+static int choice_of(const char *words, const char *value)
+{
+	const size_t n = strlen(value);
+	size_t length;
+	int choice = 0;
+	for (const char *word; (word = npl_next_word(&words, &length)); choice++)
+		for (const char *end = word + length; n && word < end; word += strcspn(word, " /") + 1)
+			if (strcspn(word, " /") == n && !strncmp(word, value, n))
+				return choice;
+	return -1;
 }
 
 /* What would have been right. */
@@ -91,7 +105,7 @@ int params_parse(const struct npl_param *param, const char *value, void *config,
 	case NPL_PARAM_DOUBLE:
 		return parse_number(param, value, field, where, code, err);
 	case NPL_PARAM_CHOICE: {
-		int choice = npl_word_index(param->words, value);
+		int choice = choice_of(param->words, value);
 		if (choice < 0)
 			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key,
 					param->words, value);
@@ -211,8 +225,8 @@ static bool is_heading(const char *key)
  * taken. */
 static bool says_what_runs(struct npl_description *machine, const char *key)
 {
-	const bool former = !strcmp(machine->key, "driver") && !strcmp(key, "model");
-	if (machine->runs_on || (!former && strcmp(key, machine->key)))
+	const bool former = !strcmp(machine->driver_or_model_key, "driver") && !strcmp(key, "model");
+	if (machine->driver_or_model || (!former && strcmp(key, machine->driver_or_model_key)))
 		return false;
 	machine->former_key = former;
 	return true;
@@ -223,7 +237,7 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 {
 	struct npl_setting *all;
 	int n;
-	*machine = (struct npl_description){.path = npl_arena_strdup(arena, path), .key = key};
+	*machine = (struct npl_description){.path = npl_arena_strdup(arena, path), .driver_or_model_key = key};
 	if (!machine->path)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	if (npl_settings_load(path, arena, &all, &n, err))
@@ -235,7 +249,7 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 		if (!strcmp(all[i].key, "name"))
 			machine->name = all[i].value;
 		else if (says_what_runs(machine, all[i].key))
-			machine->runs_on = all[i].value;
+			machine->driver_or_model = all[i].value;
 		else if (!strcmp(all[i].key, "description"))
 			machine->description = all[i].value;
 		else if (!strcmp(all[i].key, "copied_from"))
@@ -243,7 +257,7 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 		else
 			machine->setting[machine->n_settings++] = all[i];
 	}
-	if (!machine->runs_on)
+	if (!machine->driver_or_model)
 		return npl_fail(err, NPL_EINPUT, "%s: no `%s:` line, expected one that says what runs it", path, key);
 	if (!machine->name) {
 		const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -386,8 +400,8 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_descripti
 		return NULL;
 	fputs("name: ", out);
 	put_quoted(out, machine->name);
-	fprintf(out, "\n%s: ", machine->key);
-	put_quoted(out, machine->runs_on);
+	fprintf(out, "\n%s: ", machine->driver_or_model_key);
+	put_quoted(out, machine->driver_or_model);
 	if (machine->description) {
 		fputs("\ndescription: ", out);
 		put_quoted(out, machine->description);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers with a unit behind them, as people write them in machine files: "24 MiB", "700MHz", "34.1 GB/s", "6 us". */
+ * Numbers with a unit after them, as people write them in machine files: "24 MiB", "700MHz", "34.1 GB/s", "6 us". */
 #ifndef NPULAB_CORE_QUANTITY_H
 #define NPULAB_CORE_QUANTITY_H
 

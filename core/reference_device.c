@@ -18,7 +18,7 @@ struct reference {
 
 static const struct npl_param params[] = {
 	{"precision", NPL_PARAM_CHOICE, offsetof(struct reference, precision), "f32", 0, 0, "",
-	 "number format: float32, or integers by the rules of docs/integers.md", "f32 int8 8x16"},
+	 "number format: float32, or integers by the rules of docs/integers.md", "f32/float32 int8 8x16/int8x16"},
 	{0}};
 
 static const enum npl_format formats[] = {NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_INT8X16};

@@ -70,7 +70,7 @@ double npl_result_joules(const struct npl_result *result)
 	return npl_energy_sum(result->energy, result->n_energy);
 }
 
-int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err)
+int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct npl_energy *add, struct npl_err *err)
 {
 	for (int i = 0; i < *n; i++)
 		if (!strcmp(list[i].component, add->component) && !strcmp(list[i].origin, add->origin)) {
@@ -78,8 +78,8 @@ int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl
 			list[i].joules += add->joules;
 			return 0;
 		}
-	if (*n == room)
-		return npl_fail(err, NPL_EINTERNAL, "more than %d energy components", room);
+	if (*n == capacity)
+		return npl_fail(err, NPL_EINTERNAL, "more than %d energy components", capacity);
 	if (!npl_origin_ok(add->origin))
 		return npl_fail(err, NPL_EINTERNAL, "energy of %s: '%s' is not an origin", add->component, add->origin);
 	list[(*n)++] = *add;

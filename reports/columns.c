@@ -36,7 +36,7 @@ struct value {
 #define LAYER_NESTED(f)  ((struct value){.kind = A_LAYER, .of_layer = (f)})
 #define KNOWN(known, of) ((known) ? (of) : (struct value){.kind = ABSENT})
 
-/* Whose model a "~" tells of. */
+/* What a "~" marks as modelled. */
 enum mark { UNMARKED, MARK_TIME, MARK_ENERGY };
 
 struct column {

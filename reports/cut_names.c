@@ -71,7 +71,7 @@ static int count_different(uint64_t *sums, int n)
 	return different;
 }
 
-/* How many of the names differ when they are cut behind `head` columns; head below 0: as they are. */
+/* How many of the names differ when they are cut after `head` columns; head below 0: as they are. */
 static int differ(char *const *name, int n, int width, int head, uint64_t *sums)
 {
 	for (int i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ static bool take(struct taken *taken, const char *made, const char *name)
 	return true;
 }
 
-/* made[i]: name i cut behind head columns, or elsewhere where another name's is the same. */
+/* made[i]: name i cut after head columns, or elsewhere where another name's is the same. */
 static bool cut_apart(char *const *name, int n, int width, int head, char **made)
 {
 	struct taken taken = {.slots = 2 * (size_t)n + 1};

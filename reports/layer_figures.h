@@ -10,7 +10,7 @@ struct npl_layer_figures {
 	int layers;
 	double device_seconds, host_seconds, link_seconds;
 	bool modelled;            /* some of that time is */
-	struct npl_result result; /* the machine's part but for energy: cycles, macs, counters, bytes */
+	struct npl_result result; /* the machine's part except energy: cycles, macs, counters, bytes */
 	uint64_t macs_with_host;  /* result.macs and those that the host did */
 	double possible_macs;     /* at the peak of the machine, in its time; NAN: not known */
 	uint64_t link_bytes;      /* beside those within the cycles */

@@ -408,7 +408,7 @@ static void put_legend(struct npl_table *notes, const struct npl_device_info *in
 		npl_table_row(notes, (const char *const[]){name, line});
 }
 
-void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, const struct npl_report_context *context)
+void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c)
 {
 	bool causes = false;
 	for (int d = 0; d < c->n_devices; d++) {
@@ -430,5 +430,4 @@ void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, co
 				"link's, CYCLES the machine's alone; MOVED: bytes that crossed the machine's memory; "
 				"figures of layers are of one full batch; layers that are done within another have "
 				"no counts of their own"});
-	(void)context;
 }

@@ -12,7 +12,6 @@
 
 void npl_layer_tables(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 /* The rows of the notes that these tables need. */
-void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *comparison,
-		     const struct npl_report_context *context);
+void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *comparison);
 
 #endif

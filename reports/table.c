@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "cut_names.h"
 #include "npulab/text.h"
 
@@ -30,16 +31,12 @@ void npl_table_open(struct npl_table *table, const char *layout, const char *con
 
 void npl_table_row(struct npl_table *table, const char *const *cells)
 {
-	if (table->rows == table->capacity) {
-		int capacity = table->capacity ? 2 * table->capacity : 16;
-		char **grown = realloc(table->cell, (size_t)capacity * (size_t)table->columns * sizeof *grown);
-		if (!grown) {
-			table->failed = 1;
-			return;
-		}
-		table->cell = grown;
-		table->capacity = capacity;
+	char **more = npl_grow(table->cell, table->rows, &table->capacity, (size_t)table->columns * sizeof *more);
+	if (!more) {
+		table->failed = 1;
+		return;
 	}
+	table->cell = more;
 	char **row = table->cell + (size_t)table->rows * (size_t)table->columns;
 	for (int i = 0; i < table->columns; i++) {
 		row[i] = copy_printable(cells[i]);

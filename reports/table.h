@@ -5,6 +5,7 @@
 #ifndef NPULAB_REPORTS_TABLE_H
 #define NPULAB_REPORTS_TABLE_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #define NPL_TABLE_COLUMNS 12
@@ -17,7 +18,8 @@ struct npl_table {
 	char left[NPL_TABLE_COLUMNS];  /* 1: names, aligned left */
 	char whole[NPL_TABLE_COLUMNS]; /* 1: of these, never cut */
 	char kind[NPL_TABLE_COLUMNS];  /* 1: of these, words of a known list that give way before names */
-	int rows, capacity;
+	int rows;
+	int64_t capacity;
 	char **cell; /* rows x columns */
 	int failed;  /* out of memory: the table prints what it has */
 };

@@ -9,7 +9,7 @@
 #include "npulab/compare.h"
 #include "table.h"
 
-/* Those that were asked for behind d entries and before the next, in a table of the devices with so many columns. */
+/* Those that were asked for after d entries and before the next, in a table of the devices with so many columns. */
 void npl_table_unavailable(struct npl_table *table, const struct npl_unavailables *list, int d, int columns);
 void npl_table_unavailable_notes(struct npl_table *table, const struct npl_unavailables *list);
 /* name, instance, unavailable (why), and null for each of the other keys, which NULL ends. */

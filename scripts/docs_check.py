@@ -185,6 +185,9 @@ def main():
                 runner.start(page, named.command)
         for page in pages:
             check.page(runner, page)
+    for path in options.pages:
+        if path in listed:
+            print(f"docs: {path} is not checked: it {listed[path]} ({UNCHECKED})")
     for line in wrong + [text for _, _, text in sorted(check.wrong, key=lambda w: w[:2])]:
         print(line)
     checked = sum(1 for page in pages if page.path not in listed)

@@ -152,7 +152,10 @@ def gaps(name, schema, seen):
         if "description" not in inner:
             yield f"{path}: no description"
         if nullable != ("nullWhen" in inner) or required == ("absentWhen" in inner):
-            yield f"{path}: nullWhen and absentWhen go with keys that may be null and that are not required"
+            yield (
+                f"{path}: a key that is always printed is in `required`, one that is not has `absentWhen`; "
+                "one that may be null, and only that, has `nullWhen`"
+            )
         if "onlyWhen" in inner:
             continue
         if "value" not in states:
@@ -180,7 +183,7 @@ def columns(folder):
 
 
 def main():
-    schemas, seen, wrong = {}, {}, []
+    schemas, seen, refused, wrong = {}, {}, {}, []
     for file in sorted(os.listdir("schemas")):
         with open(os.path.join("schemas", file), encoding="utf-8") as f:
             schemas[file[: -len(".json")]] = json.load(f)
@@ -195,8 +198,10 @@ def main():
             wrong.append(f"npulab {command}: there is no schema {name}")
             continue
         for error in jsonschema.Draft202012Validator(schemas[name]).iter_errors(document):
-            wrong.append(f"npulab {command}: {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}")
+            place = ".".join("[]" if isinstance(step, int) else step for step in error.absolute_path)
+            refused[f"schemas/{name}.json: {place}: {error.message[:300]}"] = command
         note(schemas[name], document, name, seen)
+    wrong += [f"{text} (npulab {command})" for text, command in refused.items()]
     for name, schema in schemas.items():
         wrong += gaps(name, schema, seen)
     wrong += columns(sys.argv[1])

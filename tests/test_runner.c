@@ -62,7 +62,7 @@ int execve(const char *path, char *const argv[], char *const envp[])
 	return (int)syscall(SYS_execve, words[0], words, envp);
 }
 
-/* What comes behind -cpu, up to a comma; "": the runner has no such word. */
+/* What comes after -cpu, up to a comma; "": the runner has no such word. */
 static void emulated_name(char name[64])
 {
 	const char *found = strstr(cli_runner(), "-cpu ");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rows of a validation (validate.h): read from published/, found, added to and judged. */
+#include "core/base/grow.h"
 #include "core/files/csv.h"
 #include "npulab/device.h"
 #include "npulab/validate.h"
@@ -41,17 +42,13 @@ bool npl_validation_shown(const struct npl_validation_row *row, bool all)
 
 static struct npl_validation_row *add_row(struct npl_validation *validation, struct npl_err *err)
 {
-	if (validation->n == validation->room) {
-		int room = validation->room ? 2 * validation->room : 256;
-		struct npl_validation_row *bigger = reallocarray(validation->row, (size_t)room, sizeof *bigger);
-		if (!bigger) {
-			npl_fail(err, NPL_ENOMEM, "out of memory for %d figures", room);
-			return NULL;
-		}
-		validation->row = bigger;
-		validation->room = room;
+	struct npl_validation_row *more = npl_grow(validation->row, validation->n, &validation->capacity, sizeof *more);
+	if (!more) {
+		npl_fail(err, NPL_ENOMEM, "out of memory for %d figures", validation->n + 1);
+		return NULL;
 	}
-	return &validation->row[validation->n++];
+	validation->row = more;
+	return &more[validation->n++];
 }
 
 static struct npl_validation_row *find_row(const struct npl_validation *validation, const char *machine,

@@ -33,7 +33,7 @@ static const struct npl_param params[] = {
 	{"threads", NPL_PARAM_INT, offsetof(struct cpu_config, threads), "0", 0, 1024, "threads",
 	 "threads of the library; 0: every processor this process may run on", NULL},
 	{"precision", NPL_PARAM_CHOICE, offsetof(struct cpu_config, precision), "f32", 0, 0, "",
-	 "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster", "f32 int8"},
+	 "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster", "f32/float32 int8"},
 	{"convolution", NPL_PARAM_CHOICE, offsetof(struct cpu_config, convolution), "onednn", 0, 0, "",
 	 "onednn, where it can be had; blas: patches times weights by OpenBLAS, in int8 our own kernels",
 	 "onednn blas"},
@@ -140,7 +140,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 			 cpu->wanted_threads);
 }
 
-/* As the graph has it: in float32, or integers that only pass. */
+/* Whether the layer runs without quantisation: in float32, or moving integers unchanged. */
 static bool is_plain(const struct npl_layer *layer)
 {
 	char why[200];

@@ -79,7 +79,7 @@ bool cpu_is_recurrent(const struct npl_layer *layer);
 int cpu_recurrent_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		      struct npl_err *err);
 
-/* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols), the results one behind the other. */
+/* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols), the results one after the other. */
 struct cpu_stack {
 	int64_t products, rows, inner, cols;
 	int rank; /* of the stack: its dimensions, and the steps of an operand's elements along each */

@@ -28,7 +28,7 @@ enum {                                                     /* dnnl_alg_kind_t */
 };
 enum { DNN_QUERY_NAME = 8, DNN_QUERY_X = 129, DNN_QUERY_W = 131, DNN_QUERY_Y = 133 };
 enum { DNN_ARG_X = 1, DNN_ARG_Y = 17, DNN_ARG_W = 33, DNN_ARG_BIAS = 41 }; /* of a reorder, from and to as X and Y */
-enum { DNN_ARG_FIRST_ADDEND = 16384 | 2 }; /* of an addition that is the first thing behind the operator */
+enum { DNN_ARG_FIRST_ADDEND = 16384 | 2 }; /* of an addition that is the first thing after the operator */
 
 /* Descriptions that the library fills, by value; larger here than in any oneDNN 2. */
 struct dnn_md {

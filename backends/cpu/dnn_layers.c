@@ -114,7 +114,7 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 	return status ? cpu_dnn_failed("memory_desc_init_by_strides", status, err) : 0;
 }
 
-/* Attributes with something behind the operator: Relu, Relu6 or an addition and then one of them. */
+/* Attributes with something after the operator: Relu, Relu6 or an addition and then one of them. */
 static int with_tail(const struct dnn_api *api, const struct cpu_dnn_tail *tail, const struct dnn_md *y, void **attr,
 		     struct npl_err *err)
 {

@@ -45,7 +45,7 @@ bool cpu_is_elementwise(const struct npl_layer *layer)
 	return plain && cpu_is_by_element(layer);
 }
 
-struct work {
+struct element_job {
 	const struct npl_layer *layer;
 	int64_t count, pieces;
 	atomic_bool failed;
@@ -63,10 +63,10 @@ static struct npl_tensor piece_of(const struct npl_tensor *whole, int64_t first,
 
 static void run_piece(void *context, int64_t i, int worker)
 {
-	struct work *work = context;
-	const struct npl_layer *whole = work->layer;
-	int64_t first = work->count / work->pieces * i,
-		end = i + 1 == work->pieces ? work->count : work->count / work->pieces * (i + 1);
+	struct element_job *job = context;
+	const struct npl_layer *whole = job->layer;
+	int64_t first = job->count / job->pieces * i,
+		end = i + 1 == job->pieces ? job->count : job->count / job->pieces * (i + 1);
 	struct npl_tensor in[NPL_LAYER_INPUTS], out = piece_of(whole->out, first, end - first);
 	struct npl_layer layer = *whole;
 	struct npl_err err = {0};
@@ -80,19 +80,19 @@ static void run_piece(void *context, int64_t i, int worker)
 			layer.in[k] = &in[k];
 		}
 	layer.out = &out;
-	if (npl_run_reference(&layer, &out, &seconds, &err) && !atomic_exchange(&work->failed, true))
-		work->err = err;
+	if (npl_run_reference(&layer, &out, &seconds, &err) && !atomic_exchange(&job->failed, true))
+		job->err = err;
 }
 
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err)
 {
-	struct work work = {.layer = layer, .count = npl_tensor_count(layer->out)};
+	struct element_job job = {.layer = layer, .count = npl_tensor_count(layer->out)};
 	int64_t bytes = (int64_t)npl_tensor_bytes(layer->out), most = 4 * (int64_t)cpu->threads;
-	work.pieces = cpu->threads == 1 ? 1 : bytes / PIECE_BYTES;
-	work.pieces = work.pieces < 1 ? 1 : work.pieces > most ? most : work.pieces;
-	if (work.pieces == 1)
-		run_piece(&work, 0, 0);
+	job.pieces = cpu->threads == 1 ? 1 : bytes / PIECE_BYTES;
+	job.pieces = job.pieces < 1 ? 1 : job.pieces > most ? most : job.pieces;
+	if (job.pieces == 1)
+		run_piece(&job, 0, 0);
 	else
-		npl_pool_run(cpu->pool, work.pieces, run_piece, &work);
-	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
+		npl_pool_run(cpu->pool, job.pieces, run_piece, &job);
+	return job.err.code ? npl_fail(err, job.err.code, "%s", job.err.msg) : 0;
 }

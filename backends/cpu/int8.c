@@ -44,8 +44,8 @@ static bool is_product(const struct npl_layer *layer)
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
-/* Results are integers of the input or, of windows, averages of them. Means of all that there is lie closer together
- * than the steps of what they are of. */
+/* Whether each result is an integer of the input or an average over a window. ReduceMean is excluded, because means
+ * over a whole tensor differ by less than a step of the input. */
 static bool stays_integer(const struct npl_layer *layer)
 {
 	return layer->op != NPL_OP_REDUCEMEAN && (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) &&
@@ -114,7 +114,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
-	/* of Slice, and of reductions, they are in the attributes */
+	/* Operators that read lists (axes, sizes) from inputs; Slice and reductions have them in their attributes. */
 	const bool lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
 			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
 	if (lists || layer->n_in < 1 || !layer->in[0])
@@ -132,7 +132,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 			       : false;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];
-		/* What constants get, whose values nobody has looked at; 8 bits of it would be worthless. */
+		/* The scale 1 with the zero point 0 marks a constant that was not calibrated: its range is unknown. */
 		if (in && layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
 			return npl_refuse(why, n, "the range of an operand is not known, so 8 bits cannot hold it");
 	}

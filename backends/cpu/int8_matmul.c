@@ -12,7 +12,7 @@
 
 #define BLOCK_SUMS 65536 /* 256 KiB of them wait in the second-level cache until they are finished */
 
-struct work {
+struct matmul_job {
 	const struct npl_layer *layer;
 	const struct npl_tensor *out;
 	struct cpu_stack stack;
@@ -28,90 +28,89 @@ struct work {
 
 static void run_block(void *context, int64_t task, int worker)
 {
-	const struct work *work = context;
-	const struct cpu_stack *stack = &work->stack;
-	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
-	int64_t product = task / work->blocks, row = task % work->blocks * work->rows, a, b;
-	int64_t rows = stack->rows - row < work->rows ? stack->rows - row : work->rows;
-	uint8_t *memory = work->workspace + (work->sums_bytes + work->product_bytes) * (size_t)worker;
+	const struct matmul_job *job = context;
+	const struct cpu_stack *stack = &job->stack;
+	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
+	int64_t product = task / job->blocks, row = task % job->blocks * job->rows, a, b;
+	int64_t rows = stack->rows - row < job->rows ? stack->rows - row : job->rows;
+	uint8_t *memory = job->workspace + (job->sums_bytes + job->product_bytes) * (size_t)worker;
 	const int64_t at = (product * stack->rows + row) * stack->cols;
-	int32_t *sums = work->raw ? (int32_t *)work->out->data + at : (int32_t *)(void *)memory;
+	int32_t *sums = job->raw ? (int32_t *)job->out->data + at : (int32_t *)(void *)memory;
 	cpu_stack_at(stack, product, &a, &b);
 	const struct npl_int8_product p = {
 		.m = rows,
 		.n = stack->cols,
 		.k = stack->inner,
-		.a = {(const uint8_t *)x->data + a + row * stack->inner, x->dtype, work->zero_a, stack->inner, 1},
-		.b = {(const uint8_t *)w->data + b, w->dtype, work->zero_b, 1, stack->cols},
+		.a = {(const uint8_t *)x->data + a + row * stack->inner, x->dtype, job->zero_a, stack->inner, 1},
+		.b = {(const uint8_t *)w->data + b, w->dtype, job->zero_b, 1, stack->cols},
 		.c = sums,
 		.c_stride = stack->cols,
-		.workspace = memory + work->sums_bytes,
-		.workspace_bytes = (int64_t)work->product_bytes,
+		.workspace = memory + job->sums_bytes,
+		.workspace_bytes = (int64_t)job->product_bytes,
 	};
-	struct npl_int8_finish finish = {.scale = &work->scale};
-	npl_int8_finish_by(&finish, work->layer->fused, work->out);
-	if (npl_int8_gemm(&p, &work->counts[worker].overflows, &work->failed[worker]) || work->raw)
+	struct npl_int8_finish finish = {.scale = &job->scale};
+	npl_int8_finish_by(&finish, job->layer->fused, job->out);
+	if (npl_int8_gemm(&p, &job->counts[worker].overflows, &job->failed[worker]) || job->raw)
 		return;
-	npl_int8_finish(&finish, sums, rows * stack->cols, (uint8_t *)work->out->data + at, &work->counts[worker]);
+	npl_int8_finish(&finish, sums, rows * stack->cols, (uint8_t *)job->out->data + at, &job->counts[worker]);
 }
 
 /* Blocks of so many rows that the sums of one fit the cache, and that all threads have some. */
-static void cut(struct work *work, int threads)
+static void cut(struct matmul_job *job, int threads)
 {
-	const struct cpu_stack *stack = &work->stack;
-	work->rows = stack->rows;
-	while (work->rows > 16 && (work->rows * stack->cols > BLOCK_SUMS ||
-				   stack->products * ((stack->rows + work->rows - 1) / work->rows) < threads))
-		work->rows = (work->rows + 1) / 2;
-	work->blocks = (stack->rows + work->rows - 1) / work->rows;
-	work->sums_bytes = ((size_t)(work->rows * stack->cols) * sizeof(int32_t) + 63) / 64 * 64;
-	work->product_bytes = ((size_t)npl_int8_workspace(work->rows, stack->cols, stack->inner, 0) + 63) / 64 * 64;
+	const struct cpu_stack *stack = &job->stack;
+	job->rows = stack->rows;
+	while (job->rows > 16 && (job->rows * stack->cols > BLOCK_SUMS ||
+				  stack->products * ((stack->rows + job->rows - 1) / job->rows) < threads))
+		job->rows = (job->rows + 1) / 2;
+	job->blocks = (stack->rows + job->rows - 1) / job->rows;
+	job->sums_bytes = ((size_t)(job->rows * stack->cols) * sizeof(int32_t) + 63) / 64 * 64;
+	job->product_bytes = ((size_t)npl_int8_workspace(job->rows, stack->cols, stack->inner, 0) + 63) / 64 * 64;
 }
 
-static int run(struct cpu_state *cpu, struct work *work, struct npl_result *result, struct npl_err *err)
+static int run(struct cpu_state *cpu, struct matmul_job *job, struct npl_result *result, struct npl_err *err)
 {
-	size_t each = work->sums_bytes + work->product_bytes;
+	size_t each = job->sums_bytes + job->product_bytes;
 	if (cpu_reserve(cpu, each * (size_t)cpu->threads, err))
 		return err->code;
-	work->workspace = (uint8_t *)cpu->workspace;
+	job->workspace = (uint8_t *)cpu->workspace;
 	double begin = npl_clock_seconds();
-	npl_pool_run(cpu->pool, work->stack.products * work->blocks, run_block, work);
+	npl_pool_run(cpu->pool, job->stack.products * job->blocks, run_block, job);
 	result->seconds = npl_clock_seconds() - begin;
 	for (int t = 0; t < cpu->threads; t++) {
-		result->saturations += work->counts[t].saturations;
-		if (work->failed[t].code)
-			return npl_fail(err, work->failed[t].code, "%s", work->failed[t].msg);
+		result->saturations += job->counts[t].saturations;
+		if (job->failed[t].code)
+			return npl_fail(err, job->failed[t].code, "%s", job->failed[t].msg);
 	}
 	return 0;
 }
 
-static int multiply(struct cpu_state *cpu, struct work *work, struct npl_result *result, struct npl_err *err)
+static int multiply(struct cpu_state *cpu, struct matmul_job *job, struct npl_result *result, struct npl_err *err)
 {
-	cut(work, cpu->threads);
-	work->counts = calloc((size_t)cpu->threads, sizeof *work->counts);
-	work->failed = calloc((size_t)cpu->threads, sizeof *work->failed);
-	int rc = work->counts && work->failed ? run(cpu, work, result, err)
-					      : npl_fail(err, NPL_ENOMEM, "out of memory");
-	free(work->counts);
-	free(work->failed);
+	cut(job, cpu->threads);
+	job->counts = calloc((size_t)cpu->threads, sizeof *job->counts);
+	job->failed = calloc((size_t)cpu->threads, sizeof *job->failed);
+	int rc = job->counts && job->failed ? run(cpu, job, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	free(job->counts);
+	free(job->failed);
 	return rc;
 }
 
 int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err)
 {
-	struct work work = {.layer = layer,
-			    .out = out,
-			    .zero_a = layer->in[0]->quant.zero_point,
-			    .zero_b = layer->in[1]->quant.zero_point};
-	if (cpu_stack_open(layer, &work.stack, err))
+	struct matmul_job job = {.layer = layer,
+				 .out = out,
+				 .zero_a = layer->in[0]->quant.zero_point,
+				 .zero_b = layer->in[1]->quant.zero_point};
+	if (cpu_stack_open(layer, &job.stack, err))
 		return err->code;
-	work.scale = npl_int8_scale(layer->in[0]->quant.scale, layer->in[1]->quant.scale, out->quant.scale);
-	if (!isfinite(work.scale))
+	job.scale = npl_int8_scale(layer->in[0]->quant.scale, layer->in[1]->quant.scale, out->quant.scale);
+	if (!isfinite(job.scale))
 		return npl_fail(err, NPL_EINPUT, "its results are scaled by %g * %g / %g, which is no finite number",
 				(double)layer->in[0]->quant.scale, (double)layer->in[1]->quant.scale,
 				(double)out->quant.scale);
-	return multiply(cpu, &work, result, err);
+	return multiply(cpu, &job, result, err);
 }
 
 /* Input k: one zero point for all, or none. */
@@ -138,12 +137,12 @@ bool cpu_is_matmul_integer(const struct npl_layer *layer)
 int cpu_matmul_integer_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 			   double *seconds, struct npl_err *err)
 {
-	struct work work = {
+	struct matmul_job job = {
 		.layer = layer, .out = out, .raw = true, .zero_a = zero_of(layer, 2), .zero_b = zero_of(layer, 3)};
 	struct npl_result result = {0};
-	int rc = cpu_stack_open(layer, &work.stack, err);
+	int rc = cpu_stack_open(layer, &job.stack, err);
 	if (!rc)
-		rc = multiply(cpu, &work, &result, err);
+		rc = multiply(cpu, &job, &result, err);
 	*seconds = result.seconds;
 	return rc;
 }

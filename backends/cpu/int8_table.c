@@ -40,19 +40,20 @@ bool cpu_int8_has_table(const struct npl_layer *layer)
 }
 
 /* The layer over all numbers that bytes of input k stand for, with the others' single ones: the results come first in
- * work. */
-static int run_in_float(const struct npl_layer *layer, int k, float *work, struct npl_err *err)
+ * buffer. */
+static int run_in_float(const struct npl_layer *layer, int k, float *buffer, struct npl_err *err)
 {
 	struct npl_layer in_float = *layer;
-	struct npl_tensor in[NPL_LAYER_INPUTS], out = {.dtype = NPL_F32, .shape = npl_shape_of(1, BYTES), .data = work};
+	struct npl_tensor in[NPL_LAYER_INPUTS],
+		out = {.dtype = NPL_F32, .shape = npl_shape_of(1, BYTES), .data = buffer};
 	double seconds;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *from = layer->in[i];
 		if (!from)
 			continue;
 		const int64_t count = i == k ? BYTES : 1;
-		in[i] = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(1, count), .data = work += BYTES};
-		npl_int8_dequantise(from->data, count, &from->quant, from->dtype, work);
+		in[i] = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(1, count), .data = buffer += BYTES};
+		npl_int8_dequantise(from->data, count, &from->quant, from->dtype, buffer);
 		in_float.in[i] = &in[i];
 	}
 	in_float.out = &out;
@@ -67,7 +68,7 @@ struct table {
 	bool any_saturates;
 };
 
-static int make_table(const struct npl_layer *layer, int k, float *work, struct table *table, struct npl_err *err)
+static int make_table(const struct npl_layer *layer, int k, float *buffer, struct table *table, struct npl_err *err)
 {
 	uint8_t byte[BYTES];
 	struct npl_tensor all = *layer->in[k];
@@ -88,10 +89,10 @@ static int make_table(const struct npl_layer *layer, int k, float *work, struct 
 		results.data = table->result;
 		return npl_run_integer(&of_all, &results, &counts, err);
 	}
-	if (run_in_float(&of_all, k, work, err))
+	if (run_in_float(&of_all, k, buffer, err))
 		return err->code;
 	for (int b = 0; b < BYTES; b++) {
-		table->nan[b] = !npl_int8_quantise(work + b, 1, &out->quant, out->dtype, &table->result[b],
+		table->nan[b] = !npl_int8_quantise(buffer + b, 1, &out->quant, out->dtype, &table->result[b],
 						   &table->saturations[b]);
 		table->any_nan |= table->nan[b];
 		table->any_saturates |= table->saturations[b] > 0;
@@ -99,7 +100,7 @@ static int make_table(const struct npl_layer *layer, int k, float *work, struct 
 	return 0;
 }
 
-struct work {
+struct table_job {
 	const struct npl_layer *layer;
 	const struct npl_tensor *x, *out;
 	struct table table;
@@ -109,32 +110,32 @@ struct work {
 	struct npl_err err; /* of the first piece that failed */
 };
 
-static int look_up(const struct work *work, int64_t first, int64_t end, uint64_t *saturations, struct npl_err *err)
+static int look_up(const struct table_job *job, int64_t first, int64_t end, uint64_t *saturations, struct npl_err *err)
 {
-	const uint8_t *x = work->x->data;
-	uint8_t *y = work->out->data;
+	const uint8_t *x = job->x->data;
+	uint8_t *y = job->out->data;
 	for (int64_t i = first; i < end; i++)
-		y[i] = work->table.result[x[i]];
-	for (int64_t i = first; i < end && work->table.any_saturates; i++)
-		*saturations += work->table.saturations[x[i]];
-	for (int64_t i = first; i < end && work->table.any_nan; i++)
-		if (work->table.nan[x[i]])
-			return not_a_number(work->layer, err);
+		y[i] = job->table.result[x[i]];
+	for (int64_t i = first; i < end && job->table.any_saturates; i++)
+		*saturations += job->table.saturations[x[i]];
+	for (int64_t i = first; i < end && job->table.any_nan; i++)
+		if (job->table.nan[x[i]])
+			return not_a_number(job->layer, err);
 	return 0;
 }
 
 static void run_piece(void *context, int64_t i, int worker)
 {
 	(void)worker;
-	struct work *work = context;
-	const int64_t count = npl_tensor_count(work->out);
-	int64_t first = count / work->pieces * i, end = i + 1 == work->pieces ? count : count / work->pieces * (i + 1);
+	struct table_job *job = context;
+	const int64_t count = npl_tensor_count(job->out);
+	int64_t first = count / job->pieces * i, end = i + 1 == job->pieces ? count : count / job->pieces * (i + 1);
 	struct npl_err err = {0};
 	uint64_t saturations = 0;
-	int rc = look_up(work, first, end, &saturations, &err);
-	atomic_fetch_add(&work->saturations, saturations);
-	if (rc && !atomic_exchange(&work->failed, true))
-		work->err = err;
+	int rc = look_up(job, first, end, &saturations, &err);
+	atomic_fetch_add(&job->saturations, saturations);
+	if (rc && !atomic_exchange(&job->failed, true))
+		job->err = err;
 }
 
 int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
@@ -145,18 +146,18 @@ int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const s
 		return npl_fail(err, NPL_EINTERNAL, "layer '%s' has no table of 256 bytes", layer->name);
 	if (cpu_reserve(cpu, ((size_t)layer->n_in + 1) * BYTES * sizeof(float), err))
 		return err->code;
-	struct work work = {.layer = layer, .x = layer->in[only], .out = out};
+	struct table_job job = {.layer = layer, .x = layer->in[only], .out = out};
 	const int64_t count = npl_tensor_count(out), most = 4 * (int64_t)cpu->threads;
-	work.pieces = cpu->threads == 1 ? 1 : count / TASK;
-	work.pieces = work.pieces < 1 ? 1 : work.pieces > most ? most : work.pieces;
+	job.pieces = cpu->threads == 1 ? 1 : count / TASK;
+	job.pieces = job.pieces < 1 ? 1 : job.pieces > most ? most : job.pieces;
 	double begin = npl_clock_seconds();
-	if (make_table(layer, only, cpu->workspace, &work.table, err))
+	if (make_table(layer, only, cpu->workspace, &job.table, err))
 		return err->code;
-	if (work.pieces == 1)
-		run_piece(&work, 0, 0);
+	if (job.pieces == 1)
+		run_piece(&job, 0, 0);
 	else
-		npl_pool_run(cpu->pool, work.pieces, run_piece, &work);
+		npl_pool_run(cpu->pool, job.pieces, run_piece, &job);
 	result->seconds = npl_clock_seconds() - begin;
-	result->saturations = work.saturations;
-	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
+	result->saturations = job.saturations;
+	return job.err.code ? npl_fail(err, job.err.code, "%s", job.err.msg) : 0;
 }

@@ -136,24 +136,24 @@ static int run_step(struct cpu_layer_group *group, struct cpu_step *step, struct
 				 data_of(group, step->out[0], step->y), err);
 		break;
 	case CPU_STEP_CONV8:
-		return cpu_int8_conv_run(group->cpu, step->conv8, group->request.layer[step->layer],
+		return cpu_int8_conv_run(group->cpu, step->conv8, group->request.layer[step->layer_index],
 					 data_of(group, step->in[0], step->x), data_of(group, step->out[0], step->y),
 					 result, err);
 	case CPU_STEP_ELEMENTS:
-		rc = cpu_elements_run(group->cpu, &step->work, err);
+		rc = cpu_elements_run(group->cpu, &step->layer, err);
 		break;
 	case CPU_STEP_JOIN:
 		join(group, step);
 		break;
 	case CPU_STEP_MAXPOOL:
-		cpu_maxpool_last(group->cpu, &step->work);
+		cpu_maxpool_last(group->cpu, &step->layer);
 		break;
 	case CPU_STEP_LAYER:
 		seconds = result->seconds;
-		rc = step->int8      ? cpu_int8_run_prepared(group->cpu, step->int8, &step->work, result, err)
-		     : step->widened ? cpu_widened_run(group->cpu, step->widened, &step->work, step->out_tensor,
+		rc = step->int8      ? cpu_int8_run_prepared(group->cpu, step->int8, &step->layer, result, err)
+		     : step->widened ? cpu_widened_run(group->cpu, step->widened, &step->layer, step->out_tensor,
 						       &result->seconds, err)
-				     : cpu_run_layer(group->cpu, &step->work, step->out_tensor, result, err);
+				     : cpu_run_layer(group->cpu, &step->layer, step->out_tensor, result, err);
 		result->seconds += seconds;
 		return rc;
 	}
@@ -185,7 +185,7 @@ static int tell_made(struct cpu_layer_group *group, const struct npl_layer_group
 	return rc;
 }
 
-/* What step s has made, but for what is only the same in another order. */
+/* What step s has made, except what is only the same in another order. */
 static int tell_step(struct cpu_layer_group *group, const struct npl_layer_group_observer *observer,
 		     const struct cpu_step *step, struct npl_err *err)
 {
@@ -210,10 +210,10 @@ int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_
 		rc = find_data(group, err);
 	int threads = dnn ? cpu_dnn_set_threads(&cpu->dnn, cpu->threads) : 0;
 	for (int s = 0; s < group->n_steps && !rc; s++) {
-		npl_layer_group_progress(&group->request, group->step[s].layer);
-		rc = run_step(group, &group->step[s], &results[group->step[s].layer], err);
+		npl_layer_group_progress(&group->request, group->step[s].layer_index);
+		rc = run_step(group, &group->step[s], &results[group->step[s].layer_index], err);
 		if (rc)
-			npl_prefix(err, "layer %s", group->request.layer[group->step[s].layer]->name);
+			npl_prefix(err, "layer %s", group->request.layer[group->step[s].layer_index]->name);
 		if (!rc && observed)
 			rc = tell_step(group, observer, &group->step[s], err);
 	}

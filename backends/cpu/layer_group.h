@@ -33,7 +33,7 @@ enum cpu_step_kind {
 
 struct cpu_step {
 	enum cpu_step_kind kind;
-	int layer;            /* whose time it is */
+	int layer_index;      /* whose time it is */
 	int threads;          /* of oneDNN's */
 	enum cpu_layout x, y; /* in which inputs and results lie */
 	int n_in, n_out;
@@ -42,7 +42,7 @@ struct cpu_step {
 	struct cpu_int8_conv *conv8; /* CPU_STEP_CONV8 */
 	struct npl_int8_job *int8;   /* CPU_STEP_LAYER: a product of 8-bit tensors whose weights are ready; NULL */
 	struct cpu_widened *widened; /* CPU_STEP_LAYER: of 16-bit floats; NULL */
-	struct npl_layer work;       /* the others: over these tensors, whose data is set when it runs */
+	struct npl_layer layer;      /* the others: over these tensors, whose data is set when it runs */
 	struct npl_tensor *in_tensor, *out_tensor;
 };
 
@@ -52,7 +52,7 @@ struct cpu_layer_group {
 	bool prepared;
 	int threads; /* of the layer that is planned */
 	int n_locations;
-	int64_t locations_capacity, steps_room;
+	int64_t locations_capacity, steps_capacity;
 	struct cpu_location *location;
 	int n_steps;
 	struct cpu_step *step;
@@ -71,7 +71,7 @@ void cpu_layer_group_close(void *opened); /* accepts NULL */
 /* Who holds the data of a location in an order. */
 struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout);
 
-/* layer_group_plan.c: the steps and the locations, but for the memory. */
+/* layer_group_plan.c: the steps and the locations, except the memory. */
 int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err);
 /* layer_group_memory.c: where each location lies; locations whose steps do not overlap share memory. */
 int cpu_layer_group_memory(struct cpu_layer_group *group, struct npl_err *err);

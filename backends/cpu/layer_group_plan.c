@@ -71,7 +71,8 @@ static struct cpu_step *add_step(struct cpu_layer_group *group, enum cpu_step_ki
 				 struct npl_err *err)
 {
 	int *list = npl_arena_array(&group->arena, (size_t)(n_in + n_out), sizeof *list);
-	struct cpu_step *more = list ? npl_grow(group->step, group->n_steps, &group->steps_room, sizeof *more) : NULL;
+	struct cpu_step *more = list ? npl_grow(group->step, group->n_steps, &group->steps_capacity, sizeof *more)
+				     : NULL;
 	if (!more) {
 		out_of_memory(err);
 		return NULL;
@@ -79,7 +80,7 @@ static struct cpu_step *add_step(struct cpu_layer_group *group, enum cpu_step_ki
 	group->step = more;
 	struct cpu_step *step = &group->step[group->n_steps++];
 	*step = (struct cpu_step){.kind = kind,
-				  .layer = layer,
+				  .layer_index = layer,
 				  .threads = group->threads,
 				  .n_in = n_in,
 				  .n_out = n_out,
@@ -173,7 +174,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 	for (int k = 0; k < n_in && !rc; k++)
 		if (in[k] >= 0)
 			rc = need(group, in[k], really(&group->location[in[k]], x), l, err);
-	struct cpu_step *step = rc ? NULL : add_step(group, kind, l, n_in, 1 + layer->n_further, err);
+	struct cpu_step *step = rc ? NULL : add_step(group, kind, l, n_in, npl_layer_outputs(layer), err);
 	if (!step)
 		return err->code;
 	step->x = x;
@@ -183,7 +184,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 		if (in[k] >= 0)
 			use(group, in[k], really(&group->location[in[k]], x));
 	}
-	for (int k = 0; k <= layer->n_further; k++) {
+	for (int k = 0; k < npl_layer_outputs(layer); k++) {
 		int p = add_location(group, &layer->out[k], l, err);
 		if (p < 0)
 			return err->code;
@@ -191,26 +192,27 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 		use(group, p, really(&group->location[p], y));
 	}
 	step = &group->step[group->n_steps - 1];
-	step->work = *layer;
+	step->layer = *layer;
 	step->in_tensor = npl_arena_array(&group->arena, (size_t)layer->n_in, sizeof *step->in_tensor);
-	step->out_tensor = npl_arena_array(&group->arena, (size_t)layer->n_further + 1, sizeof *step->out_tensor);
+	step->out_tensor = npl_arena_array(&group->arena, (size_t)npl_layer_outputs(layer), sizeof *step->out_tensor);
 	if (!step->in_tensor || !step->out_tensor)
 		return out_of_memory(err);
 	for (int k = 0; k < layer->n_in; k++)
 		if (layer->in[k]) {
 			step->in_tensor[k] = *layer->in[k];
 			step->in_tensor[k].owned = false;
-			step->work.in[k] = &step->in_tensor[k];
+			step->layer.in[k] = &step->in_tensor[k];
 		}
-	for (int k = 0; k <= layer->n_further; k++) {
+	for (int k = 0; k < npl_layer_outputs(layer); k++) {
 		step->out_tensor[k] = layer->out[k];
 		step->out_tensor[k].owned = false;
 	}
-	step->work.out = step->out_tensor;
+	step->layer.out = step->out_tensor;
 	return 0;
 }
 
-/* A view names another's data in another shape; it is there in the order of ONNX, for which who made it pays. */
+/* A view is another tensor's data in another shape. It needs these data in ONNX's order; reordering them is charged to
+ * their maker. */
 static int plan_view(struct cpu_layer_group *group, int l, int maker, struct npl_err *err)
 {
 	const struct npl_layer *layer = group->request.layer[l];
@@ -299,14 +301,14 @@ static int location_before(struct cpu_layer_group *group, int l, const struct np
 {
 	int location = location_of(group, tensor);
 	for (int i = l; i < group->request.n && location < 0; i++)
-		for (int k = 0; k <= group->request.layer[i]->n_further; k++)
+		for (int k = 0; k < npl_layer_outputs(group->request.layer[i]); k++)
 			if (&group->request.layer[i]->out[k] == tensor)
 				return npl_fail(err, NPL_EDEVICE, "it is made later"), -1;
 	return location < 0 ? add_location(group, tensor, -1, err) : location;
 }
 
 /* A convolution whose result is only added to something that is there already, as at the end of a residual block: one
- * pass, with the Relu behind the sum. NPL_EDEVICE: it is not so, or the library cannot. */
+ * pass, with the Relu after the sum. NPL_EDEVICE: it is not so, or the library cannot. */
 static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
 	const struct npl_layer *conv = group->request.layer[l];
@@ -353,13 +355,14 @@ static int plan_conv8(struct cpu_layer_group *group, int l, struct npl_err *err)
 	return 0;
 }
 
-/* What the library is worth asking for with channels last alone: of averages with channels first slices.c is faster. */
+/* Layers for which oneDNN is used only where the input has channels last already: 8-bit layers, and AveragePool, which
+ * slices.c does faster with channels first. */
 static bool only_last(const struct npl_layer *layer)
 {
 	return npl_is_byte(layer->out->dtype) || layer->op == NPL_OP_AVERAGEPOOL;
 }
 
-static int choose_way(struct cpu_layer_group *group, int l, struct npl_err *err)
+static int choose_method(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = group->request.layer[l];
 	const bool dnn = group->cpu->dnn.engine != NULL;
@@ -425,7 +428,7 @@ static int plan_layer(struct cpu_layer_group *group, int l, struct npl_err *err)
 	group->threads = layer->n_in > 0 && layer->in[0] ? threads_for(group, layer) : group->cpu->threads;
 	if (group->cpu->dnn.engine)
 		cpu_dnn_set_threads(&group->cpu->dnn, group->threads);
-	return choose_way(group, l, err);
+	return choose_method(group, l, err);
 }
 int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err)
 {

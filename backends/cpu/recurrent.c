@@ -144,7 +144,8 @@ int cpu_recurrent_run(struct cpu_state *cpu, const struct npl_layer *layer, stru
 {
 	const struct npl_multiplier multiplier = {add_product, cpu};
 	double begin = npl_clock_seconds();
-	int rc = npl_recurrent_run(&multiplier, layer->attrs, layer->in, layer->n_in, out, 1 + layer->n_further, err);
+	int rc = npl_recurrent_run(&multiplier, layer->attrs, layer->in, layer->n_in, out, npl_layer_outputs(layer),
+				   err);
 	*seconds = npl_clock_seconds() - begin;
 	return rc;
 }

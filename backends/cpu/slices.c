@@ -139,7 +139,7 @@ bool cpu_is_sliced(const struct npl_layer *layer)
 	return slicing_of(layer).slices > 1;
 }
 
-struct work {
+struct slice_job {
 	const struct npl_layer *layer;
 	const struct npl_tensor *out;
 	struct slicing slicing;
@@ -161,13 +161,13 @@ static struct npl_tensor slices_of(const struct npl_tensor *whole, const struct 
 
 static void run_task(void *context, int64_t i, int worker)
 {
-	struct work *work = context;
-	const struct slicing *s = &work->slicing;
-	const int64_t first = s->slices * i / work->tasks, end = s->slices * (i + 1) / work->tasks;
-	struct npl_tensor in = slices_of(work->layer->in[0], &s->in, s, first, end - first),
-			  out = slices_of(work->out, &s->out, s, first, end - first);
+	struct slice_job *job = context;
+	const struct slicing *s = &job->slicing;
+	const int64_t first = s->slices * i / job->tasks, end = s->slices * (i + 1) / job->tasks;
+	struct npl_tensor in = slices_of(job->layer->in[0], &s->in, s, first, end - first),
+			  out = slices_of(job->out, &s->out, s, first, end - first);
 	struct npl_tensor parameter[2];
-	struct npl_layer part = *work->layer;
+	struct npl_layer part = *job->layer;
 	struct npl_err err = {0};
 	double seconds;
 	(void)worker;
@@ -180,22 +180,22 @@ static void run_task(void *context, int64_t i, int worker)
 	}
 	part.out = &out;
 	part.attrs = &s->attrs;
-	if (npl_run_reference(&part, &out, &seconds, &err) && !atomic_exchange(&work->failed, true))
-		work->err = err;
+	if (npl_run_reference(&part, &out, &seconds, &err) && !atomic_exchange(&job->failed, true))
+		job->err = err;
 }
 
 int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
 		   struct npl_err *err)
 {
-	struct work work = {.layer = layer, .out = out, .slicing = slicing_of(layer)};
+	struct slice_job job = {.layer = layer, .out = out, .slicing = slicing_of(layer)};
 	const int64_t in_count = npl_tensor_count(layer->in[0]), out_count = npl_tensor_count(out),
 		      elements = in_count > out_count ? in_count : out_count,
 		      most = CPU_TASKS_OF_THREAD * (int64_t)cpu->threads;
-	work.tasks = cpu->threads == 1 ? 1 : elements / CPU_TASK_ELEMENTS;
-	work.tasks = work.tasks > most ? most : work.tasks;
-	work.tasks = work.tasks > work.slicing.slices ? work.slicing.slices : work.tasks < 1 ? 1 : work.tasks;
+	job.tasks = cpu->threads == 1 ? 1 : elements / CPU_TASK_ELEMENTS;
+	job.tasks = job.tasks > most ? most : job.tasks;
+	job.tasks = job.tasks > job.slicing.slices ? job.slicing.slices : job.tasks < 1 ? 1 : job.tasks;
 	double begin = npl_clock_seconds();
-	npl_pool_run(cpu->pool, work.tasks, run_task, &work);
+	npl_pool_run(cpu->pool, job.tasks, run_task, &job);
 	*seconds = npl_clock_seconds() - begin;
-	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
+	return job.err.code ? npl_fail(err, job.err.code, "%s", job.err.msg) : 0;
 }

@@ -64,7 +64,7 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 			rc = describe(w, k, layer->in[k], constants && layer->in[k]->data, err);
 			w->float32.in[k] = &w->tensor[k];
 		}
-	for (int k = 0; k <= layer->n_further && !rc; k++) {
+	for (int k = 0; k < npl_layer_outputs(layer) && !rc; k++) {
 		rc = describe(w, NPL_LAYER_INPUTS + k, &layer->out[k], false, err);
 		w->wanted[k] = &w->tensor[NPL_LAYER_INPUTS + k];
 	}
@@ -72,7 +72,7 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 	w->float32.timing_only = false; /* whose results have a place here */
 	w->list = &w->float32;
 	const struct npl_layer_group group = {
-		.n = 1, .layer = &w->list, .n_wanted = 1 + layer->n_further, .wanted = w->wanted};
+		.n = 1, .layer = &w->list, .n_wanted = npl_layer_outputs(layer), .wanted = w->wanted};
 	if (!rc)
 		rc = cpu_layer_group_open(cpu, &group, &w->group, &info, err);
 	if (rc) {
@@ -151,14 +151,14 @@ int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct n
 							  .to = tensor->data,
 							  .widens = true});
 	}
-	for (int k = 0; k <= layer->n_further; k++) {
+	for (int k = 0; k < npl_layer_outputs(layer); k++) {
 		const int i = NPL_LAYER_INPUTS + k;
 		w->tensor[i].data = w->is_wide[i] ? cpu->widened + w->offset[i] : out[k].data;
 	}
 	*seconds = npl_clock_seconds() - begin;
 	rc = cpu_layer_group_run(cpu, w->group, NULL, &result, err);
 	begin = npl_clock_seconds();
-	for (int k = 0; k <= layer->n_further && !rc; k++)
+	for (int k = 0; k < npl_layer_outputs(layer) && !rc; k++)
 		if (w->is_wide[NPL_LAYER_INPUTS + k])
 			convert(cpu, &(struct conversion){.half = out[k].dtype,
 							  .count = npl_tensor_count(&out[k]),

@@ -105,7 +105,7 @@ static int time_call(const struct direct *d, const struct direct_way *way, const
 	return record(d, 1, err) ? err->code : between(d, seconds, err);
 }
 
-/* The median of so many runs, behind one that warms up. An algorithm that cuBLASLt then refuses takes forever. */
+/* The median of so many runs, after one that warms up. An algorithm that cuBLASLt then refuses takes forever. */
 static int time_algorithm(const struct direct *d, const struct direct_way *way, const struct cu_heuristic *how,
 			  int runs, double *seconds, struct npl_err *err)
 {

@@ -40,7 +40,7 @@ void direct_close(struct direct *direct); /* accepts a zeroed one */
 
 /* One call by the best way, between two events. */
 int direct_once(const struct direct *direct, double *seconds, struct npl_err *err);
-/* n calls, one behind the other, between two events: seconds of one. *mhz: the clock of the GPU meanwhile, 0 where NVML
+/* n calls, one after the other, between two events: seconds of one. *mhz: the clock of the GPU meanwhile, 0 where NVML
  * (NULL: not there) does not tell. */
 int direct_many(const struct direct *direct, int n, const struct cu_nvml *nvml, double *seconds, unsigned *mhz,
 		struct npl_err *err);

@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+/* Products of two 64-bit numbers, and what they are divided by. */
+__extension__ typedef unsigned __int128 npl_u128;
+
 static inline int64_t npl_min_i64(int64_t a, int64_t b)
 {
 	return a < b ? a : b;

@@ -5,15 +5,15 @@
 
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 64 };
+enum { FIRST_CAPACITY = 64 };
 
-void *npl_grow(void *array, int64_t count, int64_t *room, size_t bytes)
+void *npl_grow(void *array, int64_t count, int64_t *capacity, size_t bytes)
 {
-	if (count < *room)
+	if (count < *capacity)
 		return array;
-	const int64_t more = *room ? 2 * *room : FIRST_ROOM;
+	const int64_t more = *capacity ? 2 * *capacity : FIRST_CAPACITY;
 	void *bigger = reallocarray(array, (size_t)more, bytes);
 	if (bigger)
-		*room = more;
+		*capacity = more;
 	return bigger;
 }

@@ -2,7 +2,7 @@
  *
  * Arrays that grow as things are added to them.
  *
- *     struct thing *more = npl_grow(list->thing, list->count, &list->room, sizeof *more);
+ *     struct thing *more = npl_grow(list->thing, list->count, &list->capacity, sizeof *more);
  *     if (!more)
  *         ...
  *     list->thing = more;
@@ -18,9 +18,9 @@
 extern "C" {
 #endif
 
-/* The array of `room` elements of so many bytes (NULL: of none) with room for one more than `count`; NULL when there is
- * no memory for it, and the array is as it was. */
-void *npl_grow(void *array, int64_t count, int64_t *room, size_t bytes);
+/* The array of `capacity` elements of so many bytes (NULL: of none) with room for one more than `count`, moved and made
+ * twice as long where it is full. NULL when there is no memory for it, and the array is as it was. */
+void *npl_grow(void *array, int64_t count, int64_t *capacity, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@ static struct {
 	pthread_mutex_t taken;
 	struct npl_pool *pool;
 	int asked; /* threads for which the pool was opened: it has fewer where they could not be started */
-} the = {.taken = PTHREAD_MUTEX_INITIALIZER};
+} shared_pool = {.taken = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool is_alone;
 
@@ -32,9 +32,9 @@ int npl_parallel_workers(void)
 /* The threads of the parent do not exist in a child, nor is there anybody who would give the pool back. */
 static void forget(void)
 {
-	pthread_mutex_init(&the.taken, NULL);
-	the.pool = NULL;
-	the.asked = 0;
+	pthread_mutex_init(&shared_pool.taken, NULL);
+	shared_pool.pool = NULL;
+	shared_pool.asked = 0;
 }
 
 static void watch_forks(void)
@@ -46,15 +46,15 @@ static void watch_forks(void)
 static struct npl_pool *pool_of(int threads)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	if (the.asked == threads)
-		return the.pool;
+	if (shared_pool.asked == threads)
+		return shared_pool.pool;
 	pthread_once(&once, watch_forks);
-	npl_pool_close(the.pool);
-	the.pool = NULL;
-	the.asked = threads;
-	for (int n = threads; n > 1 && !the.pool; n /= 2)
-		(void)npl_pool_open(n, &the.pool, NULL);
-	return the.pool;
+	npl_pool_close(shared_pool.pool);
+	shared_pool.pool = NULL;
+	shared_pool.asked = threads;
+	for (int n = threads; n > 1 && !shared_pool.pool; n /= 2)
+		(void)npl_pool_open(n, &shared_pool.pool, NULL);
+	return shared_pool.pool;
 }
 
 struct loop {
@@ -73,11 +73,11 @@ static void run_task(void *context, int64_t i, int worker)
 void npl_parallel(int workers, int64_t n_tasks, void (*task)(void *context, int64_t i, int worker), void *context)
 {
 	struct loop loop = {task, context};
-	if (workers > 1 && n_tasks > 1 && !is_alone && !pthread_mutex_trylock(&the.taken)) {
+	if (workers > 1 && n_tasks > 1 && !is_alone && !pthread_mutex_trylock(&shared_pool.taken)) {
 		struct npl_pool *pool = pool_of(workers);
 		if (pool)
 			npl_pool_run(pool, n_tasks, run_task, &loop);
-		pthread_mutex_unlock(&the.taken);
+		pthread_mutex_unlock(&shared_pool.taken);
 		if (pool)
 			return;
 	}

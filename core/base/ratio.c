@@ -2,18 +2,17 @@
  *
  * Boundaries of one clock in another (npulab/ratio.h). */
 #include "npulab/ratio.h"
-
-__extension__ typedef unsigned __int128 wide;
+#include "arith.h"
 
 uint64_t npl_hz_floor(uint64_t t, const struct npl_hz *from, const struct npl_hz *to)
 {
-	wide numerator = (wide)t * (wide)to->numerator * (wide)from->denominator;
-	return (uint64_t)(numerator / ((wide)from->numerator * (wide)to->denominator));
+	npl_u128 numerator = (npl_u128)t * (npl_u128)to->numerator * (npl_u128)from->denominator;
+	return (uint64_t)(numerator / ((npl_u128)from->numerator * (npl_u128)to->denominator));
 }
 
 uint64_t npl_hz_ceil(uint64_t t, const struct npl_hz *from, const struct npl_hz *to)
 {
-	wide numerator = (wide)t * (wide)to->numerator * (wide)from->denominator;
-	wide denominator = (wide)from->numerator * (wide)to->denominator;
+	npl_u128 numerator = (npl_u128)t * (npl_u128)to->numerator * (npl_u128)from->denominator;
+	npl_u128 denominator = (npl_u128)from->numerator * (npl_u128)to->denominator;
 	return (uint64_t)((numerator + denominator - 1) / denominator);
 }

@@ -21,7 +21,7 @@ struct npl_library_setting {
 
 #define NPL_LIBRARY_SETTINGS 4 /* at most */
 
-/* dlopen(soname) that keeps the library until the process ends, with the variables set for as long as it takes, but for
+/* dlopen(soname) that keeps the library until the process ends, with the variables set for as long as it takes, except
  * those that the user has set (an empty value counts as unset) and that are not to be set always. The environment is as
  * before afterwards; no other thread may read or write it meanwhile, unless through this function. NULL: dlerror tells
  * why. */

@@ -15,7 +15,7 @@
 
 struct reader {
 	const char *path;
-	char *at, *end; /* end: a NUL behind the last byte */
+	char *at, *end; /* end: a NUL after the last byte */
 	int line;
 	bool ragged;
 	struct npl_err *err;

@@ -13,7 +13,7 @@
 /* Whether a user's word is the path of a file: it has a '/' or ends in ".yaml". */
 bool npl_is_yaml_path(const char *word);
 
-/* The names in the folder `kind`, sorted, behind the n_first that are given; they and the list live in the arena.
+/* The names in the folder `kind`, sorted, after the n_first that are given; they and the list live in the arena.
  * NPL_EINPUT: the folder cannot be listed. */
 int npl_data_names(const char *kind, const char *const *first, int n_first, struct npl_arena *arena,
 		   const char *const **names, int *n, struct npl_err *err);

@@ -54,7 +54,7 @@ const char *npl_file_at(const void *address);
 /* Writes a whole document over path, the pieces one after the other. NPL_EOUTPUT.
  *
  * A regular file is replaced whole or not at all where that can be: the document goes to a temporary in the same
- * folder, which is then renamed. The file that was there keeps its permissions, but for the bits setuid and setgid, and
+ * folder, which is then renamed. The file that was there keeps its permissions, except the bits setuid and setgid, and
  * its owner and group where that is permitted. Its other names (hard links) keep the old document. Where the folder
  * takes no new file or the file cannot be replaced (one that is mounted by itself), and for FIFOs and character
  * devices, the document is written in place. Room for it is reserved first where the file system can do that, so that a

@@ -25,7 +25,7 @@ static struct read_file {
 	dev_t device;
 	ino_t inode;
 } * were_read;
-static int64_t n_read, room_read;
+static int64_t n_read, read_capacity;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static int refused(const char *path, const char *output, struct npl_err *err)
@@ -227,7 +227,7 @@ void npl_file_forget_outputs(void)
 	pthread_mutex_lock(&changing);
 	free(were_read);
 	were_read = NULL;
-	n_read = room_read = 0;
+	n_read = read_capacity = 0;
 	for (int i = 0; i < MOST; i++) {
 		free(declared[i].path);
 		free(declared[i].target.path);
@@ -242,7 +242,7 @@ static int remember(const struct stat *status, struct npl_err *err)
 	for (int64_t i = 0; i < n_read; i++)
 		if (were_read[i].device == status->st_dev && were_read[i].inode == status->st_ino)
 			return 0;
-	struct read_file *more = npl_grow(were_read, n_read, &room_read, sizeof *more);
+	struct read_file *more = npl_grow(were_read, n_read, &read_capacity, sizeof *more);
 	if (!more)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	were_read = more;

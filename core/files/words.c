@@ -41,7 +41,7 @@ static bool is_one_of(char c, const char *characters)
 	return c && strchr(characters, c);
 }
 
-/* What stands behind the blanks, up to the end of the line. */
+/* What stands after the blanks, up to the end of the line. */
 static const char *past_blanks(const struct npl_words *words)
 {
 	const char *at = words->at;

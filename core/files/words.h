@@ -47,7 +47,7 @@ int npl_words_end(struct npl_words *words);
 /* NPL_EINPUT "SOURCE:LINE: ...". */
 int npl_words_complain(const struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Lists of words with a blank between them, "one two". *at is where the next word begins and moves behind it; returns
+/* Lists of words with a blank between them, "one two". *at is where the next word begins and moves after it; returns
  * the word, of *length bytes, or NULL at the end. */
 const char *npl_next_word(const char **at, size_t *length);
 /* The index of a word in such a list; -1: it is none of it. */

@@ -84,7 +84,7 @@ struct npl_int8_finish {
 	bool relu;
 	int32_t zero_point;
 	enum npl_dtype dtype; /* NPL_U8, NPL_I8 or NPL_I32 */
-	bool has_limit; /* behind Relu and in bytes: results beyond `most` become it, and none is a saturation (Relu6) */
+	bool has_limit; /* after Relu and in bytes: results beyond `most` become it, and none is a saturation (Relu6) */
 	int32_t limit;
 };
 struct npl_int8_counts {
@@ -92,7 +92,7 @@ struct npl_int8_counts {
 };
 void npl_int8_finish(const struct npl_int8_finish *finish, int32_t *acc, int64_t count, void *out,
 		     struct npl_int8_counts *counts);
-/* `rows` times the same, one behind the other: each starts with the first bias and scale again. */
+/* `rows` times the same, one after the other: each starts with the first bias and scale again. */
 void npl_int8_finish_rows(const struct npl_int8_finish *finish, int32_t *acc, int64_t rows, int64_t count, void *out,
 			  struct npl_int8_counts *counts);
 

@@ -81,7 +81,7 @@ static inline void reorder_short(const uint8_t *from, int64_t quads, int64_t tap
 static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at, uint8_t *out)
 {
 	int64_t taps = weights->taps, quads = weights->channels / 4;
-	int64_t room = weights->bytes - at - 3 * taps - 16; /* behind what the first reads */
+	int64_t room = weights->bytes - at - 3 * taps - 16; /* after what the first reads */
 	if (taps > 16 || room < 0)
 		return 0;
 	quads = quads < room / (4 * taps) + 1 ? quads : room / (4 * taps) + 1;

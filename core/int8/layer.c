@@ -129,7 +129,7 @@ static int gemm_run(struct npl_int8_job *job, int step, int64_t task, struct npl
 	return rc;
 }
 
-const struct npl_int8_way npl_int8_gemm_way = {
+const struct npl_int8_method npl_int8_gemm_way = {
 	.open = gemm_open,
 	.steps = one_step,
 	.tasks = gemm_tasks,
@@ -226,8 +226,9 @@ static int take_memory(struct npl_int8_job *job, struct npl_int8_memory *memory,
 }
 
 /* Everything but memory. */
-static int open_work(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		     int workers, bool prepared, struct npl_int8_job **made, struct npl_err *err)
+static int open_without_memory(const struct npl_layer *layer, const struct npl_tensor *out,
+			       const struct npl_int8_order *order, int workers, bool prepared,
+			       struct npl_int8_job **made, struct npl_err *err)
 {
 	struct npl_int8_job *job = calloc(1, sizeof *job);
 	*made = job;
@@ -244,12 +245,12 @@ static int open_work(const struct npl_layer *layer, const struct npl_tensor *out
 	set_sizes(job);
 	if (must_count(job, order))
 		job->order = *order;
-	job->way = layer->op == NPL_OP_GEMM   ? &npl_int8_gemm_way
-		   : npl_int8_windows_ok(job) ? &npl_int8_windows_way
-					      : &npl_int8_patches_way;
+	job->method = layer->op == NPL_OP_GEMM   ? &npl_int8_gemm_way
+		      : npl_int8_windows_ok(job) ? &npl_int8_windows_way
+						 : &npl_int8_patches_way;
 	int rc = out->dtype == NPL_I32 ? 0 : set_scales(job, err);
 	if (!rc)
-		rc = job->way->open(job, err);
+		rc = job->method->open(job, err);
 	job->filter_blocks = rc ? 0 : npl_div_up_i64(job->filters, job->filters_at_once);
 	job->pixel_blocks = rc ? 0 : npl_div_up_i64(job->pixels, job->pixels_at_once);
 	return rc;
@@ -261,8 +262,8 @@ static int place(struct npl_int8_job *job, struct npl_int8_memory *memory, struc
 	job->bias = bias ? bias->data : NULL;
 	if (take_memory(job, memory, err))
 		return err->code;
-	if (job->way->place)
-		job->way->place(job);
+	if (job->method->place)
+		job->method->place(job);
 	return 0;
 }
 
@@ -270,7 +271,7 @@ int npl_int8_job_open(const struct npl_layer *layer, const struct npl_tensor *ou
 		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **made, struct npl_err *err)
 {
 	struct npl_int8_job *job;
-	int rc = open_work(layer, out, order, workers, false, &job, err);
+	int rc = open_without_memory(layer, out, order, workers, false, &job, err);
 	if (!rc)
 		rc = place(job, memory, err);
 	if (rc) {
@@ -285,8 +286,8 @@ int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_
 {
 	struct npl_int8_memory memory = {0};
 	struct npl_int8_job *job;
-	int rc = open_work(layer, layer->out, NULL, workers, true, &job, err);
-	bool gains = !rc && job->way->prepares && job->weights_claimed;
+	int rc = open_without_memory(layer, layer->out, NULL, workers, true, &job, err);
+	bool gains = !rc && job->method->prepares && job->weights_claimed;
 	if (gains) {
 		job->weights_base = aligned_alloc(64, job->weights_claimed);
 		if (!job->weights_base)
@@ -294,8 +295,8 @@ int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_
 	}
 	if (gains && !rc)
 		rc = place(job, &memory, err);
-	for (int64_t task = 0, n = gains && !rc ? job->way->tasks(job, 0) : 0; task < n && !rc; task++)
-		rc = job->way->run(job, 0, task, &job->worker[0], err);
+	for (int64_t task = 0, n = gains && !rc ? job->method->tasks(job, 0) : 0; task < n && !rc; task++)
+		rc = job->method->run(job, 0, task, &job->worker[0], err);
 	npl_int8_memory_free(&memory);
 	if (rc || !gains) {
 		npl_int8_job_close(job, NULL, NULL);
@@ -318,18 +319,18 @@ int npl_int8_job_begin(struct npl_int8_job *job, const struct npl_layer *layer, 
 
 int npl_int8_job_steps(const struct npl_int8_job *job)
 {
-	return job->way->steps(job);
+	return job->method->steps(job);
 }
 
 int64_t npl_int8_job_tasks(const struct npl_int8_job *job, int step)
 {
-	return step == 0 && job->prepared ? 0 : job->way->tasks(job, step);
+	return step == 0 && job->prepared ? 0 : job->method->tasks(job, step);
 }
 
 void npl_int8_job_run(struct npl_int8_job *job, int step, int64_t task, int worker)
 {
 	struct npl_int8_worker *self = &job->worker[worker];
-	if (!self->err.code && job->way->run(job, step, task, self, &self->err) && !self->err.code)
+	if (!self->err.code && job->method->run(job, step, task, self, &self->err) && !self->err.code)
 		self->err.code = NPL_EINTERNAL;
 }
 
@@ -356,8 +357,8 @@ int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts,
 	if (!job)
 		return 0;
 	int rc = npl_int8_job_end(job, counts, err);
-	if (job->way && job->way->close)
-		job->way->close(job);
+	if (job->method && job->method->close)
+		job->method->close(job);
 	if (job->prepared)
 		free(job->weights_base);
 	free(job->worker);

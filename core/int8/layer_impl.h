@@ -38,12 +38,12 @@ struct npl_int8_job {
 	uint8_t *base, *weights_base;
 	bool prepared; /* weights_base is the job's own and holds what was brought there once */
 
-	const struct npl_int8_way *way;
-	void *way_state; /* of the way */
+	const struct npl_int8_method *method;
+	void *method_state; /* of the way */
 };
 
 /* A way to do layers. */
-struct npl_int8_way {
+struct npl_int8_method {
 	/* Sizes of blocks and claims of memory; 0 or NPL_ENOMEM. */
 	int (*open)(struct npl_int8_job *job, struct npl_err *err);
 	/* What needs the memory claimed, before each run; may be NULL. */
@@ -56,9 +56,9 @@ struct npl_int8_way {
 		   struct npl_err *err);
 };
 
-extern const struct npl_int8_way npl_int8_gemm_way;    /* one product of the operands as they lie */
-extern const struct npl_int8_way npl_int8_patches_way; /* Conv: pixels where they lie, or gathered; any kernel */
-extern const struct npl_int8_way npl_int8_windows_way; /* Conv: a kernel reads windows where they lie */
+extern const struct npl_int8_method npl_int8_gemm_way;    /* one product of the operands as they lie */
+extern const struct npl_int8_method npl_int8_patches_way; /* Conv: pixels where they lie, or gathered; any kernel */
+extern const struct npl_int8_method npl_int8_windows_way; /* Conv: a kernel reads windows where they lie */
 /* Whether the last can do it: it needs a kernel for bytes, weights without a zero point and nothing to count. */
 bool npl_int8_windows_ok(const struct npl_int8_job *job);
 /* Whether a Conv's pixels are the image as it lies: 1x1, stride 1, no padding. */

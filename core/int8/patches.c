@@ -43,7 +43,7 @@ bool npl_int8_is_direct(const struct npl_int8_job *job)
 /* Weights (channels, taps) to (taps, channels), for every filter. */
 static void order_weights(struct npl_int8_job *job)
 {
-	const struct patches *own = job->way_state;
+	const struct patches *own = job->method_state;
 	const uint8_t *from = job->layer->in[1]->data;
 	int64_t filters = own->taps_first ? job->filters * job->groups : 0;
 	uint8_t *to = job->base + own->reordered;
@@ -88,7 +88,7 @@ static int find_columns(const struct npl_int8_job *job, struct patches *own, str
 
 static int patches_open(struct npl_int8_job *job, struct npl_err *err)
 {
-	struct patches *own = job->way_state = calloc(1, sizeof *own);
+	struct patches *own = job->method_state = calloc(1, sizeof *own);
 	if (!own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	own->direct = npl_int8_is_direct(job);
@@ -101,7 +101,7 @@ static int patches_open(struct npl_int8_job *job, struct npl_err *err)
 
 static void patches_close(struct npl_int8_job *job)
 {
-	struct patches *own = job->way_state;
+	struct patches *own = job->method_state;
 	if (own)
 		free(own->columns);
 	free(own);
@@ -186,7 +186,7 @@ static void clear_columns(uint8_t *rows, int64_t width, int64_t n, int64_t from,
 }
 
 /* Whole rows of outputs of an image that a window of stride 1 leaves as wide as it is: for one tap they are the plane
- * as it lies from some byte on, but for what is outside of the image. */
+ * as it lies from some byte on, except what is outside of the image. */
 static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t ih, int64_t rows,
 			const struct tap_columns *columns, uint8_t *out)
 {
@@ -208,7 +208,7 @@ static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t
 static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t kh, int64_t kw, uint8_t *out)
 {
 	const struct npl_window *w = g->window;
-	const struct patches *own = g->job->way_state;
+	const struct patches *own = g->job->method_state;
 	int64_t width = g->job->out_image.size[1], end = g->first + g->count, oh = g->first / width,
 		ow = g->first % width;
 	if (own->same_rows && !ow && g->count % width == 0) {
@@ -230,7 +230,7 @@ static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t 
 
 static void gather(const struct npl_int8_job *job, const uint8_t *planes, int64_t first, int64_t count, uint8_t *out)
 {
-	const struct patches *own = job->way_state;
+	const struct patches *own = job->method_state;
 	const struct gathering g = {.job = job,
 				    .window = &job->layer->attrs->conv.window,
 				    .first = first,
@@ -248,7 +248,7 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 		       struct npl_err *err)
 {
 	(void)step;
-	const struct patches *own = job->way_state;
+	const struct patches *own = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
 	int64_t first = task % job->pixel_blocks * job->pixels_at_once,
 		filter = task / job->pixel_blocks % job->filter_blocks * job->filters_at_once,
@@ -282,7 +282,7 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 	return rc;
 }
 
-const struct npl_int8_way npl_int8_patches_way = {
+const struct npl_int8_method npl_int8_patches_way = {
 	.open = patches_open,
 	.place = order_weights,
 	.close = patches_close,

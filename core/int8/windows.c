@@ -28,7 +28,7 @@ enum {
 	LEAST_COLUMNS = 192,
 	K_GROUPS = 256,    /* of a block of k: what one tile of columns reads of it stays in the first-level cache */
 	ROWS_AT_ONCE = 96, /* filters whose weights for such a block stay in the second-level cache */
-	SLACK = 64,        /* elements behind the last plane that a tile may read and drop */
+	SLACK = 64,        /* elements after the last plane that a tile may read and drop */
 	MOST_STRIDE = 4096,
 	STEP_MACS = 1 << 25,     /* worth waiting for all workers at its end: about 0.1 ms of one */
 	STEP_ELEMENTS = 1 << 22, /* but no more than 16 MiB of images at once */
@@ -154,7 +154,7 @@ static void claim(struct npl_int8_job *job, struct windows *own)
 
 static void windows_place(struct npl_int8_job *job)
 {
-	struct windows *own = job->way_state;
+	struct windows *own = job->method_state;
 	own->group_offset = (int32_t *)(void *)(job->weights_base + own->group_offset_at);
 	own->image = job->base + own->image_at;
 	own->weights = job->weights_base + own->weights_at;
@@ -166,7 +166,7 @@ static void windows_place(struct npl_int8_job *job)
 static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 {
 	const struct npl_window *window = &job->layer->attrs->conv.window;
-	struct windows *own = job->way_state = calloc(1, sizeof *own);
+	struct windows *own = job->method_state = calloc(1, sizeof *own);
 	if (!own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	own->kernel = npl_int8_kernel(0);
@@ -192,7 +192,7 @@ static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 
 static void windows_close(struct npl_int8_job *job)
 {
-	struct windows *own = job->way_state;
+	struct windows *own = job->method_state;
 	if (!own)
 		return;
 	for (int d = 0; d < NPL_SPATIAL; d++)
@@ -203,20 +203,20 @@ static void windows_close(struct npl_int8_job *job)
 /* Step 0 brings the weights, then two steps bring some images and multiply. */
 static int windows_steps(const struct npl_int8_job *job)
 {
-	return (int)(1 + 2 * npl_div_up_i64(job->images, ((const struct windows *)job->way_state)->images_at_once));
+	return (int)(1 + 2 * npl_div_up_i64(job->images, ((const struct windows *)job->method_state)->images_at_once));
 }
 
 /* The units (a group of an image each) of a step, and the first of them. */
 static int64_t units_of(const struct npl_int8_job *job, int step, int64_t *first)
 {
-	int64_t at_once = ((const struct windows *)job->way_state)->images_at_once, image = (step - 1) / 2 * at_once;
+	int64_t at_once = ((const struct windows *)job->method_state)->images_at_once, image = (step - 1) / 2 * at_once;
 	*first = image * job->groups;
 	return npl_min_i64(at_once, job->images - image) * job->groups;
 }
 
 static int64_t windows_tasks(const struct npl_int8_job *job, int step)
 {
-	const struct windows *own = job->way_state;
+	const struct windows *own = job->method_state;
 	int64_t first;
 	if (step == 0)
 		return job->groups * own->panels;
@@ -226,7 +226,7 @@ static int64_t windows_tasks(const struct npl_int8_job *job, int step)
 /* One panel of a group's weights. */
 static void bring_weights(const struct npl_int8_job *job, int64_t task, uint8_t *aside)
 {
-	const struct windows *own = job->way_state;
+	const struct windows *own = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
 	int rows = own->kernel->rows;
 	int64_t first = task % own->panels * rows, group = task / own->panels, k = 4 * own->k_groups;
@@ -254,7 +254,7 @@ static void bring_weights(const struct npl_int8_job *job, int64_t task, uint8_t 
 static void bring_row(const struct npl_int8_job *job, const struct npl_int8_rows *rows, int64_t y, uint8_t *planes,
 		      uint8_t *aside)
 {
-	const struct windows *own = job->way_state;
+	const struct windows *own = job->method_state;
 	const struct npl_window *w = &job->layer->attrs->conv.window;
 	const struct phases *py = &own->phase[0], *px = &own->phase[1];
 	int64_t at_y = y + w->pad_begin[0], phase = py->number[at_y % w->stride[0]] - 1, row = at_y / w->stride[0];
@@ -282,7 +282,7 @@ static void bring_row(const struct npl_int8_job *job, const struct npl_int8_rows
 /* Four channels of a group of one image into its panels. */
 static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t task)
 {
-	const struct windows *own = job->way_state;
+	const struct windows *own = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0];
 	const int64_t unit = first + task / own->quads, quad = task % own->quads, width = own->kernel->columns;
 	const uint8_t *from = (const uint8_t *)x->data + (unit * job->channels + quad * 4) * job->pixels;
@@ -299,7 +299,7 @@ static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t
 /* Four channels of a group of one image; `first` is the first unit of the step. */
 static void bring_image(const struct npl_int8_job *job, int64_t first, int64_t task, uint8_t *aside)
 {
-	const struct windows *own = job->way_state;
+	const struct windows *own = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0];
 	int64_t unit = first + task / own->quads, channel = task % own->quads * 4, width = job->in_image.size[1];
 	int64_t planes = own->unit / own->quads, there = npl_min_i64(job->channels - channel, 4);
@@ -333,7 +333,7 @@ static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
 static void multiply(const struct npl_int8_job *job, int64_t group, int64_t filter, int64_t filters,
 		     const uint8_t *image, int64_t column, int64_t columns, int32_t *acc)
 {
-	const struct windows *own = job->way_state;
+	const struct windows *own = job->method_state;
 	int rows = own->kernel->rows;
 	int64_t panel_bytes = own->k_groups * rows * 4, width;
 	const uint8_t *weights = own->weights + (group * own->panels + filter / rows) * panel_bytes;
@@ -368,7 +368,7 @@ static void multiply(const struct npl_int8_job *job, int64_t group, int64_t filt
 static int64_t drop_between(const struct npl_int8_job *job, int32_t *sums, int64_t column, int64_t columns,
 			    int64_t *first)
 {
-	int64_t pitch = ((const struct windows *)job->way_state)->phase[1].size, width = job->out_image.size[1];
+	int64_t pitch = ((const struct windows *)job->method_state)->phase[1].size, width = job->out_image.size[1];
 	int64_t row = column / pitch, into = column % pitch; /* columns of this row that are not in sums */
 	int64_t kept = 0;
 	*first = row * width + npl_min_i64(into, width);
@@ -387,7 +387,7 @@ static int windows_run(struct npl_int8_job *job, int step, int64_t task, struct 
 		       struct npl_err *err)
 {
 	(void)err;
-	const struct windows *own = job->way_state;
+	const struct windows *own = job->method_state;
 	int64_t first_unit, first_pixel;
 	if (step == 0) {
 		bring_weights(job, task, worker->gathered);
@@ -414,7 +414,7 @@ static int windows_run(struct npl_int8_job *job, int step, int64_t task, struct 
 	return 0;
 }
 
-const struct npl_int8_way npl_int8_windows_way = {
+const struct npl_int8_method npl_int8_windows_way = {
 	.prepares = true,
 	.open = windows_open,
 	.place = windows_place,

@@ -6,7 +6,7 @@
  * take part, one of floats is added; with is_causal position i of q sees those up to i of k, all of the past included.
  * The order is that of ONNX's errata for opset 23: scale, softcap, mask, softmax, so that a cap lets nothing through a
  * mask; qk_matmul_output_mode 0 shows what there is before the softcap, 1 before the mask, 2 before the softmax, 3
- * behind it.
+ * after it.
  *
  * In a graph the operator becomes products and a Softmax (frontend/graph/compose_attention.c), which devices run: this
  * kernel, in double, computes it where it stands alone. */

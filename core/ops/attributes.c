@@ -117,7 +117,8 @@ int op_attr_choice(struct npl_attr_list *list, const char *name, const char *con
 	return npl_fail(err, NPL_EINPUT, "attribute %s is '%s', which is not supported", name, text);
 }
 
-int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err)
+int op_attr_ints(struct npl_attr_list *list, const char *name, int capacity, int64_t *values, int *n,
+		 struct npl_err *err)
 {
 	struct npl_attr *attr;
 	*n = -1;
@@ -125,9 +126,9 @@ int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t
 		return NPL_EINPUT;
 	if (!attr)
 		return 0;
-	if (attr->n < 0 || attr->n > room)
+	if (attr->n < 0 || attr->n > capacity)
 		return npl_fail(err, NPL_EINPUT, "attribute %s has %lld value%s, expected at most %d", name,
-				(long long)attr->n, npl_plural(attr->n), room);
+				(long long)attr->n, npl_plural(attr->n), capacity);
 	*n = (int)attr->n;
 	if (attr->n)
 		memcpy(values, attr->ints, (size_t)attr->n * sizeof *values);

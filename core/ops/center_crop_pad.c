@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * CenterCropPad: each dimension, or those of the attribute axes, gets the length that the constant input asks for: what
- * is too long loses as much at both ends, what is too short gains zeros at both, one more behind than before where the
+ * is too long loses as much at both ends, what is too short gains zeros at both, one more after than before where the
  * number is odd. */
 #include "ops.h"
 

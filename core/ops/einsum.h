@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * An einsum equation for given shapes (einsum_parse.c): every dimension of every operand and of the output has a label.
- * Letters are labels 0 to 51 in the order A..Z, a..z; the dimensions that "..." stands for are the labels behind them,
+ * Letters are labels 0 to 51 in the order A..Z, a..z; the dimensions that "..." stands for are the labels after them,
  * the last of them EINSUM_LABELS - 1, so that those of several operands meet at their ends as in broadcasting.
  */
 #ifndef NPULAB_CORE_OPS_EINSUM_H

@@ -6,11 +6,10 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "core/base/arith.h"
 #include "exact.h"
 
 #define HALF_PI 1.57079632679489661923
-
-__extension__ typedef unsigned __int128 u128;
 
 /* 64 zeros, then the binary digits of 2/pi: digit d stands for 2^-d, the first word holds -63..0. */
 static const uint64_t two_over_pi[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
@@ -32,11 +31,11 @@ static int reduce(double x, double *r)
 	int exponent;
 	uint64_t mantissa = (uint64_t)ldexp(frexp(x, &exponent), 53);
 	int from = exponent - 53 - 1 + 63; /* digits of greater weight make multiples of 4 quadrants */
-	u128 low = (u128)mantissa * digits(from + 128);
-	u128 middle = (u128)mantissa * digits(from + 64) + (uint64_t)(low >> 64);
+	npl_u128 low = (npl_u128)mantissa * digits(from + 128);
+	npl_u128 middle = (npl_u128)mantissa * digits(from + 64) + (uint64_t)(low >> 64);
 	uint64_t high = mantissa * digits(from) + (uint64_t)(middle >> 64); /* of the product, in 2^-62 */
 	int quadrant = (int)(high >> 62);
-	u128 fraction = ((u128)high << 64 | (uint64_t)middle) << 2 | (uint64_t)low >> 62;
+	npl_u128 fraction = ((npl_u128)high << 64 | (uint64_t)middle) << 2 | (uint64_t)low >> 62;
 	if (fraction >> 127) {
 		quadrant++;
 		*r = -(ldexp((double)(-fraction), -128) * HALF_PI);

@@ -13,7 +13,7 @@
 
 /* PREFIX_macs is declared for all prefixes and defined for those with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Operators of
  * one prefix have the same functions, which tell them apart by attrs->op. */
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost)                                    \
+#define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost)                          \
 	int prefix##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
 	int prefix##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \
 			   struct npl_tensor *out, int n_out, struct npl_err *err);                                    \
@@ -46,8 +46,9 @@ int op_attr_string(struct npl_attr_list *list, const char *name, const char *fal
 /* The place of a string attribute in a NULL-terminated list of what it may be; anything else is refused. */
 int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int fallback, int *choice,
 		   struct npl_err *err);
-/* At most `room` values; *n is -1 when absent. */
-int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err);
+/* At most `capacity` values; *n is -1 when absent. */
+int op_attr_ints(struct npl_attr_list *list, const char *name, int capacity, int64_t *values, int *n,
+		 struct npl_err *err);
 /* An ONNX element type by its number; NPL_DTYPES when absent. Strings and complex numbers are refused. */
 int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err);
 /* The floats of a list, borrowed from the model; *n is -1 when absent. */

@@ -49,7 +49,7 @@ static int read_axes(const struct npl_attrs *attrs, const struct npl_tensor *giv
 	return op_input_indices(given, "axes", axes, n, err) || op_axes(axes, *n, rank, err) ? NPL_EINPUT : 0;
 }
 
-/* Pads from opset 11 on: all that go before, then all that go behind. */
+/* Pads from opset 11 on: all that go before, then all that go after. */
 static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, const struct npl_tensor *given, int rank,
 		     struct npl_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step of an RNN, GRU or LSTM, as ONNX defines them. Products are in float, everything behind them in double, and
+ * One step of an RNN, GRU or LSTM, as ONNX defines them. Products are in float, everything after them in double, and
  * the states are rounded to float. The clip bounds the argument of every activation, that of a cell state's too. */
 #include <math.h>
 #include <string.h>

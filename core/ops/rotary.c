@@ -2,7 +2,7 @@
  *
  * RotaryEmbedding: pairs of elements of each head are turned by the angle of their position, whose cosine and sine are
  * given. x is (batch, sequence, heads * size) with the attribute num_heads, or (batch, heads, sequence, size). A pair
- * is (i, i + half) of the first rotary_embedding_dim elements, or (2i, 2i + 1) when interleaved; the elements behind
+ * is (i, i + half) of the first rotary_embedding_dim elements, or (2i, 2i + 1) when interleaved; the elements after
  * stay. The caches are (positions, half) with position_ids, (batch, sequence, half) without. (Su et al., "RoFormer",
  * 2021.) */
 #include "cast.h"

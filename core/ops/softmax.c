@@ -21,7 +21,7 @@ int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	if (op_inputs(in, n_in, 1, wide ? NPL_F64 : NPL_F32, err))
 		return NPL_EINPUT;
 	int rank = in[0]->shape.rank;
-	/* As a matrix, an axis behind the last dimension still has a meaning: rows of one element. */
+	/* As a matrix, an axis after the last dimension still has a meaning: rows of one element. */
 	if (op_axis(&attrs->along.axis, rank, op_before(attrs, 13) ? rank : rank - 1, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
@@ -162,7 +162,7 @@ int op_softmax_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	int64_t outer = op_count(shape->dim, axis);
 	int64_t n = matrix ? op_count(shape->dim + axis, shape->rank - axis) : shape->dim[axis];
 	int64_t inner = matrix ? 1 : op_count(shape->dim + axis + 1, shape->rank - axis - 1);
-	/* Vectors along the last dimension lie one behind the other, others side by side. */
+	/* Vectors along the last dimension lie one after the other, others side by side. */
 	struct group g = {.n = n, .stride = inner, .step = inner == 1 ? n : 1};
 	const int64_t blocks = inner == 1 ? 1 : outer, side = inner == 1 ? outer : inner;
 	for (int64_t b = 0; b < blocks; b++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Split: cuts a tensor of any type along an axis into as many parts as the node has outputs, of the sizes given (an
- * attribute before opset 13, a constant input from then on) or of one size, but for the last, which from opset 18 on
+ * attribute before opset 13, a constant input from then on) or of one size, except the last, which from opset 18 on
  * may be smaller. */
 #include <string.h>
 

@@ -61,7 +61,7 @@ static void give_ref(struct npl_eager_value *value)
 
 int eager_append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err)
 {
-	struct npl_eager_value **bigger = npl_grow(list->value, list->n, &list->room, sizeof *bigger);
+	struct npl_eager_value **bigger = npl_grow(list->value, list->n, &list->capacity, sizeof *bigger);
 	if (!bigger)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	list->value = bigger;

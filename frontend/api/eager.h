@@ -40,7 +40,7 @@ struct npl_eager_value {
 struct eager_values { /* each with a ref */
 	struct npl_eager_value **value;
 	int n;
-	int64_t room;
+	int64_t capacity;
 };
 
 struct eager_job {

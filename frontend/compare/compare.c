@@ -65,15 +65,15 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 							    : (struct npl_value_observer){0};
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int64_t b = 0; b < batches && !rc; b++) {
-		int64_t real;
+		int64_t n_samples;
 		npl_progress_part(what, "batch", b + 1, batches);
-		if ((rc = npl_samples_batch(graph, samples, b, in, &real, err)))
+		if ((rc = npl_samples_batch(graph, samples, b, in, &n_samples, err)))
 			break;
 		const struct npl_value_observer *first = job->noise && all && !b ? &keeper : NULL;
 		rc = pass < 0 ? npl_evaluate_observed(graph, in, out, NULL, first, err)
 			      : npl_calibration_batch(job->calibration, pass, in, out, first, err);
 		if (!rc && all)
-			rc = npl_store_batch(graph, samples, out, b, real, all, err);
+			rc = npl_store_batch(graph, samples, out, b, n_samples, all, err);
 		for (int i = 0; i < graph->n_inputs; i++)
 			npl_tensor_free(&in[i]);
 		for (int i = 0; i < graph->n_outputs; i++)

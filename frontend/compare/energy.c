@@ -122,7 +122,7 @@ static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
 		}
 }
 
-int npl_energy_measurement_settle(const struct npl_energy_measurement *measurement, struct npl_run *run,
+int npl_energy_measurement_finish(const struct npl_energy_measurement *measurement, struct npl_run *run,
 				  struct npl_err *err)
 {
 	if (measurement->origin)

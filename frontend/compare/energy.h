@@ -7,7 +7,7 @@
  *     npl_energy_measurement_start(&measurement);
  *     ... repeats, while npl_energy_measurement_wants_more(&measurement) too ...
  *     npl_energy_measurement_stop(&measurement, repeats);                        idle power, after
- *     npl_energy_measurement_settle(&measurement, &report->run, &err);           joules into the run
+ *     npl_energy_measurement_finish(&measurement, &report->run, &err);           joules into the run
  *     npl_energy_measurement_close(&measurement);
  */
 #ifndef NPULAB_FRONTEND_COMPARE_ENERGY_H
@@ -36,7 +36,7 @@ bool npl_energy_measurement_wants_more(
 void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int repeats);
 /* Measured: mean power x the run's time, in place of what the device could not tell. Assumed: power x time of each
  * layer. The run's totals are made again. */
-int npl_energy_measurement_settle(const struct npl_energy_measurement *measurement, struct npl_run *run,
+int npl_energy_measurement_finish(const struct npl_energy_measurement *measurement, struct npl_run *run,
 				  struct npl_err *err);
 void npl_energy_measurement_close(struct npl_energy_measurement *measurement);
 

@@ -16,7 +16,7 @@ struct instance {
 /* Cuts the text, into the arena. A '@' that no key and '=' follow is part of what it stands in. NPL_EUSAGE: a setting
  * without a key or without '='. */
 int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err);
-/* What tells it apart: the machine's name with the settings of the text behind it; in the arena, NULL when memory is
+/* What tells it apart: the machine's name with the settings of the text after it; in the arena, NULL when memory is
  * short. */
 const char *instance_label(const char *machine, const char *text, struct npl_arena *arena);
 

@@ -39,8 +39,8 @@ struct record { /* the timed passes */
 	struct npl_run run[MOST_PASSES]; /* those that are kept, of a measured report */
 };
 
-/* number: from 1, for who waits. */
-static int one_pass(const struct npl_passes *p, const char *name, int number, struct npl_tensor *all,
+/* number: of this pass, from 1, shown as progress. */
+static int one_pass(const struct npl_passes *p, const char *name, int number, struct npl_tensor *outputs,
 		    struct npl_run *sum, struct npl_err *err)
 {
 	char what[80];
@@ -51,24 +51,24 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 	struct npl_graph *graph = p->graph;
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
-	const bool observed = p->noise && all;
+	const bool observed = p->noise && outputs;
 	const struct npl_value_observer observer = observed ? npl_layer_noise_device(p->noise)
 							    : (struct npl_value_observer){0};
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	*sum = (struct npl_run){0};
 	for (int64_t b = 0; b < p->batches && !rc; b++) {
 		struct npl_run run = {0};
-		int64_t real;
+		int64_t n_samples;
 		npl_progress_part(what, "batch", b + 1, p->batches);
-		if ((rc = npl_samples_batch(graph, p->samples, b, in, &real, err)))
+		if ((rc = npl_samples_batch(graph, p->samples, b, in, &n_samples, err)))
 			break;
 		npl_session_observe(p->session, observed && !b ? &observer : NULL);
 		rc = npl_session_run(p->session, in, out, &run, err);
 		npl_session_observe(p->session, NULL);
 		for (int d = 0; d < p->n_devices && !b; d++)
 			npl_device_dump_programs(p->device[d], NULL, NULL); /* what follows runs the same programs */
-		if (!rc && all && !p->timing_only)
-			rc = npl_store_batch(graph, p->samples, out, b, real, all, err);
+		if (!rc && outputs && !p->timing_only)
+			rc = npl_store_batch(graph, p->samples, out, b, n_samples, outputs, err);
 		if (!rc)
 			rc = npl_run_add(sum, &run, err);
 		npl_run_free(&run);
@@ -99,12 +99,6 @@ static int same_figures(const struct npl_run *a, const struct npl_run *b, struct
 					(unsigned long long)x->cycles, (unsigned long long)y->cycles);
 	}
 	return 0;
-}
-
-static int compare_seconds(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
 }
 
 /* The kept pass whose time is the nearest to that, or the farthest from it. */
@@ -143,7 +137,7 @@ static void take_median(struct record *record, struct npl_device_report *report)
 {
 	double sorted[MOST_PASSES];
 	memcpy(sorted, record->seconds, (size_t)record->n * sizeof *sorted);
-	qsort(sorted, (size_t)record->n, sizeof *sorted, compare_seconds);
+	npl_sort_doubles(sorted, record->n);
 	struct npl_run *middle = &record->run[find_kept(record, sorted[(record->n - 1) / 2], false)];
 	const double low = sorted[record->n / 4], high = sorted[(3 * record->n) / 4];
 	for (int i = 0; i < middle->n_layers; i++)
@@ -218,7 +212,7 @@ static int run_measured(const struct npl_passes *p, const char *name, const stru
 	return 0;
 }
 
-int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct npl_device_report *report,
+int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struct npl_device_report *report,
 		   struct npl_err *err)
 {
 	const char *name = p->n_devices == 1 ? npl_device_instance(p->device[0]) : "placement";
@@ -229,7 +223,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 	report->spread = report->median_within = NAN;
 	if (measured)
 		npl_energy_measurement_open(&measurement, p->device, p->n_devices, &report->energy);
-	int rc = record ? one_pass(p, name, 1, all, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = record ? one_pass(p, name, 1, outputs, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	npl_session_hash(p->session, false);
 	if (!rc)
 		rc = measured ? run_measured(p, name, &report->run, &measurement, record, &report->load, err)
@@ -240,7 +234,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 	}
 	if (!rc && measured) {
 		take_median(record, report);
-		rc = npl_energy_measurement_settle(&measurement, &report->run, err);
+		rc = npl_energy_measurement_finish(&measurement, &report->run, err);
 	}
 	npl_energy_measurement_close(&measurement);
 	for (int i = 0; record && i < record->kept; i++)
@@ -252,22 +246,22 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 }
 
 int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
-		    int64_t b, int64_t real, struct npl_tensor *all, struct npl_err *err)
+		    int64_t b, int64_t n_samples, struct npl_tensor *outputs, struct npl_err *err)
 {
 	for (int i = 0; i < graph->n_outputs; i++) {
 		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
 		if (samples->rows && samples->rows[i]) {
 			const size_t sample_bytes = bytes / (size_t)graph->batch;
-			bytes = sample_bytes * (size_t)real;
+			bytes = sample_bytes * (size_t)n_samples;
 			at = sample_bytes * (size_t)(b * graph->batch);
 		}
-		if (!bytes || !all[i].data)
+		if (!bytes || !outputs[i].data)
 			continue;
-		if (at + bytes > npl_tensor_bytes(&all[i]))
+		if (at + bytes > npl_tensor_bytes(&outputs[i]))
 			return npl_fail(err, NPL_EINTERNAL,
-					"output '%s' of batch %lld has no room in that of all samples", all[i].name,
+					"output '%s' of batch %lld has no room in that of all samples", outputs[i].name,
 					(long long)b);
-		memcpy((char *)all[i].data + at, batch[i].data, bytes);
+		memcpy((char *)outputs[i].data + at, batch[i].data, bytes);
 	}
 	return 0;
 }

@@ -84,7 +84,7 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 }
 
 /* One layer on a device; on one that has layer groups, as a layer group of its own, which says what it moves. */
-struct work {
+struct tested_layer {
 	struct npl_device *device;
 	const struct npl_layer *layer;
 	const struct npl_tensor *wanted;
@@ -92,23 +92,24 @@ struct work {
 	struct npl_energy_measurement measurement; /* of a real device */
 };
 
-static int open_work(struct npl_device *device, const struct npl_layer *layer, struct work *work, struct npl_err *err)
+static int open_tested_layer(struct npl_device *device, const struct npl_layer *layer, struct tested_layer *tested,
+			     struct npl_err *err)
 {
-	*work = (struct work){.device = device, .layer = layer, .wanted = layer->out};
+	*tested = (struct tested_layer){.device = device, .layer = layer, .wanted = layer->out};
 	if (!npl_device_has_layer_groups(device))
 		return 0;
 	const struct npl_layer_group alone = {.n = 1,
-					      .layer = &work->layer,
+					      .layer = &tested->layer,
 					      .n_wanted = 1,
-					      .wanted = &work->wanted,
+					      .wanted = &tested->wanted,
 					      .timing_only = layer->timing_only};
-	return npl_device_open_layer_group(device, &alone, &work->group, err);
+	return npl_device_open_layer_group(device, &alone, &tested->group, err);
 }
 
-static int run_work(const struct work *work, struct npl_result *result, struct npl_err *err)
+static int run_work(const struct tested_layer *tested, struct npl_result *result, struct npl_err *err)
 {
-	return work->group ? npl_device_run_layer_group(work->group, NULL, result, err)
-			   : npl_device_run(work->device, work->layer, result, err);
+	return tested->group ? npl_device_run_layer_group(tested->group, NULL, result, err)
+			     : npl_device_run(tested->device, tested->layer, result, err);
 }
 
 struct times {
@@ -117,13 +118,13 @@ struct times {
 	double wall[MOST_REPEATS], seconds[MOST_REPEATS];
 };
 
-static int run_once(const struct work *work, bool measured, const struct npl_device_report *report, struct times *times,
-		    struct npl_err *err)
+static int run_once(const struct tested_layer *tested, bool measured, const struct npl_device_report *report,
+		    struct times *times, struct npl_err *err)
 {
 	const struct npl_result *first = &report->run.layer->result;
 	struct npl_result again = {0};
 	double start = npl_clock_seconds();
-	if (run_work(work, &again, err))
+	if (run_work(tested, &again, err))
 		return err->code;
 	if (!measured && again.cycles != first->cycles)
 		return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
@@ -136,46 +137,46 @@ static int run_once(const struct work *work, bool measured, const struct npl_dev
 	return 0;
 }
 
-/* The timed runs, behind the one for the result. */
-static int run_repeats(struct work *work, bool measured, struct npl_device_report *report, struct times *times,
-		       struct npl_err *err)
+/* The timed runs, after the one for the result. */
+static int run_repeats(struct tested_layer *tested, bool measured, struct npl_device_report *report,
+		       struct times *times, struct npl_err *err)
 {
 	const struct npl_repeats_rule *rule = measured ? &measured_runs : &simulated_runs;
 	double start = npl_clock_seconds();
 	if (measured) {
 		npl_system_load_start(&report->load, NULL);
-		npl_energy_measurement_start(&work->measurement);
+		npl_energy_measurement_start(&tested->measurement);
 	}
 	while (!npl_repeats_enough(rule, times->seconds, times->n, npl_clock_seconds() - start))
-		if (run_once(work, measured, report, times, err))
+		if (run_once(tested, measured, report, times, err))
 			return err->code;
 	int timed = times->n;
-	while (npl_energy_measurement_wants_more(&work->measurement))
-		if (run_once(work, measured, report, times, err))
+	while (npl_energy_measurement_wants_more(&tested->measurement))
+		if (run_once(tested, measured, report, times, err))
 			return err->code;
 	times->n = timed;
 	if (measured) {
 		npl_system_load_stop(&report->load);
-		npl_energy_measurement_stop(&work->measurement, times->repeats);
+		npl_energy_measurement_stop(&tested->measurement, times->repeats);
 	}
 	return 0;
 }
 
 /* Runs the layer: once for the result, then timed. */
-static int run_timed(struct work *work, struct npl_device_report *report, struct npl_err *err)
+static int run_timed(struct tested_layer *tested, struct npl_device_report *report, struct npl_err *err)
 {
 	struct npl_result *result = &report->run.layer->result;
-	const bool measured = npl_is_measured(work->device);
+	const bool measured = npl_is_measured(tested->device);
 	struct times *times = calloc(1, sizeof *times);
 	report->energy = NPL_ENERGY_UNKNOWN;
 	report->spread = report->median_within = NAN;
 	if (measured)
-		npl_energy_measurement_open(&work->measurement, &work->device, 1, &report->energy);
-	work->measurement.own_time = true;
-	int rc = times ? run_work(work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
-	npl_device_dump_programs(work->device, NULL, NULL); /* the timed runs are of the same program */
+		npl_energy_measurement_open(&tested->measurement, &tested->device, 1, &report->energy);
+	tested->measurement.own_time = true;
+	int rc = times ? run_work(tested, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	npl_device_dump_programs(tested->device, NULL, NULL); /* the timed runs are of the same program */
 	if (!rc)
-		rc = run_repeats(work, measured, report, times, err);
+		rc = run_repeats(tested, measured, report, times, err);
 	if (!rc) {
 		int n = report->passes = times->n;
 		double wall = npl_median(times->wall, n), median = npl_median(times->seconds, n); /* sorted now */
@@ -209,7 +210,7 @@ static int judge(const struct npl_layer_spec *spec, const struct npl_layer *laye
 	return rc;
 }
 
-/* Operand and result cross the link before and after the layer, but for what it moves within its cycles. */
+/* Operand and result cross the link before and after the layer, except what it moves within its cycles. */
 static void charge_link(const struct npl_link *link, const struct npl_tensor *tensor,
 			const struct npl_layer_group_info *info, struct npl_layer_run *row)
 {
@@ -225,10 +226,10 @@ static void charge_link(const struct npl_link *link, const struct npl_tensor *te
 }
 
 /* What the row says beside the device's own figures. */
-static int fill_row(const struct work *work, const struct operands *o, struct npl_device_report *report,
+static int fill_row(const struct tested_layer *tested, const struct operands *o, struct npl_device_report *report,
 		    struct npl_err *err)
 {
-	const struct npl_layer_group_info *info = work->group ? npl_device_layer_group_info(work->group) : NULL;
+	const struct npl_layer_group_info *info = tested->group ? npl_device_layer_group_info(tested->group) : NULL;
 	struct npl_layer_run *row = report->run.layer;
 	row->ran_on = report->name;
 	row->output_dtype = o->y.dtype;
@@ -250,7 +251,8 @@ static int fill_row(const struct work *work, const struct operands *o, struct np
 	}
 	if (npl_run_total(&report->run, err))
 		return err->code;
-	return npl_is_measured(work->device) ? npl_energy_measurement_settle(&work->measurement, &report->run, err) : 0;
+	return npl_is_measured(tested->device) ? npl_energy_measurement_finish(&tested->measurement, &report->run, err)
+					       : 0;
 }
 
 static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
@@ -258,7 +260,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 		      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
 {
 	struct operands o = {0};
-	struct work work = {0};
+	struct tested_layer tested = {0};
 	char why[200];
 	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
 	report->samples = report->batches = report->batch = 1;
@@ -275,15 +277,15 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	if (!rc && !npl_device_supports(device, &layer, why, sizeof why))
 		rc = npl_fail(err, NPL_EDEVICE, "%s does not run this layer: %s", report->name, why);
 	if (!rc)
-		rc = open_work(device, &layer, &work, err);
+		rc = open_tested_layer(device, &layer, &tested, err);
 	if (!rc)
-		rc = run_timed(&work, report, err);
+		rc = run_timed(&tested, report, err);
 	if (!rc)
 		rc = judge(spec, &layer, report, err);
 	if (!rc)
-		rc = fill_row(&work, &o, report, err);
-	npl_energy_measurement_close(&work.measurement);
-	npl_device_close_layer_group(work.group);
+		rc = fill_row(&tested, &o, report, err);
+	npl_energy_measurement_close(&tested.measurement);
+	npl_device_close_layer_group(tested.group);
 	if (!rc && output) {
 		npl_tensor_free(output);
 		*output = o.y;

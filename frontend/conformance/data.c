@@ -21,7 +21,7 @@ int *npl_data_set_numbers(const char *case_path, int *n)
 {
 	static const char prefix[] = "test_data_set_";
 	int *numbers = NULL;
-	int64_t room = 0;
+	int64_t capacity = 0;
 	DIR *dir = opendir(case_path);
 	*n = 0;
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
@@ -29,7 +29,7 @@ int *npl_data_set_numbers(const char *case_path, int *n)
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || strlen(digits) > 9 || !*digits ||
 		    digits[strspn(digits, "0123456789")] || (*digits == '0' && digits[1]))
 			continue;
-		int *bigger = npl_grow(numbers, *n, &room, sizeof *bigger);
+		int *bigger = npl_grow(numbers, *n, &capacity, sizeof *bigger);
 		if (!bigger)
 			break;
 		numbers = bigger;
@@ -44,14 +44,14 @@ int *npl_data_set_numbers(const char *case_path, int *n)
 
 static int load_tensors(const char *folder, const char *kind, struct npl_tensor **list, int *n, struct npl_err *err)
 {
-	int64_t room = 0;
+	int64_t capacity = 0;
 	for (;;) {
 		char path[PATH_MAX];
 		if (snprintf(path, sizeof path, "%s/%s_%d.pb", folder, kind, *n) >= (int)sizeof path)
 			return npl_fail(err, NPL_EINPUT, "%s: the path is too long", folder);
 		if (access(path, F_OK))
 			return 0;
-		struct npl_tensor *bigger = npl_grow(*list, *n, &room, sizeof *bigger);
+		struct npl_tensor *bigger = npl_grow(*list, *n, &capacity, sizeof *bigger);
 		if (!bigger)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		*list = bigger;

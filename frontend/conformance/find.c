@@ -17,7 +17,7 @@
 struct found {
 	struct npl_case *item;
 	int n, cases; /* all that are listed; those that can be run */
-	int64_t room;
+	int64_t capacity;
 };
 
 enum kind { NOTHING, MODEL_ALONE, CASE };
@@ -55,7 +55,7 @@ static char *last_part(struct npl_arena *arena, const char *path)
 static int add(struct npl_conformance *conformance, struct found *found, const char *path, const char *why,
 	       struct npl_err *err)
 {
-	struct npl_case *bigger = npl_grow(found->item, found->n, &found->room, sizeof *bigger);
+	struct npl_case *bigger = npl_grow(found->item, found->n, &found->capacity, sizeof *bigger);
 	found->item = bigger ? bigger : found->item;
 	struct npl_case made = {.name = last_part(&conformance->arena, path),
 				.path = npl_arena_strndup(&conformance->arena, path, length_of(path)),

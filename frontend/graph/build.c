@@ -42,9 +42,9 @@ int graph_blame(struct graph_builder *b, const struct graph_node *node)
 }
 
 /* Appends a value index to the inputs or outputs. */
-static int append(struct graph_builder *b, int **list, int *n, int64_t *room, int v)
+static int append(struct graph_builder *b, int **list, int *n, int64_t *capacity, int v)
 {
-	int *bigger = npl_grow(*list, *n, room, sizeof **list);
+	int *bigger = npl_grow(*list, *n, capacity, sizeof **list);
 	if (!bigger)
 		return graph_no_memory(b);
 	*list = bigger;
@@ -54,7 +54,7 @@ static int append(struct graph_builder *b, int **list, int *n, int64_t *room, in
 
 int graph_append_input(struct graph_builder *b, int v)
 {
-	return append(b, &b->input, &b->n_inputs, &b->input_room, v);
+	return append(b, &b->input, &b->n_inputs, &b->input_capacity, v);
 }
 
 int graph_add_value(struct graph_builder *b, const struct npl_value *value)
@@ -63,7 +63,7 @@ int graph_add_value(struct graph_builder *b, const struct npl_value *value)
 		return npl_fail(b->err, NPL_EINPUT, "two tensors are called '%s'", value->name);
 	if (b->n_values == GRAPH_MAX_VALUES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d tensors", GRAPH_MAX_VALUES);
-	struct npl_value *bigger = npl_grow(b->value, b->n_values, &b->value_room, sizeof *b->value);
+	struct npl_value *bigger = npl_grow(b->value, b->n_values, &b->value_capacity, sizeof *b->value);
 	if (!bigger)
 		return graph_no_memory(b);
 	b->value = bigger;
@@ -111,7 +111,7 @@ int graph_append_output(struct graph_builder *b, int v)
 {
 	if (b->value[v].uses++) /* until graph_sweep counts anew: listed already */
 		return npl_fail(b->err, NPL_EINPUT, "output '%s' is listed twice", b->value[v].name);
-	return append(b, &b->output, &b->n_outputs, &b->output_room, v);
+	return append(b, &b->output, &b->n_outputs, &b->output_capacity, v);
 }
 
 /* The node's own name or OP_INDEX, with #2, #3... when another has it. */
@@ -189,7 +189,7 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 		node.n_out = n_out; /* as many parts as outputs, whether anybody reads them or not */
 	if (b->n_nodes == GRAPH_MAX_NODES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
-	struct graph_node *bigger = npl_grow(b->node, b->n_nodes, &b->node_room, sizeof *b->node);
+	struct graph_node *bigger = npl_grow(b->node, b->n_nodes, &b->node_capacity, sizeof *b->node);
 	if (!bigger)
 		return graph_no_memory(b);
 	b->node = bigger;

@@ -49,23 +49,23 @@ struct graph_builder {
 	struct npl_load_options options;
 	struct graph_limits limits; /* what is left */
 	struct npl_err *err;        /* never NULL */
-	int opset;                  /* of the nodes that are added next: the graph's, but for those of functions */
+	int opset;                  /* of the nodes that are added next: the graph's, except those of functions */
 	struct npl_value *value;
 	int n_values;
-	int64_t value_room;
+	int64_t value_capacity;
 	struct graph_node *node; /* in the order of the file */
 	int n_nodes;
-	int64_t node_room;
+	int64_t node_capacity;
 	int *order;                   /* node indices, each after those it reads from */
 	struct graph_input *declared; /* until graph_add_inputs */
 	int n_declared;
 	int *input, *output;
 	int n_inputs, n_outputs;
-	int64_t declared_room, input_room, output_room;
+	int64_t declared_capacity, input_capacity, output_capacity;
 	struct graph_names values, nodes;
 	struct graph_input *declared_output; /* what the file says of outputs, where it does */
 	int n_declared_outputs;
-	int64_t declared_output_room;
+	int64_t declared_output_capacity;
 	int64_t old_batch;  /* the batch in the file; 1 when it is open; 0: no input yet */
 	bool batch_is_open; /* the file leaves it open: constant shapes mean what they say, */
 	bool shapes_repeat_it; /* as above, but the network has no valid shapes so: constant shapes then repeat a batch of 1 */
@@ -102,7 +102,7 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 		   int n_in, const char *const *in, int n_out, const char *const *out);
 /* Links, sorts, infers, folds and finishes. */
 int graph_complete(struct graph_builder *b);
-/* What is behind inference: drops what nobody reads, folds, finishes. */
+/* What is after inference: drops what nobody reads, folds, finishes. */
 int graph_simplify(struct graph_builder *b);
 /* Scratch for a node with so many inputs. */
 int graph_scratch(struct graph_builder *b, int n_in);
@@ -127,7 +127,7 @@ int graph_sort(struct graph_builder *b);
 
 /* infer.c: attributes, shapes and constants of all nodes in order */
 int graph_infer(struct graph_builder *b);
-/* Blames the node. One that is taken apart is followed by others behind all nodes: pointers to nodes last no longer. */
+/* Blames the node. One that is taken apart is followed by others after all nodes: pointers to nodes last no longer. */
 int graph_infer_node(struct graph_builder *b, struct graph_node *node);
 /* Sets the scratch tensors from the node's values. */
 void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
@@ -151,7 +151,7 @@ const char *graph_why_not(const char *op);
 extern const char graph_unwritten[];
 bool graph_is_unwritten(const char *op);
 
-/* compose_attention.c: nodes that compute together what Attention does, behind all others; that node is removed */
+/* compose_attention.c: nodes that compute together what Attention does, after all others; that node is removed */
 int graph_compose_attention(struct graph_builder *b, int index);
 
 /* batch.c: --batch on Reshapes that repeat the batch */

@@ -30,7 +30,7 @@ static int link_nodes(struct graph_builder *b)
 	return graph_scratch(b, widest);
 }
 
-/* Exporters list the statistics of training behind the result of a BatchNormalization, which inference has no use for:
+/* Exporters list the statistics of training after the result of a BatchNormalization, which inference has no use for:
  * those that nobody reads are none of its outputs. */
 static int drop_statistics(struct graph_builder *b)
 {

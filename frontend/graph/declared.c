@@ -48,7 +48,7 @@ int graph_check_constant(struct graph_builder *b, int v, const struct graph_inpu
 
 int graph_declare_output(struct graph_builder *b, const struct graph_input *said)
 {
-	struct graph_input *bigger = npl_grow(b->declared_output, b->n_declared_outputs, &b->declared_output_room,
+	struct graph_input *bigger = npl_grow(b->declared_output, b->n_declared_outputs, &b->declared_output_capacity,
 					      sizeof *bigger);
 	if (!bigger)
 		return graph_no_memory(b);

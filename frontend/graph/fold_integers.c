@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The integers behind folded constants: the result of a DequantizeLinear remembers them, and so does what only moves
+ * The integers after folded constants: the result of a DequantizeLinear remembers them, and so does what only moves
  * the elements of such a result. Machines of integers then take them as the model has them, to the bit. */
 #include "build.h"
 #include "core/base/dtype.h"

@@ -64,7 +64,7 @@ void follow_input(struct follow *f, int v);
 /* The samples of a value; false when they lie along no single dimension, or there are none. */
 bool follow_spread(const struct follow *f, int v, struct spread *spread);
 /* Places samples in a value; false when its shape has no room for them there. */
-bool follow_place(struct follow *f, int v, const struct spread *spread);
+bool follow_set_spread(struct follow *f, int v, const struct spread *spread);
 /* Is a fixed value the same at any batch? Of what is made from shapes, `other` tells. */
 bool follow_steady(struct follow *f, int v);
 /* Is a fixed value the same at any batch, and would each sample get the same part of it if samples lay so in it? It may

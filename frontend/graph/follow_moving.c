@@ -17,7 +17,7 @@ bool follow_transpose(const struct at *at)
 	return false;
 }
 
-/* Joined along another dimension, or whole batches behind each other. */
+/* Joined along another dimension, or whole batches after each other. */
 bool follow_concat(const struct at *at)
 {
 	struct spread joint = {.axis = -1}, own;

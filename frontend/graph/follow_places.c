@@ -35,7 +35,7 @@ bool follow_spread(const struct follow *f, int v, struct spread *spread)
 	return false;
 }
 
-bool follow_place(struct follow *f, int v, const struct spread *spread)
+bool follow_set_spread(struct follow *f, int v, const struct spread *spread)
 {
 	const struct npl_shape *shape = &f->graph->value[v].shape;
 	const int a = spread->axis;

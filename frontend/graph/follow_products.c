@@ -114,7 +114,7 @@ bool follow_recurrent(const struct at *at)
 	for (int k = 0; k < at->node->n_out; k++) { /* Y (steps, directions, batch, size), then the states */
 		struct spread there = x;
 		there.axis = first ? 0 : k ? 1 : 2;
-		if (at->node->out[k] >= 0 && !follow_place(at->f, at->node->out[k], &there))
+		if (at->node->out[k] >= 0 && !follow_set_spread(at->f, at->node->out[k], &there))
 			return false;
 	}
 	return true;

@@ -370,7 +370,7 @@ static bool (*const rule_of[NPL_OPS])(const struct at *at) = {
 static bool is_elementwise(enum npl_op op)
 {
 	static const char *const prefix_of[NPL_OPS] = {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) [NPL_OP_##id] = #prefix,
+#define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost) [NPL_OP_##id] = #prefix,
 #include "npulab/ops.def"
 #undef NPL_OP
 	};

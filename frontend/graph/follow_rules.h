@@ -55,8 +55,8 @@ static inline bool others_steady(const struct at *at, int first, int but)
 	return true;
 }
 
-/* Input k is fixed, and if samples lay so in it each would get the same part. An axis that it does not have: it
- * broadcasts there. */
+/* Whether input k is fixed, and each sample would read the same elements of it if samples lay along `spread`. True
+ * where the input lacks that axis, because it broadcasts there. */
 static inline bool is_uniform(const struct at *at, int k, const struct spread *spread)
 {
 	const int v = value_of(at, k);
@@ -72,7 +72,7 @@ static inline bool same(const struct spread *a, const struct spread *b)
 static inline bool place_all(const struct at *at, const struct spread *spread)
 {
 	for (int k = 0; k < at->node->n_out; k++)
-		if (at->node->out[k] >= 0 && !follow_place(at->f, at->node->out[k], spread))
+		if (at->node->out[k] >= 0 && !follow_set_spread(at->f, at->node->out[k], spread))
 			return false;
 	return true;
 }

@@ -78,7 +78,7 @@ static const struct npl_value *batched_inside(const struct npl_graph *graph)
 	return NULL;
 }
 
-/* Has the value at the other batch the same shape, but for more samples? */
+/* Has the value at the other batch the same shape, except more samples? */
 static bool grows(const struct follow *f, int v, const struct npl_shape *other)
 {
 	const struct npl_shape *shape = &f->graph->value[v].shape;

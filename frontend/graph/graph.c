@@ -27,7 +27,7 @@ static void make_fill(const struct npl_value *value, char *data, size_t count, s
 	if (!count || memcmp(value->fill, zero, size) == 0) /* the arena is zeroed */
 		return;
 	memcpy(data, value->fill, size);
-	for (size_t done = size; done < count * size; done *= 2) /* what is there, once more behind itself */
+	for (size_t done = size; done < count * size; done *= 2) /* what is there, once more after itself */
 		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
 }
 

@@ -112,17 +112,17 @@ int graph_infer_node(struct graph_builder *b, struct graph_node *node)
 	return rc ? graph_blame(b, &b->node[index]) : 0;
 }
 
-/* Nodes that take the place of one stand behind it in the order. */
+/* Nodes that take the place of one stand after it in the order. */
 int graph_infer(struct graph_builder *b)
 {
 	const int n = b->n_nodes;
 	int *order = NULL, length = 0, rc = 0;
-	int64_t room = 0;
+	int64_t capacity = 0;
 	for (int i = 0; i < n && !rc; i++) {
 		const int before = b->n_nodes;
 		rc = graph_infer_node(b, &b->node[b->order[i]]);
 		for (int k = before - 1; k < b->n_nodes && !rc; k++) {
-			int *bigger = npl_grow(order, length, &room, sizeof *order);
+			int *bigger = npl_grow(order, length, &capacity, sizeof *order);
 			if (!bigger)
 				rc = graph_no_memory(b);
 			else

@@ -26,25 +26,25 @@ static size_t hash(const char *name)
 /* The slot that holds the name, or the free one where it would go. */
 static struct graph_name *probe(const struct graph_names *names, const char *name)
 {
-	size_t i = hash(name) & (names->room - 1);
+	size_t i = hash(name) & (names->capacity - 1);
 	while (names->slot[i].name && strcmp(names->slot[i].name, name) != 0)
-		i = (i + 1) & (names->room - 1);
+		i = (i + 1) & (names->capacity - 1);
 	return &names->slot[i];
 }
 
 int graph_names_find(const struct graph_names *names, const char *name)
 {
-	const struct graph_name *slot = names->room ? probe(names, name) : NULL;
+	const struct graph_name *slot = names->capacity ? probe(names, name) : NULL;
 	return slot && slot->name ? slot->index : -1;
 }
 
 static int grow(struct graph_names *names)
 {
-	struct graph_names bigger = {.room = names->room ? 2 * names->room : 64, .used = names->used};
-	bigger.slot = calloc(bigger.room, sizeof *bigger.slot);
+	struct graph_names bigger = {.capacity = names->capacity ? 2 * names->capacity : 64, .used = names->used};
+	bigger.slot = calloc(bigger.capacity, sizeof *bigger.slot);
 	if (!bigger.slot)
 		return NPL_ENOMEM;
-	for (size_t i = 0; i < names->room; i++)
+	for (size_t i = 0; i < names->capacity; i++)
 		if (names->slot[i].name)
 			*probe(&bigger, names->slot[i].name) = names->slot[i];
 	free(names->slot);
@@ -54,7 +54,7 @@ static int grow(struct graph_names *names)
 
 int graph_names_add(struct graph_names *names, const char *name, int index)
 {
-	if (2 * (names->used + 1) > names->room && grow(names))
+	if (2 * (names->used + 1) > names->capacity && grow(names))
 		return NPL_ENOMEM;
 	*probe(names, name) = (struct graph_name){name, index};
 	names->used++;

@@ -10,7 +10,7 @@
 
 struct graph_names { /* zero-initialise before use */
 	struct graph_name *slot;
-	size_t room, used; /* room is a power of two */
+	size_t capacity, used; /* room is a power of two */
 };
 
 int graph_names_find(const struct graph_names *names, const char *name); /* -1 when it is not there */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* A shape rule may need the values of a constant that is still a fill; no rule reads more elements than this. */
-#define MAX_SHAPE_ELEMENTS 64 /* but for those with NPL_OP_READS_ALL, which count off the limits of folding */
+#define MAX_SHAPE_ELEMENTS 64 /* except those with NPL_OP_READS_ALL, which count off the limits of folding */
 
 void graph_node_tensors(struct graph_builder *b, const struct graph_node *node)
 {

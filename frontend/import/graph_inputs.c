@@ -28,7 +28,7 @@ struct dims {
 	struct graph_names names;
 	struct dim *dim;
 	int n;
-	int64_t room;
+	int64_t capacity;
 	int first; /* the input whose dimension 0 is the batch, or -1 */
 	int batch; /* the name of that dimension, or -1: the model says how large it is, or gives that input no shape */
 };
@@ -38,7 +38,7 @@ int graph_declare_input(struct graph_builder *b, const struct graph_input *input
 	int v = graph_names_find(&b->values, input->name);
 	if (v >= 0 && b->value[v].constant)
 		return 0; /* models before IR version 4 list every initialiser as an input too */
-	struct graph_input *bigger = npl_grow(b->declared, b->n_declared, &b->declared_room, sizeof *bigger);
+	struct graph_input *bigger = npl_grow(b->declared, b->n_declared, &b->declared_capacity, sizeof *bigger);
 	if (!bigger)
 		return graph_no_memory(b);
 	b->declared = bigger;
@@ -77,7 +77,7 @@ static int name_dim(struct dims *d, const struct graph_input *input, int i)
 	int found = name ? graph_names_find(&d->names, name) : -1;
 	if (found >= 0)
 		return found;
-	struct dim *bigger = name ? npl_grow(d->dim, d->n, &d->room, sizeof *bigger) : NULL;
+	struct dim *bigger = name ? npl_grow(d->dim, d->n, &d->capacity, sizeof *bigger) : NULL;
 	if (!bigger)
 		return graph_no_memory(b);
 	d->dim = bigger;
@@ -89,9 +89,9 @@ static int name_dim(struct dims *d, const struct graph_input *input, int i)
 
 static int set_dim(struct dims *d, int k, int64_t value, const char *from)
 {
-	struct dim *dim = d->dim + k;
 	if (!d->dim)
 		return npl_fail(d->b->err, NPL_EINTERNAL, "dimension %d has no name", k);
+	struct dim *dim = d->dim + k;
 	if (dim->value >= 0 && dim->value != value)
 		return npl_fail(d->b->err, NPL_EINPUT, "the dimension '%s' is %lld in %s and %lld in %s", dim->name,
 				(long long)dim->value, dim->from, (long long)value, from);
@@ -234,7 +234,7 @@ static int take_file(struct dims *d, const char *file, struct graph_input *input
 	if (rc)
 		return rc;
 	*rows = tensor.shape.rank ? tensor.shape.dim[0] : -1;
-	if (!input->has_shape && tensor.shape.rank) { /* its shape, but for the batch */
+	if (!input->has_shape && tensor.shape.rank) { /* its shape, except the batch */
 		input->has_shape = true;
 		input->shape = tensor.shape;
 		input->shape.dim[0] = -1;
@@ -244,9 +244,9 @@ static int take_file(struct dims *d, const char *file, struct graph_input *input
 	return rc;
 }
 
-/* Dimension 0 under a name that is not the batch's is the batch all the same where its file has as many rows, else of a
- * size of its own. Of two inputs of one number of rows the second is a table where its file has that number and the
- * first one's has another. */
+/* An open dimension 0 with another name than the batch's is the batch if its file has as many rows as the first input's
+ * file, else it has a size of its own. If two inputs declare one number of rows and only the first one's file differs
+ * from it, the second input is a table and not samples. */
 static int take_rows(struct dims *d, const int64_t *rows)
 {
 	struct graph_builder *b = d->b;
@@ -322,8 +322,8 @@ static bool is_batch(struct dims *d, int i, int k)
 
 #define MOST_ASKED 4 /* names that a message holds */
 
-/* Who must name one dimension must name the others as well: " --dim 'S=N' --dim 'T=N'", behind the first that is
- * missing. */
+/* All missing options in one message, " --dim 'S=N' --dim 'T=N'" after the first, so that the user does not find them
+ * one by one. */
 static const char *all_unknown(struct dims *d)
 {
 	char text[512] = "";

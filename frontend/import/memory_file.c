@@ -98,7 +98,7 @@ static int take_number(struct reader *r)
 	return put(r, (uint32_t)value, npl_dtype_size(r->type->dtype));
 }
 
-/* The number behind .row or .at. */
+/* The number after .row or .at. */
 static int take_count(struct reader *r, const char *of, uint64_t least, uint64_t *count)
 {
 	int64_t value;

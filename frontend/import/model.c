@@ -62,11 +62,11 @@ static int read_settings(const char *path, const char *only_for, struct npl_aren
 			return err->code;
 		return 0; /* some other program's file */
 	}
-	if (only_for && strcmp(machine.runs_on, only_for))
+	if (only_for && strcmp(machine.driver_or_model, only_for))
 		return 0;
 	if (npl_params_read(schema, &machine, arena, &set, err))
 		return err->code;
-	const char *from[] = {machine.runs_on, set.input, set.labels, set.calibration};
+	const char *from[] = {machine.driver_or_model, set.input, set.labels, set.calibration};
 	const char **to[] = {&files->path, &files->input, &files->labels, &files->calibration};
 	for (int i = 0; i < 4; i++)
 		if (*from[i] && !(*to[i] = beside(arena, path, from[i])))

@@ -42,11 +42,11 @@ void onnx_external_close(struct onnx_external *external)
 }
 
 /* What a tensor's entries say. */
-struct place {
+struct range {
 	const char *location, *offset, *length; /* NULL: not said */
 };
 
-static int read_entry(const struct onnx_reader *reader, struct onnx_span entry, struct place *place)
+static int read_entry(const struct onnx_reader *reader, struct onnx_span entry, struct range *range)
 {
 	struct onnx_field field;
 	const char *key = "", *value = "";
@@ -60,9 +60,9 @@ static int read_entry(const struct onnx_reader *reader, struct onnx_span entry, 
 		if (rc)
 			return rc;
 	}
-	const char **target = !strcmp(key, "location") ? &place->location
-			      : !strcmp(key, "offset") ? &place->offset
-			      : !strcmp(key, "length") ? &place->length
+	const char **target = !strcmp(key, "location") ? &range->location
+			      : !strcmp(key, "offset") ? &range->offset
+			      : !strcmp(key, "length") ? &range->length
 						       : NULL;
 	if (!rc && target && *target)
 		return npl_fail(reader->err, NPL_EINPUT, "its external data has two entries '%s'", key);
@@ -71,15 +71,15 @@ static int read_entry(const struct onnx_reader *reader, struct onnx_span entry, 
 	return rc;
 }
 
-static int read_place(const struct onnx_reader *reader, struct onnx_span tensor, uint32_t field_number,
-		      struct place *place)
+static int read_range(const struct onnx_reader *reader, struct onnx_span tensor, uint32_t field_number,
+		      struct range *range)
 {
 	struct onnx_field field;
 	int rc;
 	while ((rc = onnx_next(reader, &tensor, &field)) > 0)
-		if (field.number == field_number && (rc = read_entry(reader, field.bytes, place)) != 0)
+		if (field.number == field_number && (rc = read_entry(reader, field.bytes, range)) != 0)
 			return rc;
-	if (!rc && !place->location)
+	if (!rc && !range->location)
 		rc = npl_fail(reader->err, NPL_EINPUT, "its elements are in another file, which it does not name");
 	return rc;
 }
@@ -106,7 +106,7 @@ static int open_file(const struct onnx_reader *reader, const char *location)
 			return i;
 	if (external->n_files == MAX_FILES)
 		return npl_fail(reader->err, NPL_EINPUT, "the model names more than %d other files", MAX_FILES);
-	struct onnx_external_file *files = npl_grow(external->file, external->n_files, &external->file_room,
+	struct onnx_external_file *files = npl_grow(external->file, external->n_files, &external->file_capacity,
 						    sizeof *files);
 	if (!files)
 		return no_memory(reader->err);
@@ -127,37 +127,37 @@ int onnx_external_data(const struct onnx_reader *reader, struct onnx_span tensor
 		       const char *tensor_name, struct onnx_span *raw)
 {
 	struct onnx_external *external = reader->external;
-	struct place place = {0};
+	struct range range = {0};
 	struct onnx_extent extent = {.tensor = tensor_name ? tensor_name : ""};
-	int rc = read_place(reader, tensor, field_number, &place);
+	int rc = read_range(reader, tensor, field_number, &range);
 	if (rc)
 		return rc;
 	if (!external)
 		return npl_fail(
 			reader->err, NPL_EINPUT,
 			"its elements are in another file, '%s' (external data), but what is read has no folder",
-			place.location);
-	if (place.offset && (rc = read_bytes(reader, "offset", place.offset, &extent.offset)))
+			range.location);
+	if (range.offset && (rc = read_bytes(reader, "offset", range.offset, &extent.offset)))
 		return rc;
 	extent.bytes = bytes;
-	if (place.length && (rc = read_bytes(reader, "length", place.length, &extent.bytes)))
+	if (range.length && (rc = read_bytes(reader, "length", range.length, &extent.bytes)))
 		return rc;
 	if (extent.bytes != bytes)
 		return npl_fail(reader->err, NPL_EINPUT, "it needs %zu bytes, its external data has %zu", bytes,
 				extent.bytes);
-	extent.file = open_file(reader, place.location);
+	extent.file = open_file(reader, range.location);
 	if (extent.file < 0)
 		return extent.file;
 	const struct npl_file *file = &external->file[extent.file].file;
 	if (extent.offset > file->bytes || file->bytes - extent.offset < bytes)
 		return npl_fail(reader->err, NPL_EINPUT,
 				"it needs %zu bytes from %zu on of the file '%s', which has %zu", bytes, extent.offset,
-				place.location, file->bytes);
-	if (!place.length && file->bytes - extent.offset != bytes)
+				range.location, file->bytes);
+	if (!range.length && file->bytes - extent.offset != bytes)
 		return npl_fail(reader->err, NPL_EINPUT,
 				"it needs %zu bytes, the file '%s' has %zu from %zu on and no length is given", bytes,
-				place.location, file->bytes - extent.offset, extent.offset);
-	struct onnx_extent *extents = npl_grow(external->extent, external->n_extents, &external->extent_room,
+				range.location, file->bytes - extent.offset, extent.offset);
+	struct onnx_extent *extents = npl_grow(external->extent, external->n_extents, &external->extent_capacity,
 					       sizeof *extents);
 	if (!extents)
 		return no_memory(reader->err);

@@ -27,9 +27,9 @@ struct onnx_external { /* zero-initialise before use */
 	char *folder;
 	struct onnx_external_file *file;
 	int n_files;
-	int64_t file_room;
+	int64_t file_capacity;
 	struct onnx_extent *extent;
-	int64_t n_extents, extent_room;
+	int64_t n_extents, extent_capacity;
 };
 
 int onnx_external_open(struct onnx_external *external, const char *model_path, struct npl_err *err);

@@ -71,7 +71,7 @@ int onnx_functions_add(const struct onnx_reader *reader, struct onnx_functions *
 		npl_fail(reader->err, NPL_EINPUT, "the model defines it twice");
 		return onnx_function_blame(reader, &f);
 	}
-	struct onnx_function *bigger = npl_grow(functions->function, functions->n, &functions->room,
+	struct onnx_function *bigger = npl_grow(functions->function, functions->n, &functions->capacity,
 						sizeof *functions->function);
 	if (!bigger)
 		return no_memory(reader);

@@ -53,7 +53,7 @@ struct onnx_function {
 struct onnx_functions {
 	struct onnx_function *function;
 	int n;
-	int64_t room;
+	int64_t capacity;
 	struct graph_names table; /* by key_of in onnx_function.c */
 	struct graph_names taken; /* names of values that no function may give its own */
 	size_t bytes;             /* spent of ONNX_MAX_INLINE_BYTES */

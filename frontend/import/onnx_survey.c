@@ -32,7 +32,7 @@ struct item {
 struct list {
 	struct item *item;
 	int n;
-	int64_t room;
+	int64_t capacity;
 };
 
 struct walk {
@@ -50,7 +50,7 @@ static int no_memory(struct walk *walk)
 
 static int append(struct walk *walk, struct list *list, const struct item *item)
 {
-	struct item *bigger = npl_grow(list->item, list->n, &list->room, sizeof *bigger);
+	struct item *bigger = npl_grow(list->item, list->n, &list->capacity, sizeof *bigger);
 	if (!bigger)
 		return no_memory(walk);
 	list->item = bigger;

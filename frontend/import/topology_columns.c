@@ -107,7 +107,7 @@ static const struct column *columns(const struct topology_table *t)
 	return t->gemm ? gemm_column : conv_column;
 }
 
-/* Columns, but for the layer's name, that are called as those of this kind of list. */
+/* Columns, except the layer's name, that are called as those of this kind of list. */
 static int known_names(struct topology_table *t, bool gemm)
 {
 	int n = 0;
@@ -121,7 +121,7 @@ static int known_names(struct topology_table *t, bool gemm)
 	return n;
 }
 
-/* Numbers behind the name in the first layer. */
+/* Numbers after the name in the first layer. */
 static int first_numbers(const struct topology_table *t, int *line)
 {
 	for (int i = 0; i < t->csv.n_rows; i++) {
@@ -236,7 +236,7 @@ static void note_ratio(struct topology_table *t, const char *text, size_t length
 	t->sparse = t->sparse || n != length - n - 1 || memcmp(text, text + n + 1, n) != 0;
 }
 
-/* One column behind the known ones: a ratio, of products their number, of convolutions the stride of the width. */
+/* One column after the known ones: a ratio, of products their number, of convolutions the stride of the width. */
 static int read_one_behind(struct topology_table *t, const struct npl_csv_row *row, int i,
 			   struct topology_extras *extras)
 {
@@ -263,7 +263,7 @@ static int read_one_behind(struct topology_table *t, const struct npl_csv_row *r
 			shown(length), text, t->gemm && kind == NOT_SAID ? " or how many such products there are" : "");
 }
 
-/* What is behind the known columns, up to an empty field or a comment (#). Notes beside the table, behind an empty
+/* What is after the known columns, up to an empty field or a comment (#). Notes beside the table, after an empty
  * column, are not read. */
 int topology_extras(struct topology_table *t, const struct npl_csv_row *row, struct topology_extras *extras)
 {

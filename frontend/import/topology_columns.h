@@ -15,7 +15,7 @@
 #define TOPOLOGY_CONV_COLUMNS  8 /* name, input height and width, filter height and width, channels, filters, stride */
 #define TOPOLOGY_GEMM_COLUMNS  4 /* name, M, N, K */
 #define TOPOLOGY_MAX_DIMENSION (1 << 24)
-#define TOPOLOGY_BEHIND        2 /* columns behind these that say something */
+#define TOPOLOGY_BEHIND        2 /* columns after these that say something */
 
 enum topology_behind { NOT_SAID, SPARSITY, BATCH, STRIDE_WIDTH };
 
@@ -23,17 +23,17 @@ struct topology_table {
 	struct npl_csv csv;
 	struct npl_err *err;
 	bool gemm;                                    /* products, not convolutions */
-	enum topology_behind behind[TOPOLOGY_BEHIND]; /* what the names say of the columns behind the known ones */
+	enum topology_behind behind[TOPOLOGY_BEHIND]; /* what the names say of the columns after the known ones */
 	bool sparse;                                  /* a ratio other than 1:1 was ignored */
 	char misnamed[200]; /* a warning: a column has another name than its place; empty: none has */
 };
 
-/* What a row has behind the known columns; 0: nothing. */
+/* What a row has after the known columns; 0: nothing. */
 struct topology_extras {
 	int64_t batch, stride_width;
 };
 
-/* From the first row: gemm, behind, misnamed. NPL_EINPUT naming file and line: it is none of names, or the first layer
+/* From the first row: gemm, after, misnamed. NPL_EINPUT naming file and line: it is none of names, or the first layer
  * is neither a convolution nor a product. */
 int topology_read_names(struct topology_table *t);
 

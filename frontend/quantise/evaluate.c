@@ -57,9 +57,9 @@ static void watch_peaks(struct npl_range *range, const struct npl_node *node, co
 		float most = -INFINITY;
 		for (int64_t k = 0; k < length; k++)
 			most = fmaxf(most, from[(v / inner * length + k) * inner + v % inner]);
-		if (isfinite(most) && (!range->peaked || most < range->peak)) {
-			range->peak = most;
-			range->peaked = true;
+		if (isfinite(most) && (!range->read_by_softmax || most < range->softmax_least_maximum)) {
+			range->softmax_least_maximum = most;
+			range->read_by_softmax = true;
 		}
 	}
 }

@@ -11,7 +11,7 @@
 #include "core/base/refuse.h"
 #include "npulab/session.h"
 
-bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node)
+bool npl_is_view(const struct npl_graph *graph, const struct npl_node *node)
 {
 	bool reads_second = node->n_out > 1 && node->out[1] >= 0 && graph->value[node->out[1]].uses > 0;
 	return (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && !reads_second;
@@ -19,7 +19,7 @@ bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node
 
 int npl_root_of(const struct npl_graph *graph, int v)
 {
-	for (int i; (i = graph->value[v].producer) >= 0 && npl_only_renames(graph, &graph->node[i]);)
+	for (int i; (i = graph->value[v].producer) >= 0 && npl_is_view(graph, &graph->node[i]);)
 		v = graph->node[i].in[0];
 	return v;
 }
@@ -139,7 +139,7 @@ static void find_float_readers(struct npl_model_quants *model)
 		model->value[npl_root_of(graph, graph->output[o])].only_integers = false;
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_node *node = &graph->node[i];
-		for (int k = 0; k < node->n_in && !npl_only_renames(graph, node); k++)
+		for (int k = 0; k < node->n_in && !npl_is_view(graph, node); k++)
 			if (node->in[k] >= 0 && !(k == 0 && model->node[i] == NPL_QUANTISES))
 				model->value[npl_root_of(graph, node->in[k])].only_integers = false;
 	}
@@ -196,7 +196,7 @@ struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v)
 	return model->value[v].quant.scale > 0 ? model->value[v].quant : (struct npl_quant){.scale = 1};
 }
 
-enum npl_quant_node npl_model_quant_settle(struct npl_model_quants *model, int i)
+enum npl_quant_node npl_model_quant_resolve(struct npl_model_quants *model, int i)
 {
 	int real, integers;
 	if (!model->node[i])

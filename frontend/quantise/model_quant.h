@@ -41,7 +41,7 @@ void npl_model_quants_free(struct npl_model_quants *model);
 /* Settles node i, when the nodes before it are settled, and says what it is. Integers that a QuantizeLinear makes get
  * its scale and zero point. A DequantizeLinear whose integers stand for other numbers than it reads becomes an operator
  * like any other. */
-enum npl_quant_node npl_model_quant_settle(struct npl_model_quants *model, int i);
+enum npl_quant_node npl_model_quant_resolve(struct npl_model_quants *model, int i);
 
 /* What integer value v stands for; scale 1 and zero point 0 where nothing is said. */
 struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v);
@@ -52,7 +52,7 @@ bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struc
 
 /* A node that gives its input in another shape, and no second output that somebody reads: Dropout's mask must be
  * computed. */
-bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node);
+bool npl_is_view(const struct npl_graph *graph, const struct npl_node *node);
 /* The value that v is in another shape, or v. */
 int npl_root_of(const struct npl_graph *graph, int v);
 

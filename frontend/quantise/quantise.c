@@ -266,7 +266,7 @@ float npl_quantise_bias_scale(float bias, const struct npl_quant *x)
 }
 
 struct weighing {
-	struct rule rule; /* but for the scale */
+	struct rule rule; /* except the scale */
 	const float *x;
 	void *q;
 	int64_t per_channel;

@@ -57,16 +57,16 @@ static int run_repeated(const struct npl_session *s, const struct npl_step *step
 			struct npl_result *sum, struct npl_err *err)
 {
 	struct npl_tensor x = *whole->in[0];
-	x.shape.dim[0] *= step->repeat; /* the canonical shape is that of one */
-	for (int i = 0; i < step->repeat; i++) {
-		struct npl_tensor in = part_of(&x, i, step->repeat), w = part_of(whole->in[1], i, step->repeat),
-				  out = part_of(whole->out, i, step->repeat);
+	x.shape.dim[0] *= step->n_products; /* the canonical shape is that of one */
+	for (int i = 0; i < step->n_products; i++) {
+		struct npl_tensor in = part_of(&x, i, step->n_products), w = part_of(whole->in[1], i, step->n_products),
+				  out = part_of(whole->out, i, step->n_products);
 		struct npl_layer layer = *whole;
 		struct npl_result result = {0};
 		layer.in[0] = &in;
 		layer.in[1] = &w;
 		layer.out = &out;
-		layer.macs = whole->macs / (uint64_t)step->repeat;
+		layer.macs = whole->macs / (uint64_t)step->n_products;
 		if (npl_device_run(s->device[step->device], &layer, &result, err) || npl_result_add(sum, &result, err))
 			return err->code;
 		sum->seconds_origin = result.seconds_origin;
@@ -92,25 +92,25 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 	out[0] = tensors.out;
 	layer.out = out;
 	layer.n_further = npl_step_further_results(s, i, out);
-	if (step->repeat > 1)
-		out->shape.dim[0] *= step->repeat;
+	if (step->n_products > 1)
+		out->shape.dim[0] *= step->n_products;
 	int rc = 0;
-	for (int k = 0; k <= layer.n_further && !s->timing_only && !rc; k++)
+	for (int k = 0; k < npl_layer_outputs(&layer) && !s->timing_only && !rc; k++)
 		rc = npl_tensor_alloc(&out[k], err);
 	double start = npl_clock_seconds();
 	if (!rc)
-		rc = step->repeat > 1 ? run_repeated(s, step, &layer, &row->result, err)
-				      : npl_device_run(s->device[step->device], &layer, &row->result, err);
+		rc = step->n_products > 1 ? run_repeated(s, step, &layer, &row->result, err)
+					  : npl_device_run(s->device[step->device], &layer, &row->result, err);
 	*wall += npl_clock_seconds() - start;
 	out->shape = value->shape;
 	npl_note_output(s, step, out, row);
-	for (int k = 0; k <= layer.n_further && !rc; k++)
+	for (int k = 0; k < npl_layer_outputs(&layer) && !rc; k++)
 		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
 	if (!rc)
 		store->after = npl_value_store_worked(store, step->device, 1, &i,
 						      (const struct npl_result *[]){&row->result},
 						      (struct npl_layer_run *[]){row}, store->after);
-	for (int k = 0; k <= layer.n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(&layer); k++)
 		if (rc)
 			npl_tensor_free(&out[k]);
 		else
@@ -226,7 +226,7 @@ static void open_row(const struct npl_session *s, int i, struct npl_layer_run *r
 	row->role = step->role;
 	row->note = step->note;
 	row->why_float32 = step->why_float32;
-	row->host_part = step->factor;
+	row->host_part = step->lrn_factor_only;
 	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_instance(s->device[step->device]);
 	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {
 		row->counter_def = npl_device_get_info(s->device[step->device])->counter_def;
@@ -242,9 +242,9 @@ static int run_step(struct npl_value_store *store, int i, struct npl_layer_run *
 	int rc = 0;
 	if (step->role == NPL_VIEW)
 		rc = npl_value_store_view_node(store, node, true, row, err);
-	else if (step->factor)
+	else if (step->lrn_factor_only)
 		rc = npl_lrn_run(store, i, row, wall, err);
-	else if (step->slice)
+	else if (step->split_slices)
 		rc = npl_split_run(store, i, row, wall, err);
 	else if (step->role == NPL_RAN)
 		rc = step->device == NPL_ON_HOST ? run_on_host(store, i, row, err)
@@ -255,14 +255,15 @@ static int run_step(struct npl_value_store *store, int i, struct npl_layer_run *
 	return rc;
 }
 
-/* The row that pays for taking value v out: of the step that made it, a fused node's being that of its partner. */
+/* The row that is charged for bringing output v to the caller: that of the step that made v and, for a fused node, of
+ * the step that it is fused into. */
 static struct npl_layer_run *row_of_value(const struct npl_session *s, struct npl_run *run, int v,
 					  struct npl_layer_run *none)
 {
 	int producer = s->graph->value[v].producer;
 	if (producer < 0)
 		return none;
-	/* What is fused stands behind the node whose result it alone reads. */
+	/* What is fused stands after the node whose result it alone reads. */
 	for (int i = producer; i >= 0 && s->step[i].role == NPL_FUSED;) {
 		i = s->graph->value[s->graph->node[i].in[0]].producer;
 		if (i >= 0 && s->step[i].role == NPL_RAN && s->step[i].out == v)

@@ -16,7 +16,7 @@
 /* Characters of an expression with its counted repetitions written out. */
 struct size {
 	long before; /* of the group that is open, without its last part */
-	long last;   /* of the last part, what a "*" or "{2,5}" behind it repeats */
+	long last;   /* of the last part, what a "*" or "{2,5}" after it repeats */
 };
 
 /* Behind the "]" of the bracket expression that begins at `c`, or its end when there is none. */
@@ -34,7 +34,7 @@ static const char *skip_bracket(const char *c)
 	return c + (*c == ']');
 }
 
-/* How often the repetition at `*c` writes its part out, and `*c` behind it; 0: no repetition there. */
+/* How often the repetition at `*c` writes its part out, and `*c` after it; 0: no repetition there. */
 static long times(const char **c)
 {
 	if (**c == '*' || **c == '?' || **c == '+')

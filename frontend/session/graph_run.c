@@ -12,10 +12,10 @@
 
 #define MORE "..."
 
-/* Adds a piece behind what is there, or MORE once there is no room for it. */
+/* Adds a piece after what is there, or MORE once there is no room for it. */
 static void add_piece(char *text, const char *piece, size_t length)
 {
-	const size_t used = strlen(text), room = NPL_COST_TEXT - sizeof MORE; /* which always fits behind it */
+	const size_t used = strlen(text), room = NPL_COST_TEXT - sizeof MORE; /* which always fits after it */
 	if (used >= sizeof MORE - 1 && !strcmp(text + used - (sizeof MORE - 1), MORE))
 		return;
 	const char *between = used ? "; " : "";
@@ -39,7 +39,7 @@ static void list_on_host(const struct npl_graph *graph, const struct npl_run *ru
 	free(reason);
 }
 
-/* Adds the pieces of another text that are not there. Each ends with ")", as list_on_host made it, but for MORE. */
+/* Adds the pieces of another text that are not there. Each ends with ")", as list_on_host made it, except MORE. */
 static void add_pieces(char *text, const char *more)
 {
 	while (*more) {

@@ -23,8 +23,8 @@ static bool is_view(const struct npl_session *s, int i)
 
 static bool has_layer_groups(const struct npl_session *s, const struct npl_step *step)
 {
-	return step->role == NPL_RAN && !step->factor && step->repeat <= 1 && step->device != NPL_ON_HOST &&
-	       npl_device_has_layer_groups(s->device[step->device]);
+	return step->role == NPL_RAN && !step->lrn_factor_only && step->n_products <= 1 &&
+	       step->device != NPL_ON_HOST && npl_device_has_layer_groups(s->device[step->device]);
 }
 
 /* Whether the step that makes value v makes it in the shape that others see. */
@@ -44,8 +44,8 @@ static bool made_as_read(const struct npl_session *s, const struct npl_step *ste
 	return !step->in_integers || npl_quant_same(&made, &step->x_quant);
 }
 
-/* Whether bytes v, which are made from node `first` on, get their scale from node i alone: a layer that knows of none
- * made them, other than a QuantizeLinear, or one that made them for other numbers. */
+/* Whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: its maker has set
+ * none, being a layer in float32 other than QuantizeLinear, or has set another one. */
 static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 {
 	const int bytes = npl_root_of(s->graph, v), maker = s->graph->value[bytes].producer;
@@ -59,8 +59,8 @@ static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 	return made->scale > 0 ? !npl_quant_same(made, scale) : v != bytes;
 }
 
-/* Within a layer group of both formats, bytes have one scale: whether node i takes those that are made from node
- * `first` on for bytes, or gives them theirs. */
+/* In a layer group that mixes float32 and int8, an 8-bit tensor has one scale. Whether node i reads such a tensor, made
+ * by node `first` or a later one, as plain bytes or with another scale, so that it cannot join. */
 static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -100,7 +100,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 			continue;
 		bool same_shape = made_as_seen(s, v) &&
 				  (!step->canonical || npl_shape_equal(&step->x_shape, &s->graph->value[v].shape));
-		if ((!same_shape && !npl_layer_group_renames(s, s->step[first].device)) || !made_as_read(s, step, v))
+		if ((!same_shape && !npl_layer_group_has_views(s, s->step[first].device)) || !made_as_read(s, step, v))
 			return false;
 	}
 	return true;
@@ -129,8 +129,8 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
 		const size_t n_in = (size_t)s->graph->node[i].n_in, n_out = (size_t)s->graph->node[i].n_out;
-		layers += s->step[i].slice ? n_out : 3; /* it may need names before and behind, */
-		layers += n_in + n_out;                 /* and conversions */
+		layers += s->step[i].split_slices ? n_out : 3; /* it may need names before and after, */
+		layers += n_in + n_out;                        /* and conversions */
 		inputs += n_in;
 		outputs += 2 * n_out + n_in; /* a result in both formats, what is given in another */
 	}
@@ -242,7 +242,7 @@ static void find_readers(const struct npl_layer_group_builder *b, struct readers
 		readers[graph->output[o]].n++;
 		readers[graph->output[o]].formats[NPL_FORMAT_F32] = true;
 	}
-	/* What the layer group makes is read behind its first node. What it only converts may have been read before. */
+	/* What the layer group makes is read after its first node. What it only converts may have been read before. */
 	for (int i = last_reader(b), least = b->group.converts ? 0 : b->group.first; i >= least; i--) {
 		const struct npl_node *node = &graph->node[i];
 		if (i < b->group.first || i > b->group.last) {
@@ -274,7 +274,7 @@ static void find_results(struct npl_layer_group_builder *b, int l, const struct 
 	const enum npl_format of_device = npl_device_get_info(s->device[b->group.device])->format;
 	const int i = b->group.node[l], *more = s->graph->node[i].out;
 	const enum npl_format format = npl_step_format(s, &s->step[i]);
-	for (int k = 0; k <= b->group.layer[l].n_further; k++) {
+	for (int k = 0; k < npl_layer_outputs(&b->group.layer[l]); k++) {
 		const int v = k ? more[k] : b->group.value[l];
 		if (v < 0 || !readers[v].n)
 			continue;
@@ -393,8 +393,8 @@ static int open_layer_group(struct npl_session *s, int first, int last, bool tim
 		if (s->step[i].role == NPL_VIEW)
 			rc = npl_layer_group_add_view(&b, i, err);
 		else if (s->step[i].role == NPL_RAN)
-			rc = s->step[i].slice ? npl_layer_group_add_split(&b, i, err)
-					      : npl_layer_group_add_step(&b, i, err);
+			rc = s->step[i].split_slices ? npl_layer_group_add_split(&b, i, err)
+						     : npl_layer_group_add_step(&b, i, err);
 	if (!rc)
 		rc = find_wanted(&b, err);
 	if (!rc && !b.group.n)

@@ -14,7 +14,7 @@ struct npl_layer_group_port {
 	enum npl_format format;    /* of the value (value_store.h) */
 	bool converted;            /* by a layer of its own: not as its node makes it */
 	bool moved;                /* by the layer group itself, between the device and the host's memory... */
-	uint64_t bytes_outside;    /* ...but for this many bytes */
+	uint64_t bytes_outside;    /* ...except this many bytes */
 };
 
 struct npl_layer_group_plan {

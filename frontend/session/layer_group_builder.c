@@ -65,15 +65,15 @@ static int add_results(struct npl_layer_group_builder *b, int i, struct npl_step
 	struct npl_tensor several[NPL_MAX_OUTPUTS], *out = &t->out;
 	layer->n_further = npl_step_further_results(b->s, i, several);
 	if (layer->n_further) {
-		out = npl_arena_array(b->arena, (size_t)layer->n_further + 1, sizeof *out);
+		out = npl_arena_array(b->arena, (size_t)npl_layer_outputs(layer), sizeof *out);
 		if (!out)
 			return npl_layer_group_no_room(err);
-		memcpy(out, several, ((size_t)layer->n_further + 1) * sizeof *out);
+		memcpy(out, several, ((size_t)npl_layer_outputs(layer)) * sizeof *out);
 		out[0] = t->out;
 		layer->out = out;
 	}
 	b->made[b->s->step[i].out] = &out[0];
-	for (int k = 1; k <= layer->n_further; k++)
+	for (int k = 1; k < npl_layer_outputs(layer); k++)
 		if (node->out[k] >= 0)
 			b->made[node->out[k]] = &out[k];
 	return 0;
@@ -140,7 +140,7 @@ static struct npl_tensor *in_format(struct npl_layer_group_builder *b, int i, in
 	return named_as(b, i, v, npl_layer_group_in_format(b, i, v, format), &b->s->graph->value[v].shape);
 }
 
-/* Whether node i leaves integers that stand for value v, which is no view, to those behind it. A device that converts
+/* Whether node i leaves integers that stand for value v, which is no view, to those after it. A device that converts
  * within its layer groups leaves those of the model alone (layer_group.c). */
 static bool leaves_integers(const struct npl_session *s, int i, int v)
 {
@@ -219,7 +219,7 @@ static struct npl_tensor *as_read(struct npl_layer_group_builder *b, int i, int 
 static void name_result(struct npl_layer_group_builder *b, int i)
 {
 	int v = b->s->step[i].out;
-	if (b->s->step[i].canonical && npl_layer_group_renames(b->s, b->group.device))
+	if (b->s->step[i].canonical && npl_layer_group_has_views(b->s, b->group.device))
 		b->made[v] = named_as(b, i, v, b->made[v], &b->s->graph->value[v].shape);
 }
 
@@ -301,7 +301,7 @@ int npl_layer_group_data_inputs(const struct npl_step *step)
 	return step->canonical ? 1 : step->n_in;
 }
 
-bool npl_layer_group_renames(const struct npl_session *s, int device)
+bool npl_layer_group_has_views(const struct npl_session *s, int device)
 {
 	return npl_device_get_info(s->device[device])->link.measured;
 }

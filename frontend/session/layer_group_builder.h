@@ -27,7 +27,7 @@ int npl_layer_group_data_inputs(const struct npl_step *step);
 bool npl_layer_group_converts(const struct npl_session *s, int device);
 /* On a real GPU, whose link is far slower than its memory, a layer that names a tensor in another shape costs nothing;
  * a simulated machine's layer group ends there. */
-bool npl_layer_group_renames(const struct npl_session *s, int device);
+bool npl_layer_group_has_views(const struct npl_session *s, int device);
 
 /* The layers of node i, which its device runs. */
 int npl_layer_group_add_step(struct npl_layer_group_builder *b, int i, struct npl_err *err);

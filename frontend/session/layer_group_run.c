@@ -113,7 +113,7 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 		if (conversion)
 			continue;
 		npl_note_output(s, step, group->layer[l].out, row);
-		if (group->note[l] && !step->slice) {
+		if (group->note[l] && !step->split_slices) {
 			row->role = NPL_FUSED;
 			row->counter_def = NULL;
 			row->n_counters = 0;

@@ -56,7 +56,7 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 	float most = powf(node->attrs.lrn.bias, -node->attrs.lrn.beta); /* t^-beta falls from t = bias on */
 	if (s->graph->value[node->in[0]].constant)
 		return npl_refuse(why, n, "its input is a constant, whose range nobody took");
-	step->factor = true;
+	step->lrn_factor_only = true;
 	step->attrs.lrn.least_factor = npl_session_least_factor(s, node->out[0]);
 	step->x_quant = npl_session_square_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant_of_range(s, format, (struct npl_range){.high = isfinite(most) ? most : 1});

@@ -100,7 +100,7 @@ static bool shape_matmul(const struct product *p, struct npl_step *step)
 		return refuse(p, "its operands broadcast over a stack of matrices");
 	if (npl_shape_count(&y->shape) != rows * n)
 		return refuse(p, "its first operand broadcasts");
-	step->repeat = (int)matrices;
+	step->n_products = (int)matrices;
 	step->op = NPL_OP_GEMM;
 	step->attrs = (struct npl_attrs){.op = NPL_OP_GEMM,
 					 .opset = p->operands.node->attrs.opset,
@@ -158,8 +158,8 @@ static bool ask(const struct product *p, const struct npl_step *step)
 	struct npl_step_tensors t;
 	struct npl_layer layer;
 	npl_step_layer(p->s, (int)(p->operands.node - p->s->graph->node), &t, &layer);
-	if (step->repeat > 1)
-		w.shape.dim[0] /= step->repeat;
+	if (step->n_products > 1)
+		w.shape.dim[0] /= step->n_products;
 	layer.in[0] = &in;
 	layer.in[1] = &w;
 	return npl_device_supports(p->s->device[step->device], &layer, p->operands.why, p->operands.n);
@@ -189,7 +189,7 @@ bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step,
 	npl_tensor_free(&step->weight);
 	step->weight = step->bias = (struct npl_tensor){0};
 	step->in_integers = false;
-	step->repeat = 0;
+	step->n_products = 0;
 	return false;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan of a session: for each node, in order, whether its device runs it (with the activation behind it in the
+ * The plan of a session: for each node, in order, whether its device runs it (with the activation after it in the
  * same pass where it can), whether it only gives data another shape, or whether the host does it, and why. */
 #include <math.h>
 #include <stdio.h>
@@ -84,9 +84,9 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	}
 }
 
-/* Where a device has floats too, what held a NaN when it was calibrated is left to them. */
-static bool saw_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			char *why, size_t n)
+/* A tensor that held a NaN when it was calibrated needs float32 on a device that also computes in it. */
+static bool calibrated_without_nan(const struct npl_session *s, const struct npl_node *node,
+				   const struct npl_step *step, char *why, size_t n)
 {
 	if (!s->range || !(npl_device_get_info(s->device[step->device])->capabilities & NPL_ALSO_FLOAT32))
 		return true;
@@ -100,9 +100,9 @@ static bool saw_numbers(const struct npl_session *s, const struct npl_node *node
 	return true;
 }
 
-/* Integers have no place for a NaN, nor weights for an infinity: a layer with such a constant is left to floats. */
-static bool holds_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			  char *why, size_t n)
+/* No integer stands for a NaN, and no weight for an infinity: a layer with such a constant is computed in float32. */
+static bool constants_are_finite(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+				 char *why, size_t n)
 {
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
@@ -119,9 +119,9 @@ static bool holds_numbers(const struct npl_session *s, const struct npl_node *no
 	return true;
 }
 
-/* What the integers of a device stand for is floats; the graph's own integers and bools are something else. */
-static bool holds_floats(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			 char *why, size_t n)
+/* A device's integers stand for floats, so that integers and bools of the graph itself cannot be its inputs. */
+static bool inputs_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			       char *why, size_t n)
 {
 	const char *format = npl_format_name(npl_step_format(s, step));
 	for (int k = 0; k < step->n_in; k++) {
@@ -159,7 +159,7 @@ static bool has_limits(const struct npl_node *node, char *why, size_t n)
 	return true;
 }
 
-static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+static bool device_takes_step(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor *t = s->scratch;
@@ -168,8 +168,8 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	if (step->n_in > NPL_LAYER_INPUTS)
 		return npl_refuse(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
-		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
-		    !holds_floats(s, node, step, why, n) || !has_limits(node, why, n) ||
+		if (!constants_are_finite(s, node, step, why, n) || !calibrated_without_nan(s, node, step, why, n) ||
+		    !inputs_are_float32(s, node, step, why, n) || !has_limits(node, why, n) ||
 		    npl_model_refuses(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
@@ -222,8 +222,8 @@ static int activation_behind(const struct npl_session *s, int i, const int *plac
 	return activation_of(&graph->node[reader]) == NPL_ACT_NONE ? -1 : reader;
 }
 
-/* Tries the node with the activation behind it in one pass. */
-static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const int *place)
+/* Tries the node with the activation after it in one pass. */
+static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
 	char why[200];
@@ -235,7 +235,7 @@ static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const
 	trial.out = graph->node[reader].out[0];
 	s->range_of[trial.out] = trial.out;
 	trial.y_quant = npl_session_quant(s, npl_step_format(s, step), trial.out);
-	if (!ask(s, i, &trial, why, sizeof why))
+	if (!device_takes_step(s, i, &trial, why, sizeof why))
 		return false;
 	*step = trial;
 	s->step[reader] = (struct npl_step){.role = NPL_FUSED, .device = step->device, .out = trial.out};
@@ -355,7 +355,7 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 		return plan_pick(s, i, step, why, n);
 	if (npl_lrn_is_split(s, i, step))
 		return npl_lrn_plan(s, i, step, why, n);
-	return ask_fused(s, i, step, place) || ask(s, i, step, why, n);
+	return try_fusing(s, i, step, place) || device_takes_step(s, i, step, why, n);
 }
 
 /* A device that does not do the node in its own way may take it as the graph has it. */
@@ -382,7 +382,7 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 
 /* A device takes the node in the model's own integers: notes the scale of the results, and of the first operand if none
  * is known of it. */
-static void settle(struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
+static void note_model_scales(struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
 {
 	struct npl_model_quant *value = s->model.value;
 	if (step->canonical && !(value[node->in[0]].quant.scale > 0))
@@ -401,12 +401,12 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	*step = first_step(s, i, place, false);
 	if (keeps_range(node) && s->model.value[step->out].integers < 0)
 		s->range_of[step->out] = s->range_of[node->in[0]];
-	if (npl_model_quant_settle(&s->model, i)) {
+	if (npl_model_quant_resolve(&s->model, i)) {
 		step->role = NPL_VIEW;
 		step->note = "the model's own quantisation";
 		return 0;
 	}
-	if (npl_only_renames(s->graph, node)) {
+	if (npl_is_view(s->graph, node)) {
 		step->role = NPL_VIEW;
 		return 0;
 	}
@@ -422,12 +422,12 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (failed.code)
 		return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
 	if (runs && step->in_integers)
-		settle(s, node, step);
+		note_model_scales(s, node, step);
 	if (runs)
 		return step->canonical && !step->in_integers && !s->timing_only ? npl_step_weights(s, node, step, err)
 										: 0;
 	step->device = NPL_ON_HOST;
-	step->canonical = step->factor = step->in_float32 = false;
+	step->canonical = step->lrn_factor_only = step->in_float32 = false;
 	step->x_quant = step->y_quant = (struct npl_quant){0};
 	step->op = node->op;
 	step->n_in = node->n_in;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
+
 static int add_resource(struct npl_schedule *s, enum npl_resource_kind kind, int device, const char *name)
 {
 	s->last[s->n_resources] = NPL_AT_START;
@@ -60,20 +62,16 @@ int npl_schedule_later(const struct npl_schedule *s, int a, int b)
 	return end_of(s, b) > end_of(s, a) ? b : a;
 }
 
-/* Room for one more; NULL: there is none. */
+/* A further task, or NULL without memory for it. */
 static struct npl_task *append(struct npl_schedule *s)
 {
-	if (s->n == s->room) {
-		int room = s->room ? 2 * s->room : 64;
-		struct npl_task *more = realloc(s->task, (size_t)room * sizeof *more);
-		if (!more) {
-			s->failed = true;
-			return NULL;
-		}
-		s->task = more;
-		s->room = room;
+	struct npl_task *more = npl_grow(s->task, s->n, &s->capacity, sizeof *more);
+	if (!more) {
+		s->failed = true;
+		return NULL;
 	}
-	return &s->task[s->n++];
+	s->task = more;
+	return &more[s->n++];
 }
 
 int npl_schedule_add(struct npl_schedule *s, const struct npl_task *work, int after)
@@ -219,7 +217,7 @@ int npl_schedule_finish(struct npl_schedule *s, const struct npl_graph *graph, s
 	return 0;
 }
 
-/* The device's next task behind task k; run->n_tasks: there is none. */
+/* The device's next task after task k; run->n_tasks: there is none. */
 static int next_of(const struct npl_run *run, int device, int k)
 {
 	for (k++; k < run->n_tasks; k++) {

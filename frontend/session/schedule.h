@@ -14,7 +14,8 @@ struct npl_schedule {
 	struct npl_resource *resource; /* the host, then each device and, where it has one, its link */
 	int *last;                     /* per resource: the task that it does last */
 	int *of_device, *of_link;      /* per device: its resources; -1: it has no link */
-	int n, room;
+	int n;
+	int64_t capacity;
 	struct npl_task *task;
 	bool in_order;   /* a task begins only when the one before has ended, on whatever resource */
 	int latest;      /* the task added last */
@@ -29,7 +30,7 @@ void npl_schedule_close(struct npl_schedule *schedule);
 /* The task of the two that ends later. */
 int npl_schedule_later(const struct npl_schedule *schedule, int a, int b);
 
-/* Places a task, of which node, resource, kind, value, bytes and seconds are set, behind the task `after`. Returns the
+/* Places a task, of which node, resource, kind, value, bytes and seconds are set, after the task `after`. Returns the
  * task at whose end it is done: itself, or an earlier one where it takes no time. */
 int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *work, int after);
 
@@ -38,7 +39,7 @@ int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *work,
 int npl_schedule_device(struct npl_schedule *schedule, int device, int n, const int *node,
 			const struct npl_result *const *results, int after);
 
-/* Ends the schedule and hands it over to the run, whose rows are complete but for energy that depends on waiting: their
+/* Ends the schedule and hands it over to the run, whose rows are complete except energy that depends on waiting: their
  * times, the resources' sums and run->overlap_seconds. */
 int npl_schedule_finish(struct npl_schedule *schedule, const struct npl_graph *graph, struct npl_device *const *device,
 			struct npl_run *run, struct npl_err *err);

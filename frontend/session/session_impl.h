@@ -20,13 +20,14 @@ struct npl_step {
 	bool canonical;   /* weights prepared below, x and y seen as the canonical form of layer.h */
 	bool in_float32;  /* on a device of integers that cannot do the node in these */
 	bool in_integers; /* its values are integers that the model itself has, seen as they are: model_layer.h */
-	struct npl_attrs *slice; /* Split, of which the device makes every result by a Slice: split.h; else NULL */
-	int repeat;     /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */
-	enum npl_op op; /* as the device sees it */
-	int n_in;       /* inputs that it sees: those that hold data, where the format is not float32 */
+	struct npl_attrs
+		*split_slices; /* Split, of which the device makes every result by a Slice: split.h; else NULL */
+	int n_products;        /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */
+	enum npl_op op;        /* as the device sees it */
+	int n_in;              /* inputs that it sees: those that hold data, where the format is not float32 */
 	struct npl_attrs attrs;
 	enum npl_activation fused;
-	bool factor;                       /* LRN, of which the device makes the factor: see lrn.h */
+	bool lrn_factor_only;              /* LRN, of which the device makes the factor: see lrn.h */
 	struct npl_shape x_shape, y_shape; /* canonical: what the device sees of input 0 and the output */
 	struct npl_quant x_quant, y_quant; /* in the device's format, of what it sees */
 	struct npl_tensor weight, bias;    /* canonical: in the device's format; bias.data NULL: none */
@@ -80,7 +81,7 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v);
 /* The scale and zero point of the squares of value v. */
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v);
-/* The least factor behind LRN's result v that calibration saw. 0: not known. */
+/* The least factor after LRN's result v that calibration saw. 0: not known. */
 float npl_session_least_factor(const struct npl_session *s, int v);
 /* Takes the caller's ranges and finds those of constants that element-wise operators read. */
 int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const struct npl_range *ranges_int8,

@@ -29,7 +29,7 @@ void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tenso
 				   .quant = step->y_quant};
 	*layer = (struct npl_layer){.name = node->name,
 				    .op = NPL_OP_SLICE,
-				    .attrs = &step->slice[k],
+				    .attrs = &step->split_slices[k],
 				    .n_in = 1,
 				    .out = out,
 				    .timing_only = s->timing_only};
@@ -41,13 +41,13 @@ static int describe_slices(struct npl_session *s, const struct npl_node *node, s
 {
 	int64_t axis = node->attrs.split.axis, first = 0;
 	int rank = s->graph->value[node->in[0]].shape.rank;
-	step->slice = npl_arena_array(&s->arena, (size_t)node->n_out, sizeof *step->slice);
-	if (!step->slice)
+	step->split_slices = npl_arena_array(&s->arena, (size_t)node->n_out, sizeof *step->split_slices);
+	if (!step->split_slices)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int k = 0; k < node->n_out; k++) {
 		int64_t size = s->graph->value[node->out[k]].shape.dim[axis];
-		struct npl_slice_attrs *slice = &step->slice[k].slice;
-		step->slice[k] = (struct npl_attrs){.op = NPL_OP_SLICE, .opset = node->attrs.opset};
+		struct npl_slice_attrs *slice = &step->split_slices[k].slice;
+		step->split_slices[k] = (struct npl_attrs){.op = NPL_OP_SLICE, .opset = node->attrs.opset};
 		*slice = (struct npl_slice_attrs){
 			.n = 1, .starts = {first}, .ends = {first + size}, .axes = {axis}, .steps = {1}};
 		for (int d = 0; d < rank; d++)
@@ -85,7 +85,7 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *w
 			step->out = node->out[k];
 	}
 	if (!taken) {
-		step->slice = NULL;
+		step->split_slices = NULL;
 		step->in_integers = false;
 	}
 	return taken;
@@ -118,11 +118,11 @@ int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *ro
 	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	enum npl_format form = npl_step_format(s, step);
+	enum npl_format format = npl_step_format(s, step);
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor *given;
 	store->after = NPL_AT_START;
-	int rc = npl_value_store_get(store, node->in[0], form, step->device, row, &given, err);
+	int rc = npl_value_store_get(store, node->in[0], format, step->device, row, &given, err);
 	if (rc)
 		return rc;
 	struct npl_tensor x = *given;
@@ -137,7 +137,7 @@ int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *ro
 						      (struct npl_layer_run *[]){row}, store->after);
 	for (int k = 0; k < node->n_out; k++) {
 		if (!rc && npl_split_read(s, i, k))
-			npl_value_store_put(store, node->out[k], form, step->device, &out[k], store->after);
+			npl_value_store_put(store, node->out[k], format, step->device, &out[k], store->after);
 		else
 			npl_tensor_free(&out[k]);
 	}

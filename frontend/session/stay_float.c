@@ -31,7 +31,7 @@ static float level_of_input(const struct npl_session *s, const struct npl_node *
 	const int moves = NPL_OP_KEEPS_RANGE | NPL_OP_ANY_TYPE;
 	const struct npl_range *range = &s->range[node->in[k]];
 	if (node->op == NPL_OP_SOFTMAX)
-		return range->peaked ? range->peak - LEAST_EXPONENT : -INFINITY;
+		return range->read_by_softmax ? range->softmax_least_maximum - LEAST_EXPONENT : -INFINITY;
 	float level = node->out[0] >= 0 ? s->mask_below[node->out[0]] : -INFINITY;
 	for (int o = 1; o < node->n_out; o++)
 		level = node->out[o] >= 0 ? fminf(level, s->mask_below[node->out[o]]) : level;

@@ -50,8 +50,8 @@ int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format fo
 void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format format, int device,
 			 struct npl_tensor *tensor, int made);
 
-/* Value `out` is value `in` with another shape, in all formats and places that it is or will be in: what was moved or
- * converted for one is there for the other. Once said is enough. */
+/* Makes value `out` an alias of value `in` with another shape: from now on they share all copies, formats and memories.
+ * Later calls for the same pair do nothing. */
 void npl_value_store_view(struct npl_value_store *store, int in, int out);
 /* The same for a node that the plan calls a view; of a QuantizeLinear, settle: the integers are there afterwards. */
 int npl_value_store_view_node(struct npl_value_store *store, const struct npl_node *node, bool settle,
@@ -70,18 +70,18 @@ int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor 
 void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
 		     struct npl_layer_run *row);
 
-/* Charges one transfer over the device's link (NPL_TASK_TO_DEVICE, NPL_TASK_TO_HOST) of value v to the row, behind the
+/* Charges one transfer over the device's link (NPL_TASK_TO_DEVICE, NPL_TASK_TO_HOST) of value v to the row, after the
  * task `after`. Returns the transfer's task. */
 int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kind kind, int v, uint64_t bytes,
 		    struct npl_layer_run *row, int after);
 
-/* n layers of a device have run as one task behind the task `after`: layer i is node[i]'s, with row[i]. They
+/* n layers of a device have run as one task after the task `after`: layer i is node[i]'s, with row[i]. They
  * take their place in the schedule, between the transfers that the device measured, if it does that
  * (npl_link.measured). Returns the last task. */
 int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,
 			   const struct npl_result *const *results, struct npl_layer_run *const *row, int after);
 
-/* Charges the host's time and energy for an operator (v: -1) or a conversion of value v to the row, behind the task
+/* Charges the host's time and energy for an operator (v: -1) or a conversion of value v to the row, after the task
  * `after`. */
 int npl_charge_host(struct npl_value_store *store, enum npl_task_kind kind, int v,
 		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int after);

@@ -94,7 +94,6 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 	if (node->n_in < 3 || node->in[2] < 0)
 		return 0;
 	struct npl_value *value = &s->graph->value[node->in[2]];
-	const float *data = npl_value_data(s->graph, value, err);
 	struct npl_tensor bias;
 	if (npl_model_bias(node, value, step)) {
 		step->bias = (struct npl_tensor){.name = value->name,
@@ -103,6 +102,7 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 						 .data = (void *)value->model_integers->data};
 		return 0;
 	}
+	const float *data = npl_value_data(s->graph, value, err);
 	if (!data || float_bias(node, value, data, &bias, err))
 		return err->code;
 	if (npl_step_format(s, step) == NPL_FORMAT_F32) {
@@ -114,7 +114,7 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 	return rc;
 }
 
-/* Weights in integers, coarse enough that the float bias behind them fits. */
+/* Weights in integers, coarse enough that the float bias after them fits. */
 static int quantise_to_integers(struct npl_session *s, const struct npl_node *node, const struct npl_tensor *w,
 				struct npl_step *step, struct npl_err *err)
 {

@@ -23,7 +23,7 @@ struct trace_input {
 	unsigned char raw[RAW_BYTES];
 };
 
-/* Reads behind what is there, which fills up to two bytes at least unless the file ends. */
+/* Reads after what is there, which fills up to two bytes at least unless the file ends. */
 static void fill(struct trace_input *in)
 {
 	memmove(in->raw, in->raw + in->at, in->have - in->at);
@@ -103,7 +103,7 @@ static bool next_member(struct trace_input *in, const char **problem)
 		fill(in);
 	if (in->have == in->at)
 		return false;
-	const bool padded = !in->raw[in->at]; /* zeros fill up the last block of a tape: nothing comes behind them */
+	const bool padded = !in->raw[in->at]; /* zeros fill up the last block of a tape: nothing comes after them */
 	if (padded)
 		skip_zeros(in);
 	if (in->have == in->at)
@@ -116,14 +116,14 @@ static bool next_member(struct trace_input *in, const char **problem)
 }
 
 /* Some bytes, or the end of a member. */
-static size_t inflate_some(struct trace_input *in, char *to, size_t room, const char **problem)
+static size_t inflate_some(struct trace_input *in, char *to, size_t capacity, const char **problem)
 {
 	if (in->at == in->have)
 		fill(in);
 	in->zip.next_in = in->raw + in->at;
 	in->zip.avail_in = (uInt)(in->have - in->at);
 	in->zip.next_out = (unsigned char *)to;
-	in->zip.avail_out = (uInt)room;
+	in->zip.avail_out = (uInt)capacity;
 	bool starved = in->zip.avail_in == 0;
 	int rc = inflate(&in->zip, Z_NO_FLUSH);
 	in->at = in->have - in->zip.avail_in;
@@ -135,25 +135,25 @@ static size_t inflate_some(struct trace_input *in, char *to, size_t room, const 
 		*problem = "the gzip data are damaged";
 	else if (starved && in->zip.avail_out)
 		*problem = in->errnum ? strerror(in->errnum) : "the gzip data end in the middle";
-	return room - in->zip.avail_out;
+	return capacity - in->zip.avail_out;
 }
 
-void trace_input_read(struct trace_input *in, char *to, size_t room, size_t *n, const char **problem)
+void trace_input_read(struct trace_input *in, char *to, size_t capacity, size_t *n, const char **problem)
 {
 	*n = 0;
 	*problem = NULL;
-	while (in->is_gzip && *n < room && !*problem && (in->in_member || next_member(in, problem)))
-		*n += inflate_some(in, to + *n, room - *n, problem);
-	while (!in->is_gzip && *n < room) {
+	while (in->is_gzip && *n < capacity && !*problem && (in->in_member || next_member(in, problem)))
+		*n += inflate_some(in, to + *n, capacity - *n, problem);
+	while (!in->is_gzip && *n < capacity) {
 		if (in->at == in->have)
 			fill(in);
-		size_t take = in->have - in->at < room - *n ? in->have - in->at : room - *n;
+		size_t take = in->have - in->at < capacity - *n ? in->have - in->at : capacity - *n;
 		if (take == 0)
 			break;
 		memcpy(to + *n, in->raw + in->at, take);
 		in->at += take;
 		*n += take;
 	}
-	if (!*problem && in->errnum && *n < room)
+	if (!*problem && in->errnum && *n < capacity)
 		*problem = strerror(in->errnum);
 }

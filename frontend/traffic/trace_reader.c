@@ -12,7 +12,7 @@ enum { BUFFER_BYTES = 1 << 16, SHOWN = 40 /* characters of what is wrong */ };
 struct trace {
 	const char *path;
 	struct trace_input *input;
-	const char *problem; /* in reading, behind what is in the buffer */
+	const char *problem; /* in reading, after what is in the buffer */
 	bool ended;
 	uint64_t line, requests, last_cycle;
 	uint64_t access_bytes, capacity_bytes;
@@ -204,10 +204,10 @@ static int next_line(struct trace *t, const char **begin, const char **end, stru
 	return 0;
 }
 
-int trace_next(struct trace *t, bool any_order, struct npl_traffic_request *request, int room, int *n,
+int trace_next(struct trace *t, bool any_order, struct npl_traffic_request *request, int capacity, int *n,
 	       struct npl_err *err)
 {
-	for (*n = 0; *n < room;) {
+	for (*n = 0; *n < capacity;) {
 		const char *begin, *end;
 		bool found;
 		if (next_line(t, &begin, &end, err))

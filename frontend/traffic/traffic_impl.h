@@ -10,6 +10,7 @@
 #ifndef NPULAB_FRONTEND_TRAFFIC_TRAFFIC_IMPL_H
 #define NPULAB_FRONTEND_TRAFFIC_TRAFFIC_IMPL_H
 
+#include "core/base/arith.h"
 #include "npulab/traffic.h"
 
 #define TRAFFIC_LINE_BYTES 64 /* of an access, where the memory does not say */
@@ -24,14 +25,14 @@ struct trace_input;
 /* Messages begin with `shown`. */
 int trace_input_open(const char *path, const char *shown, struct trace_input **input, struct npl_err *err);
 void trace_input_close(struct trace_input *input); /* accepts NULL */
-/* The next `room` bytes or as many as there are. A failure is told in *problem, after the bytes before it, and is the
- * end; so is *n = 0. */
-void trace_input_read(struct trace_input *input, char *to, size_t room, size_t *n, const char **problem);
+/* The next `capacity` bytes or as many as there are. A failure is told in *problem, after the bytes before it, and is
+ * the end; so is *n = 0. */
+void trace_input_read(struct trace_input *input, char *to, size_t capacity, size_t *n, const char **problem);
 
 struct trace;
 int trace_open(const char *path, const struct npl_memory_info *memory, struct trace **trace, struct npl_err *err);
 void trace_close(struct trace *trace); /* accepts NULL */
-int trace_next(struct trace *trace, bool any_order, struct npl_traffic_request *request, int room, int *n,
+int trace_next(struct trace *trace, bool any_order, struct npl_traffic_request *request, int capacity, int *n,
 	       struct npl_err *err);
 
 struct pattern {
@@ -42,19 +43,17 @@ struct pattern {
 };
 int pattern_open(const char *name, int64_t n, const struct npl_memory_info *memory, struct pattern *pattern,
 		 struct npl_err *err);
-void pattern_next(struct pattern *pattern, struct npl_traffic_request *request, int room, int *n);
+void pattern_next(struct pattern *pattern, struct npl_traffic_request *request, int capacity, int *n);
 
 /* How often each latency was seen: every one by itself below EXACT, then in ranges of less than a thousandth. */
 enum { LATENCY_EXACT_BITS = 20, LATENCY_RANGE_BITS = 10 };
 #define LATENCY_EXACT  (UINT64_C(1) << LATENCY_EXACT_BITS)
 #define LATENCY_RANGES ((size_t)(64 - LATENCY_EXACT_BITS) << LATENCY_RANGE_BITS)
 
-__extension__ typedef unsigned __int128 latency_sum;
-
 struct latencies {
 	uint64_t *count, *range; /* LATENCY_EXACT and LATENCY_RANGES of them */
 	uint64_t max;
-	latency_sum long_sum; /* of those from LATENCY_EXACT on: the sum of the others follows from the counts */
+	npl_u128 long_sum; /* of those from LATENCY_EXACT on: the sum of the others follows from the counts */
 };
 int latencies_open(struct latencies *latencies, struct npl_err *err);
 void latencies_close(struct latencies *latencies);

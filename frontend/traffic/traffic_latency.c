@@ -41,13 +41,13 @@ static uint64_t end_of(uint64_t range)
 }
 
 /* Requests and the sum of their latencies. */
-static uint64_t total(const struct latencies *latencies, latency_sum *sum)
+static uint64_t total(const struct latencies *latencies, npl_u128 *sum)
 {
 	uint64_t n = 0;
 	*sum += latencies->long_sum;
 	for (uint64_t cycles = 0; cycles < LATENCY_EXACT && cycles <= latencies->max; cycles++) {
 		n += latencies->count[cycles];
-		*sum += (latency_sum)cycles * latencies->count[cycles];
+		*sum += (npl_u128)cycles * latencies->count[cycles];
 	}
 	for (uint64_t range = 0; range < LATENCY_RANGES; range++)
 		n += latencies->range[range];
@@ -76,7 +76,7 @@ static uint64_t at_rank(const struct latencies *sets, int n_sets, uint64_t rank,
 struct npl_latency latencies_of(const struct latencies *sets, int n_sets)
 {
 	struct npl_latency latency = {.mean = NAN};
-	latency_sum sum = 0;
+	npl_u128 sum = 0;
 	for (int s = 0; s < n_sets; s++) {
 		latency.requests += total(&sets[s], &sum);
 		latency.max = sets[s].max > latency.max ? sets[s].max : latency.max;

@@ -5,10 +5,9 @@
  * that has less than 4 GiB; tile64k is ours. */
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "npulab/text.h"
 #include "traffic_impl.h"
-
-__extension__ typedef unsigned __int128 wide;
 
 #define SPAN_BYTES   (UINT64_C(1) << 32)
 #define KIB          UINT64_C(1024)
@@ -25,7 +24,7 @@ static uint64_t lines_of(const struct pattern *p, uint64_t bytes)
 static uint64_t random_line(struct pattern *p)
 {
 	p->random = p->random * 6364136223846793005u + 1442695040888963407u;
-	return (uint64_t)((wide)p->random * p->lines >> 64);
+	return (uint64_t)((npl_u128)p->random * p->lines >> 64);
 }
 
 static uint64_t stream_rd(struct pattern *p, uint64_t i, bool *is_write)
@@ -129,9 +128,9 @@ int pattern_open(const char *name, int64_t n, const struct npl_memory_info *memo
 	return 0;
 }
 
-void pattern_next(struct pattern *p, struct npl_traffic_request *request, int room, int *n)
+void pattern_next(struct pattern *p, struct npl_traffic_request *request, int capacity, int *n)
 {
-	*n = p->n - p->i < (uint64_t)room ? (int)(p->n - p->i) : room;
+	*n = p->n - p->i < (uint64_t)capacity ? (int)(p->n - p->i) : capacity;
 	for (int k = 0; k < *n; k++) {
 		request[k] = (struct npl_traffic_request){0};
 		uint64_t line = p->line(p, p->i++, &request[k].is_write);

@@ -55,12 +55,12 @@ bool npl_traffic_has_cycles(const struct npl_traffic *traffic)
 	return traffic->trace;
 }
 
-int npl_traffic_next(struct npl_traffic *traffic, bool any_order, struct npl_traffic_request *request, int room, int *n,
-		     struct npl_err *err)
+int npl_traffic_next(struct npl_traffic *traffic, bool any_order, struct npl_traffic_request *request, int capacity,
+		     int *n, struct npl_err *err)
 {
 	if (traffic->trace)
-		return trace_next(traffic->trace, any_order, request, room, n, err);
-	pattern_next(&traffic->pattern, request, room, n);
+		return trace_next(traffic->trace, any_order, request, capacity, n, err);
+	pattern_next(&traffic->pattern, request, capacity, n);
 	return 0;
 }
 
@@ -85,10 +85,9 @@ static int next_batch(struct run *run, struct npl_err *err)
 {
 	npl_progress_step("request", (int64_t)run->requests + 1,
 			  run->traffic->trace ? 0 : (int64_t)run->traffic->pattern.n, NULL);
-	if (npl_traffic_next(run->traffic, run->inject > 0, run->batch, BATCH, &run->have, err))
-		return err->code;
-	run->requests += (uint64_t)run->have;
-	return 0;
+	int rc = npl_traffic_next(run->traffic, run->inject > 0, run->batch, BATCH, &run->have, err);
+	run->requests += rc ? 0 : (uint64_t)run->have;
+	return rc;
 }
 
 /* A request's tag is when it was due, and its direction. */
@@ -130,20 +129,21 @@ static int run_injected(struct run *run, struct npl_err *err)
 	struct npl_memory_request request[BATCH];
 	struct npl_memory_feed feed = {
 		.requests = request, .per_cycle = (uint64_t)run->inject, .tag_per_cycle = 1 << 1};
-	while (!next_batch(run, err) && run->have) {
+	int rc;
+	while (!(rc = next_batch(run, err)) && run->have) {
 		for (int i = 0; i < run->have; i++)
 			request[i] = request_of(run, &run->batch[i], 0);
 		feed.n = (uint64_t)run->have;
 		for (feed.pushed = 0; npl_memory_feed(run->memory, &feed), feed.pushed < feed.n;) {
 			if (take_completions(run))
 				continue;
-			if (advance(run, NEVER, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION, err))
-				return err->code;
+			if ((rc = advance(run, NEVER, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION, err)) != 0)
+				return rc;
 			feed.in_cycle = 0;
 		}
 		take_completions(run);
 	}
-	return err->code;
+	return rc;
 }
 
 /* Each is due in its own cycle, or when those before it have been accepted. */
@@ -151,7 +151,8 @@ static int run_timed(struct run *run, struct npl_err *err)
 {
 	struct npl_memory *memory = run->memory;
 	uint64_t accepted = 0;
-	while (!next_batch(run, err) && run->have) {
+	int rc;
+	while (!(rc = next_batch(run, err)) && run->have) {
 		for (int i = 0; i < run->have; take_completions(run)) {
 			const struct npl_memory_request request = request_of(run, &run->batch[i], run->batch[i].cycle);
 			int failed = 0;
@@ -169,18 +170,15 @@ static int run_timed(struct run *run, struct npl_err *err)
 				return failed;
 		}
 	}
-	return err->code;
+	return rc;
 }
 
 static int run_all(struct run *run, struct npl_err *err)
 {
-	err->code = 0;
-	if (run->inject ? run_injected(run, err) : run_timed(run, err))
-		return err->code;
-	for (take_completions(run); run->completed < run->requests; take_completions(run))
-		if (advance(run, NEVER, NPL_MEMORY_COMPLETION, err))
-			return err->code;
-	return 0;
+	int rc = run->inject ? run_injected(run, err) : run_timed(run, err);
+	for (take_completions(run); !rc && run->completed < run->requests; take_completions(run))
+		rc = advance(run, NEVER, NPL_MEMORY_COMPLETION, err);
+	return rc;
 }
 
 static void fill_result(const struct run *run, struct npl_traffic_result *result)

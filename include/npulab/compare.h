@@ -144,7 +144,7 @@ struct npl_compare_options {
 };
 
 /* Opens options->device_names into device[], zeroed, with the settings that belong to each: those of `set` for its
- * name, then its own behind '@'. NPL_EUSAGE when a setting names none of the devices, when two are the same, or with
+ * name, then its own after '@'. NPL_EUSAGE when a setting names none of the devices, when two are the same, or with
  * timing_only for a real device; of a placement only the plan tells whether it is used. A device that cannot start here
  * leaves NULL in its place and is listed in `unavailable`, unless none can; with `unavailable` NULL, and for a
  * placement, it is refused. The caller closes them, after a failure too. */

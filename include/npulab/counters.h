@@ -6,6 +6,7 @@
 #ifndef NPULAB_COUNTERS_H
 #define NPULAB_COUNTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,8 @@ enum npl_counter_kind {
 	NPL_COUNTER_IDLE,    /* and those that could have been done besides */
 };
 
-/* As unit: parts of the time of a machine that is modelled without cycles; a layer's that takes more seconds are 0. */
+/* The unit of counters of a machine that is modelled without cycles: picoseconds. All of them are 0 for a layer that
+ * takes NPL_COUNTER_TIME_SECONDS or more. */
 #define NPL_COUNTER_TIME         "ps"
 #define NPL_COUNTER_TIME_SECONDS 1e6
 
@@ -41,14 +43,17 @@ struct npl_counter_def {
 	/* > 0: the counters with one number are the parts of a total. Their sum is the layer's cycles, or, of
 	 * NPL_COUNTER_TIME, its time. */
 	int partition;
-	const char *part_of;        /* the counter of partition 1 of whose cycles these are some; NULL: of none */
+	const char *part_of;        /* the counter of partition 1 whose cycles include these; NULL: none */
 	enum npl_counter_kind kind; /* WORK, MEMORY or WAITING of a counter of partition 1 or a part of one */
-	/* What a layer is said to be bound by that spends most of its cycles on this counter: 12 letters at most. For
-	 * kind WORK it is said only where less than half of the possible MACs were done meanwhile. NULL without a
-	 * kind. */
+	/* What limits a layer that spends most of its cycles on this counter: NPL_BOUND_LETTERS at most. For kind WORK it is
+	 * reported only where less than half of the possible MACs were done meanwhile. NULL without a kind. */
 	const char *bound;
 };
 
+/* Whether a table is one that reports can read; a reason when not: names are there once; counters of one partition have
+ * one unit; those of partition 1, and parts of them, have a kind and a bound of at most NPL_BOUND_LETTERS letters. */
+#define NPL_BOUND_LETTERS 12
+bool npl_counters_ok(const struct npl_counter_def *table, size_t n, char *why, size_t why_bytes);
 /* Copies the counters out of a unit's struct, in table order. */
 void npl_counters_read(const struct npl_counter_def *table, size_t n, const void *unit, uint64_t *values);
 

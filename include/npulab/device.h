@@ -194,6 +194,7 @@ const char *npl_device_setting(const struct npl_device *device, const char *key)
 double npl_device_setting_number(const struct npl_device *device, const char *key);
 const char *
 npl_device_sha256(const struct npl_device *device); /* of that text and info.memory_yaml; NULL: it has no such text */
+/* Whether the device runs the layer, size included; the reason when not in why, which may be NULL where n is 0. */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
 
 /* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least

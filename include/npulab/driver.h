@@ -37,7 +37,7 @@ struct npl_driver {
 	/* Says what the machine is and can do. `info` is zeroed before. */
 	void (*describe)(const void *state, struct npl_device_info *info);
 	/* Whether the machine can run the layer, whose tensors may have no data. A refusal puts a whole reason into
-	 * why, of n bytes (npl_refuse of core/base/refuse.h); it is no error. */
+	 * why, of n bytes (npl_refuse of core/base/refuse.h); it is no error. why may be NULL where n is 0. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
 	/* Runs a layer that it supports: fills layer->out unless timing_only, and the zeroed result. Cycles, counters,
 	 * bytes and energies are the same with timing_only. The seconds of a machine with a clock_hz are core's, made

@@ -137,7 +137,7 @@ struct npl_load_options {
 
 /* NPL_EINPUT, with the file's name: the model's file or one of its weights was written or cut since it was loaded, so
  * that values may be wrong. npl_graph_run, npl_compare and the loading itself ask in the end; who runs sessions asks
- * behind a run. */
+ * after a run. */
 int npl_graph_files_unchanged(const struct npl_graph *graph, struct npl_err *err);
 
 /* From an ONNX file, or from a SCALE-Sim topology (NAME.csv: docs/topologies.md).

@@ -41,7 +41,7 @@ void npl_cost_add(struct npl_cost *sum, const struct npl_cost *cost);
 /* inputs: graph->n_inputs tensors of the inputs' types and shapes, borrowed, with elements aligned for their type.
  * calibration: as many to find the ranges of a quantised device on; NULL: the inputs. outputs: graph->n_outputs
  * tensors, which the call makes and the caller frees (npl_tensor_free); zeroed when it fails. cost may be NULL.
- * Everything runs on the device but for what it does not take, which is the modelled host's. NPL_EINPUT: an input does
+ * Everything runs on the device except what it does not take, which is the modelled host's. NPL_EINPUT: an input does
  * not fit. */
 int npl_graph_run(struct npl_graph *graph, struct npl_device *device, const struct npl_tensor *inputs,
 		  const struct npl_tensor *calibration, struct npl_tensor *outputs, struct npl_cost *cost,

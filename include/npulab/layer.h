@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer: what one device computes at a time, an operator and what is fused behind it. The frontend makes layers from
+ * A layer: what one device computes at a time, an operator and what is fused after it. The frontend makes layers from
  * graph nodes; `npulab layer` makes one from its arguments. All tensors are in the device's number format and are
  * borrowed for the length of the run.
  *
@@ -47,12 +47,18 @@ struct npl_layer {
 	/* NULL: an optional input is absent. In a call of supports() the data may be NULL. */
 	const struct npl_tensor *in[NPL_LAYER_INPUTS];
 	struct npl_tensor *out; /* allocated, dtype and quantisation set by the caller */
-	/* Further results (NPL_MULTIPLE_OUTPUTS), out[1] to out[n_further], allocated by the caller, also those that
-	 * nobody reads. */
+	/* Results beyond the first (NPL_MULTIPLE_OUTPUTS): out[1] to out[n_further], allocated by the caller, also those
+	 * that nobody reads. 0 for nearly all layers. */
 	int n_further;
 	uint64_t macs;    /* what the operator's rule says must be done */
 	bool timing_only; /* compute cycles and counters, leave out untouched */
 };
+
+/* The results of the layer: out[0] to out[npl_layer_outputs(layer) - 1]. */
+static inline int npl_layer_outputs(const struct npl_layer *layer)
+{
+	return layer->n_further + 1;
+}
 
 #ifdef __cplusplus
 }

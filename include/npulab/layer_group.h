@@ -30,7 +30,7 @@ struct npl_layer_group {
 	const struct npl_layer *const *layer;
 	int n_wanted;
 	const struct npl_tensor *const *wanted;
-	/* Given tensors come over the link within the group's cycles, but for those that are resident. */
+	/* Given tensors come over the link within the group's cycles, except those that are resident. */
 	bool inputs_over_link;
 	/* Given tensors that are on the device from before, such as the state of a recurrent network; borrowed while
 	 * the group is opened. */
@@ -51,7 +51,7 @@ struct npl_layer_group {
 void npl_layer_group_progress(const struct npl_layer_group *group, int layer);
 
 /* What became of it. Arrays are the layer group's. A pass is what the device does at once, such as a convolution with
- * the activation behind it; it is named by one of its layers. Layers of one pass hand values to each other inside the
+ * the activation after it; it is named by one of its layers. Layers of one pass hand values to each other inside the
  * device. */
 struct npl_layer_group_info {
 	/* Of each layer, the pass that makes its results, often the layer itself; -1: it only names data. */

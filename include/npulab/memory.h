@@ -121,8 +121,8 @@ void npl_memory_step(struct npl_memory *memory);                                
 uint64_t npl_memory_now(const struct npl_memory *memory);
 /* The next completion that has come by now, in the order of their cycles, of one cycle in that of the channels. */
 bool npl_memory_completed(struct npl_memory *memory, struct npl_memory_completion *completion);
-/* The next completions, as npl_memory_completed has them, `room` at most; how many. */
-uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t room);
+/* The next completions, as npl_memory_completed has them, `capacity` at most; how many. */
+uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t capacity);
 
 /* Steps up to boundary `until`, but no further than the first boundary at which something that `stop` names has
  * happened: the same as so many npl_memory_step, faster. Without a pending request a memory is still busy with
@@ -138,7 +138,7 @@ struct npl_memory_feed {
 	const struct npl_memory_request *requests;
 	uint64_t n;
 	uint64_t per_cycle;     /* no more are pushed at one boundary; 0: as many as are accepted */
-	uint64_t tag_per_cycle; /* times the boundary at which it is accepted, added to a request's tag */
+	uint64_t tag_per_cycle; /* a request accepted at boundary t has tag_per_cycle * t added to its tag */
 	uint64_t pushed;        /* of n */
 	uint64_t in_cycle;      /* of them at this boundary; 0 when the caller has advanced */
 };
@@ -147,14 +147,14 @@ struct npl_memory_feed {
 void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed);
 uint64_t npl_memory_pending(const struct npl_memory *memory); /* pushed, not completed */
 
-/* Words of the caller's; n may exceed room, then those beyond it were not written. */
+/* A buffer of the caller's. n counts all words that were added; the first `capacity` of them are stored. */
 struct npl_memory_words {
 	uint64_t *word;
-	uint64_t n, room;
+	uint64_t n, capacity;
 };
 static inline void npl_memory_add_word(struct npl_memory_words *words, uint64_t word)
 {
-	if (words->n < words->room)
+	if (words->n < words->capacity)
 		words->word[words->n] = word;
 	words->n++;
 }

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 enum npl_op {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) NPL_OP_##id,
+#define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost) NPL_OP_##id,
 #include "npulab/ops.def"
 #undef NPL_OP
 	NPL_OPS
@@ -97,7 +97,7 @@ enum npl_op_flags {
 	/* With NPL_OP_NEEDS_VALUES: the shape rule reads all elements of its constant inputs, not just a list of
 	 * dimensions (NonZero). */
 	NPL_OP_READS_ALL = 128,
-	NPL_OP_FLOAT_STATISTICS = 256, /* results behind the first are float32 where the inputs are 16-bit floats */
+	NPL_OP_FLOAT_STATISTICS = 256, /* results after the first are float32 where the inputs are 16-bit floats */
 };
 
 /* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */
@@ -151,9 +151,8 @@ const struct npl_element_type *npl_element_type(uint64_t number);
 #define NPL_FIRST_OPSET 6
 #define NPL_LAST_OPSET  23
 
-/* The versions of an operator, each by the opset that it came with, in order; from `end` on (0: never) there is none
- * that npulab understands: ONNX ended the operator then and `successor` took its place, or (NULL) npulab does not
- * know what came. */
+/* The versions of an operator, each by the opset that it came with, in order. From the opset `end` on (0: never) there
+ * is none: ONNX ended the operator, and `successor` took its place. */
 #define NPL_MAX_OP_VERSIONS 12
 struct npl_op_versions {
 	int n, end;

@@ -45,7 +45,7 @@ struct npl_conv_attrs {
 	/* ConvTranspose adds so many positions at the end of its output; 0 by default. The shape rule makes this
 	 * agree with output_shape. */
 	int64_t output_padding[NPL_VOLUME];
-	/* The model asks ConvTranspose for so many positions; 0 where it does not, and behind the shape rule. */
+	/* The model asks ConvTranspose for so many positions; 0 where it does not, and after the shape rule. */
 	int64_t output_shape[NPL_VOLUME];
 };
 
@@ -106,7 +106,7 @@ struct npl_recurrent_attrs {
 
 /* Attention. */
 struct npl_attention_attrs {
-	/* No row looks at rows behind it (`is_causal`); false by default. */
+	/* No row looks at rows after it (`is_causal`); false by default. */
 	bool causal;
 	/* q and k have so many heads (`q_num_heads`, `kv_num_heads`); 0 where they are not given, until the shape
 	 * rule. */
@@ -135,7 +135,7 @@ struct npl_rotary_attrs {
 /* BatchNormalization, LayerNormalization, RMSNormalization, GroupNormalization, InstanceNormalization,
  * MeanVarianceNormalization and LpNormalization. */
 struct npl_norm_attrs {
-	/* This is added to the variance, but for the last two operators; 1e-5 by default. */
+	/* This is added to the variance, except the last two operators; 1e-5 by default. */
 	float epsilon;
 	/* LayerNormalization and RMSNormalization begin at this dimension, LpNormalization takes it alone; -1 by
 	 * default. */
@@ -312,7 +312,7 @@ struct npl_gather_attrs {
 
 /* Scatter, ScatterElements and ScatterND. */
 struct npl_scatter_attrs {
-	/* The indices name elements of this dimension, but for ScatterND; 0 by default. */
+	/* The indices name elements of this dimension, except ScatterND; 0 by default. */
 	int64_t axis;
 	/* An update 0 replaces the element (the default), 1 is added, 2 multiplied, or stays if it is 3 greater, 4
 	 * lesser. */
@@ -452,7 +452,7 @@ struct npl_signal_attrs {
 	int64_t axis;
 	/* A transform of DFT or STFT has so many points. The shape rule sets this. */
 	int64_t length;
-	/* A frame of STFT begins so many samples behind the one before. The shape rule sets this. */
+	/* A frame of STFT begins so many samples after the one before. The shape rule sets this. */
 	int64_t frame_step;
 	/* DFT goes from the spectrum to the signal; false by default. */
 	bool inverse;

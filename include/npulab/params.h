@@ -3,7 +3,7 @@
  * Parameters of machines. One schema table per device gives the parsing of its YAML file, `--set
  * machine.key=value`, the dump of `devices NAME --yaml` (which loads back to the same values), ranges, units
  * and help. Keys are dotted paths: `array.rows` is the key `rows` of the mapping `array`. A number may have a unit
- * behind it, of the kind that the schema names: `24 MiB`, `700MHz`, `6 us`.
+ * after it, of the kind that the schema names: `24 MiB`, `700MHz`, `6 us`.
  *
  *     static const struct npl_param schema[] = {
  *         {"array.rows", NPL_PARAM_INT, offsetof(struct tpu_config, rows), "256", 1, 4096, "cells", "rows of the array"},
@@ -26,7 +26,7 @@ enum npl_param_type {
 	NPL_PARAM_INT,    /* int64_t */
 	NPL_PARAM_DOUBLE, /* double */
 	NPL_PARAM_STRING, /* const char *, living in the arena given to npl_params_read */
-	NPL_PARAM_CHOICE, /* int: index into its space-separated `words` */
+	NPL_PARAM_CHOICE, /* int: index into its space-separated `words`; "f32/float32" are two for the same */
 	NPL_PARAM_ORIGIN, /* const char *: an energy origin, see result.h */
 };
 
@@ -74,9 +74,9 @@ struct npl_description {
 	const char *name; /* the file's `name:`, or the file's base name */
 	/* What runs it: a machine's `driver:`, the `model:` of a memory or of a network; for a device without a file
 	 * the device's own name. */
-	const char *runs_on;
-	const char *key; /* "driver" or "model": the key that says it */
-	bool former_key; /* a machine's file says `model:` for `driver:`, as all did before */
+	const char *driver_or_model;
+	const char *driver_or_model_key; /* "driver" or "model": the file's key whose value driver_or_model is */
+	bool former_key;                 /* a machine's file says `model:` for `driver:`, as all did before */
 	const char *description;
 	const char *path; /* NULL for a device without a file */
 	/* The file's `copied_from:`, which a dump has: the shipped machine that the user has edited; NULL: none. */

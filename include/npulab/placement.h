@@ -5,7 +5,7 @@
  * matches wins, and what matches none goes to the host. The device `host` is the modelled host. In a file each rule has
  * its own line, blanks around its parts are nothing, and "#" at the beginning of a word starts a comment.
  *
- * A rule that matches no node is refused. A warning names a rule that has no effect because it stands behind a broader
+ * A rule that matches no node is refused. A warning names a rule that has no effect because it stands after a broader
  * one, as Conv in "*=cpu,Conv=tpu_v1": the earlier rule put all its nodes, and others, on another device. A broad rule
  * that finds nothing left, as a last "*=cpu", gets no warning.
  */

@@ -48,10 +48,11 @@ struct npl_transfers {
 	double seconds;
 };
 
-/* Zeroed by the caller before npl_device_run, filled by the device but for what core adds. */
+/* Zeroed by the caller before npl_device_run, filled by the device except what core adds. */
 struct npl_result {
 	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
-	/* core's, cycles over the clock, of a device with one; else the device's, modelled or measured */
+	/* For a device with a clock core sets it, to cycles over the clock. Otherwise the driver sets it, modelled or
+	 * measured. */
 	double seconds;
 	enum npl_time_origin seconds_origin;
 	uint64_t macs;                      /* multiply-accumulates done that belong to the layer */
@@ -77,8 +78,8 @@ int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, c
 /* Sum of the components' joules, of n of them and of a result's. NAN when there is none or one is absent. */
 double npl_energy_sum(const struct npl_energy *energy, int n);
 double npl_result_joules(const struct npl_result *result);
-/* Adds one component into a list of at most `room`, kept by component and origin. */
-int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err);
+/* Adds one component into a list of at most `capacity`, kept by component and origin. */
+int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct npl_energy *add, struct npl_err *err);
 /* Adds cycles, seconds, counts and energies of another layer on the same device. */
 int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err);
 

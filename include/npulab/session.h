@@ -5,8 +5,11 @@
  * batches. Values are float32 at the ends; between nodes they stay in the format of the device that made them.
  *
  *     struct npl_range *ranges = calloc(graph->n_values, sizeof *ranges);
+ *     for (int v = 0; v < graph->n_values; v++)
+ *             ranges[v] = NPL_RANGE_EMPTY;
  *     npl_evaluate(graph, inputs, reference_outputs, ranges, &err); // the float oracle, and calibration
- *     npl_session_open(graph, &(struct npl_session_options){.n_devices = 1, .device = &dev, .ranges = ranges}, &s, &err);
+ *     struct npl_session_options options = {.n_devices = 1, .device = &dev, .ranges = ranges};
+ *     npl_session_open(graph, &options, &s, &err);
  *     npl_session_run(s, inputs, outputs, &run, &err);
  *     npl_run_free(&run);
  *     npl_session_close(s);
@@ -29,9 +32,10 @@ extern "C" {
 struct npl_range {
 	float low, high;
 	float least_factor; /* of what LRN makes: the least |y / x|; 0: none seen */
-	float peak;         /* of what Softmax reads: the least of its vectors' greatest values, where peaked */
-	bool peaked;        /* a Softmax was seen to read it */
-	bool nan, infinite; /* one was seen */
+	/* of a tensor that a Softmax reads: the smallest of the maxima of its vectors; valid with read_by_softmax */
+	float softmax_least_maximum;
+	bool read_by_softmax; /* a Softmax was seen to read it */
+	bool nan, infinite;   /* one was seen */
 };
 #define NPL_RANGE_EMPTY ((struct npl_range){.low = 1, .high = -1})
 
@@ -108,7 +112,7 @@ struct npl_layer_run {
 	const char *placed_by;   /* the placement rule that put it there; NULL: none did. Of a comparison */
 	const char *note;        /* why it is on the host, what it is fused into, or what the host does of it; NULL */
 	const char *why_float32; /* why a device of integers ran it in float32, which note says too; NULL: it did not */
-	bool host_part;          /* ran on a device, but for what the note says; that is in host_seconds */
+	bool host_part;          /* ran on a device, except what the note says; that is in host_seconds */
 	/* The counters of result, n_counters of them: the device's table. NULL: it has none. */
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;

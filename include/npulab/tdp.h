@@ -23,7 +23,7 @@ struct npl_tdp {
 enum npl_tdp_kind { NPL_TDP_CPU, NPL_TDP_GPU };
 
 /* Names are compared without what makers and kernels put around them: (R), (TM), "CPU", "Processor", "16-Core", "12th
- * Gen", the clock behind "@". The whole name must agree. NPL_EDEVICE: none of this name; NPL_EINPUT: a bad table. */
+ * Gen", the clock after "@". The whole name must agree. NPL_EDEVICE: none of this name; NPL_EINPUT: a bad table. */
 int npl_tdp_find(enum npl_tdp_kind kind, const char *model, struct npl_tdp *tdp, struct npl_err *err);
 
 struct npl_assumed_power {

@@ -49,7 +49,7 @@ struct npl_task {
 	uint64_t bytes;
 	double start_seconds, end_seconds, seconds; /* from the beginning of the batch; seconds: how long */
 	int predecessor;                            /* the task at whose end this one begins; -1: at the beginning */
-	bool delivers; /* takes an output of the graph to the host, behind everything else */
+	bool delivers; /* takes an output of the graph to the host, after everything else */
 	bool critical; /* on the path that decides the makespan: tasks on it follow each other without a gap */
 };
 

@@ -11,7 +11,7 @@
  * Calls go on working while they are recorded, and values can be read. The inputs of the network are what
  * npl_eager_input declares during the recording, used or not, in that order, and, when first used, what it declared
  * before. All else that comes from outside is a constant: npl_eager_constant, and results that were computed before the
- * recording began (using one waits for it). Constants are copied but for those that are borrowed.
+ * recording began (using one waits for it). Constants are copied except those that are borrowed.
  */
 #ifndef NPULAB_TRACE_H
 #define NPULAB_TRACE_H

@@ -48,9 +48,9 @@ int npl_traffic_open_pattern(const char *name, int64_t n, const struct npl_memor
 			     struct npl_traffic **traffic, struct npl_err *err);
 void npl_traffic_close(struct npl_traffic *traffic); /* accepts NULL */
 
-/* The next requests, `room` at most; *n is 0 at the end. Cycles that go down are refused unless any_order. */
-int npl_traffic_next(struct npl_traffic *traffic, bool any_order, struct npl_traffic_request *request, int room, int *n,
-		     struct npl_err *err);
+/* The next requests, `capacity` at most; *n is 0 at the end. Cycles that go down are refused unless any_order. */
+int npl_traffic_next(struct npl_traffic *traffic, bool any_order, struct npl_traffic_request *request, int capacity,
+		     int *n, struct npl_err *err);
 bool npl_traffic_has_cycles(const struct npl_traffic *traffic); /* a trace; a pattern has none */
 
 /* The patterns there are, ends with name NULL. */

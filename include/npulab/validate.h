@@ -42,7 +42,8 @@ enum npl_verdict { NPL_UNJUDGED, NPL_WITHIN, NPL_OUTSIDE, NPL_MISSING };
 enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row);
 
 struct npl_validation {
-	int n, room;
+	int n;
+	int64_t capacity;
 	struct npl_validation_row *row;
 	struct npl_arena arena;
 };

@@ -318,7 +318,7 @@ static int take_flag(struct assembler *a, const struct sim_slot *slot, const cha
 			n ? NPL_NEAREST(name, names, n) : ", expected none");
 }
 
-/* The flags that are words behind the name. */
+/* The flags that are words after the name. */
 static int take_flag_words(struct assembler *a, const struct sim_slot *slot, void *out)
 {
 	unsigned taken = 0;
@@ -349,7 +349,7 @@ static int find_slot(struct assembler *a, const char *name, int *slot)
 			NPL_NEAREST(name, names, set->n_slots + (set->opcode != NULL)));
 }
 
-/* From its name on; the word behind it is the next. */
+/* From its name on; the word after it is the next. */
 static int take_slot(struct assembler *a, unsigned *taken, void *out)
 {
 	char name[NPL_LONGEST_WORD + 1], *rest = name;

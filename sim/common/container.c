@@ -18,7 +18,7 @@ struct header {
 static const char magic[] = "NPULAB\n";
 _Static_assert(sizeof magic == sizeof((struct header *)0)->magic && sizeof(struct header) == 120, "as in docs/exec.md");
 
-/* Binaries of before had all of it but for the names. */
+/* Binaries of before had all of it except the names. */
 #define FORMER_HEADER offsetof(struct header, set)
 
 static size_t constant_bytes(const struct sim_instruction_set *set)

@@ -77,7 +77,7 @@ static bool is_there(const void *instruction, const struct sim_slot *slot)
 	return false;
 }
 
-/* Slots side by side that are all 0 are left out, but for the first where there would be none. */
+/* Slots side by side that are all 0 are left out, except the first where there would be none. */
 static void put_instruction(FILE *out, const struct sim_program *program, const void *instruction)
 {
 	const struct sim_instruction_set *set = program->set;

@@ -49,7 +49,7 @@ struct sim_slot {
 	int n_fields;
 	const struct sim_field *field;
 	const struct sim_flag *flag; /* NULL: none */
-	const char *flag_noun; /* its flags are words behind its name, one at least, and are called so; NULL: .FLAG */
+	const char *flag_noun; /* its flags are words after its name, one at least, and are called so; NULL: .FLAG */
 };
 
 /* What programs may define beside their instructions: named tables of pairs a,b of 16-bit integers. */

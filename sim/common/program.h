@@ -15,7 +15,7 @@ struct sim_constant {
 	int16_t value[2 * SIM_MOST_PAIRS]; /* a of all pairs, then b of all pairs */
 };
 
-/* Owned. Zeroed but for `set`, it is empty. */
+/* Owned. Zeroed except `set`, it is empty. */
 struct sim_program {
 	const struct sim_instruction_set *set;
 	void *instruction; /* `count` structs of the set */
@@ -42,7 +42,7 @@ struct sim_source_location {
 };
 /* "line 12" or, without a line, "instruction 11": in `text`, which it returns. */
 const char *sim_location_text(const struct sim_source_location *at, char *text, size_t n);
-/* The same of an instruction of a program; of a set with opcodes ": matrix_multiply" behind it. */
+/* The same of an instruction of a program; of a set with opcodes ": matrix_multiply" after it. */
 void sim_program_where(const struct sim_program *program, int64_t index, char *where, size_t n);
 /* The name of the instruction; of an opcode that the set has not, its number; empty in a set without opcodes. */
 const char *sim_instruction_name(const struct sim_program *program, int64_t index, char *name, size_t n);

@@ -134,7 +134,7 @@ void npl_dma_reset(struct npl_dma *dma)
 }
 
 /* Jobs complete in order: those at the front whose accesses have all been answered. */
-static void settle(struct npl_dma *dma, struct engine *e, uint64_t cycle)
+static void complete_jobs(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 {
 	while (e->done < e->issued && !job_at(e, e->done)->in_flight) {
 		job_at(e, e->done++)->done = cycle;
@@ -178,7 +178,7 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 	}
 }
 
-/* What an access takes of the rows behind the present one, side by side with it. */
+/* What an access takes of the rows after the present one, side by side with it. */
 static void extend(const struct npl_dma *dma, struct engine *e)
 {
 	const struct npl_dma_descriptor *d = &job_at(e, e->issued)->descriptor;
@@ -210,7 +210,9 @@ static void ask(struct npl_dma *dma, struct engine *e)
 		left -= bytes;
 		e->row_bytes_left -= bytes;
 		e->next.address += bytes;
-		if (!e->row_bytes_left) /* find_next says no to the descriptor's last unless there is more */
+		/* A descriptor's last row ends the request here, unless the descriptor `continues`; find_next decides
+		 * that. */
+		if (!e->row_bytes_left)
 			e->in_request = e->in_request && e->plane == job_at(e, e->issued)->descriptor.count[1];
 		find_next(dma, e);
 	}
@@ -319,7 +321,7 @@ static bool take_answers(struct npl_dma *dma)
 		for (uint64_t i = 0; i < jobs; i++)
 			job_at(e, first + i)->in_flight--;
 		e->in_flight--;
-		settle(dma, e, answer.cycle);
+		complete_jobs(dma, e, answer.cycle);
 		any = true;
 	}
 	return any;
@@ -354,7 +356,7 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 	}
 	if (!e->has_next) {
 		find_next(dma, e);
-		settle(dma, e, npl_memory_now(dma->memory));
+		complete_jobs(dma, e, npl_memory_now(dma->memory));
 	}
 }
 

@@ -14,7 +14,7 @@
  *
  * Cutting: at multiples of the memory's access_bytes or, where it has none, every burst_bytes from the start of a row.
  * Rows that follow each other without a gap are one row, so a stream costs what its bytes do; otherwise each row is cut
- * for itself, and two rows that touch the same access ask for it twice. Nothing is shared between descriptors, but for
+ * for itself, and two rows that touch the same access ask for it twice. Nothing is shared between descriptors, except
  * `more`.
  *
  * Time is in cycles of the memory's clock. Skipping and stepping give the same: what an engine asks for in a cycle

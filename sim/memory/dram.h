@@ -9,7 +9,7 @@
  *    until fewer than `write_low` wait and a read does (Ramulator 2.1's rule and sizes).
  *  - First ready, first come, first served: of the requests in the queue whose turn it is, the oldest whose row is open
  *    and whose burst can go now; if none, the oldest whose next row command can. A row is not closed while a request of
- *    that queue that waits for it.
+ *    that queue waits for it.
  *  - Every tREFI cycles a rank is due for a refresh. From then on it gets nothing but PRE, as soon as possible, and
  *    REF.
  *  - A read of an access that waits to be written is answered from the queue, one cycle later.
@@ -45,7 +45,7 @@ struct dram_config {
 };
 
 /* Where an access lies. */
-struct dram_place {
+struct dram_address {
 	uint32_t channel, rank, group, bank; /* bank: of the channel, ((rank * groups) + group) * banks + bank */
 	uint32_t row, column;                /* column: in bursts */
 };
@@ -92,30 +92,30 @@ int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
 
 /* By division. */
-struct dram_place dram_locate_any(const struct dram_mapping *mapping, uint64_t address);
+struct dram_address dram_locate_any(const struct dram_mapping *mapping, uint64_t address);
 static inline uint32_t dram_bits_of(const struct dram_mapping *mapping, uint64_t address, enum dram_field field)
 {
 	return (uint32_t)(address >> mapping->bits[field].shift) & mapping->bits[field].mask;
 }
 
 /* For each request, unless it lies in the row of the one before. */
-static inline struct dram_place dram_locate(const struct dram_mapping *mapping, uint64_t address)
+static inline struct dram_address dram_locate(const struct dram_mapping *mapping, uint64_t address)
 {
 	if (!mapping->powers_of_two)
 		return dram_locate_any(mapping, address);
 	const uint32_t rank = dram_bits_of(mapping, address, DRAM_RANK);
 	const uint32_t in_rank = (dram_bits_of(mapping, address, DRAM_GROUP) << mapping->group_shift) +
 				 dram_bits_of(mapping, address, DRAM_BANK);
-	return (struct dram_place){.channel = dram_bits_of(mapping, address, DRAM_CHANNEL),
-				   .rank = rank,
-				   .group = in_rank >> mapping->group_shift,
-				   .bank = (rank << mapping->rank_shift) + in_rank,
-				   .row = dram_bits_of(mapping, address, DRAM_ROW),
-				   .column = dram_bits_of(mapping, address, DRAM_COLUMN)};
+	return (struct dram_address){.channel = dram_bits_of(mapping, address, DRAM_CHANNEL),
+				     .rank = rank,
+				     .group = in_rank >> mapping->group_shift,
+				     .bank = (rank << mapping->rank_shift) + in_rank,
+				     .row = dram_bits_of(mapping, address, DRAM_ROW),
+				     .column = dram_bits_of(mapping, address, DRAM_COLUMN)};
 }
 
 /* *place is that of an address that has the same bits under mapping->row_bits. */
-static inline void dram_locate_in_row(const struct dram_mapping *mapping, uint64_t address, struct dram_place *place)
+static inline void dram_locate_in_row(const struct dram_mapping *mapping, uint64_t address, struct dram_address *place)
 {
 	place->channel = dram_bits_of(mapping, address, DRAM_CHANNEL);
 	place->column = dram_bits_of(mapping, address, DRAM_COLUMN);

@@ -80,7 +80,7 @@ static unsigned hash_of(uint32_t bank, uint32_t row, uint32_t column)
 	return (column + row * 31 + bank * 57) % DRAM_FILTER;
 }
 
-bool dram_channel_writes(const struct dram_channel *ch, const struct dram_place *place)
+bool dram_channel_writes(const struct dram_channel *ch, const struct dram_address *place)
 {
 	if (!ch->waiting[DRAM_WRITE] || !ch->written[hash_of(place->bank, place->row, place->column)])
 		return false;
@@ -91,7 +91,7 @@ bool dram_channel_writes(const struct dram_channel *ch, const struct dram_place 
 	return false;
 }
 
-void dram_channel_push(struct dram_channel *ch, const struct dram_place *place, int direction, uint64_t tag)
+void dram_channel_push(struct dram_channel *ch, const struct dram_address *place, int direction, uint64_t tag)
 {
 	struct dram_bank *bank = &ch->bank[place->bank];
 	struct dram_list *list = &bank->list[direction];
@@ -164,8 +164,8 @@ static bool next_writing(const struct dram_channel *ch)
 	return writes > c->write_high || (writes && !reads);
 }
 
-/* A candidate takes the place of a later one, of one as early that comes after it in order: refreshes by rank and bank,
- * bursts by age, row commands by age. */
+/* The best command so far. A candidate replaces it if it can issue earlier or, in the same cycle, comes first in order:
+ * refreshes by rank and bank, then bursts by age, then row commands by age. */
 struct choice {
 	struct dram_plan plan;
 	uint64_t order;
@@ -307,7 +307,7 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 	ch->count.refreshes++;
 }
 
-/* Refreshes of the rank from its due one on that come before `until`, but for the last two, when nothing else happens
+/* Refreshes of the rank from its due one on that come before `until`, except the last two, when nothing else happens
  * and each goes out when it is due: its banks are ready by then and no other rank is due in the same cycle. */
 static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now, int64_t until)
 {

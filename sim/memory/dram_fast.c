@@ -14,7 +14,7 @@ struct fast {
 	uint64_t pushed[DRAM_DIRECTIONS], bytes[DRAM_DIRECTIONS], completed;
 	/* Whoever asks whether an access is taken offers it next; one that is refused is offered again. */
 	uint64_t located;
-	struct dram_place place;
+	struct dram_address place;
 	struct dram_channel channel[];
 };
 
@@ -53,7 +53,7 @@ static int fast_open(void *config, const struct npl_memory_options *options, str
 	return 0;
 }
 
-static const struct dram_place *locate(struct fast *m, uint64_t address)
+static const struct dram_address *locate(struct fast *m, uint64_t address)
 {
 	const uint64_t differs = m->located ^ address;
 	if (differs & m->mapping.row_bits)
@@ -67,7 +67,7 @@ static const struct dram_place *locate(struct fast *m, uint64_t address)
 /* How a channel takes a request. */
 enum taken { NOT, INTO_QUEUE, OUT_OF_WRITES };
 
-static inline enum taken takes(const struct fast *m, const struct dram_channel *ch, const struct dram_place *place,
+static inline enum taken takes(const struct fast *m, const struct dram_channel *ch, const struct dram_address *place,
 			       bool is_write)
 {
 	if (ch->pending == MEMORY_MAX_PENDING)
@@ -82,12 +82,12 @@ static inline enum taken takes(const struct fast *m, const struct dram_channel *
 static bool fast_can_accept(void *state, const struct npl_memory_request *request)
 {
 	struct fast *m = state;
-	const struct dram_place *place = locate(m, request->address);
+	const struct dram_address *place = locate(m, request->address);
 	return takes(m, &m->channel[place->channel], place, request->is_write) != NOT;
 }
 
 static inline void push(struct fast *m, const struct npl_memory_request *request, uint64_t tag,
-			const struct dram_place *place, enum taken taken)
+			const struct dram_address *place, enum taken taken)
 {
 	const int direction = request->is_write ? DRAM_WRITE : DRAM_READ;
 	struct dram_channel *ch = &m->channel[place->channel];
@@ -102,7 +102,7 @@ static inline void push(struct fast *m, const struct npl_memory_request *request
 static void fast_push(void *state, const struct npl_memory_request *request)
 {
 	struct fast *m = state;
-	const struct dram_place *place = locate(m, request->address);
+	const struct dram_address *place = locate(m, request->address);
 	push(m, request, request->tag, place, takes(m, &m->channel[place->channel], place, request->is_write));
 }
 
@@ -127,12 +127,12 @@ static struct dram_channel *first_done(struct fast *m, uint64_t *until)
 	return first;
 }
 
-static uint64_t fast_take(void *state, struct npl_memory_completion *completions, uint64_t room)
+static uint64_t fast_take(void *state, struct npl_memory_completion *completions, uint64_t capacity)
 {
 	struct fast *m = state;
 	const uint64_t later = (uint64_t)m->now + 1;
 	uint64_t n = 0;
-	for (uint64_t until = 0; n < room && until < later;) {
+	for (uint64_t until = 0; n < capacity && until < later;) {
 		until = later;
 		struct dram_channel *ch = first_done(m, &until);
 		if (!ch)
@@ -142,7 +142,7 @@ static uint64_t fast_take(void *state, struct npl_memory_completion *completions
 			completions[n++] = *done;
 			ch->done.taken++;
 			ch->pending--;
-		} while (n < room && (done = memory_ring_first(&ch->done)) && done->cycle < until);
+		} while (n < capacity && (done = memory_ring_first(&ch->done)) && done->cycle < until);
 	}
 	m->completed += n;
 	return n;
@@ -222,7 +222,7 @@ static inline bool push_some(struct fast *m, struct npl_memory_feed *feed, uint6
 {
 	for (; feed->pushed < feed->n && feed->in_cycle < most; feed->pushed++, feed->in_cycle++) {
 		const struct npl_memory_request *request = &feed->requests[feed->pushed];
-		const struct dram_place *place = locate(m, request->address);
+		const struct dram_address *place = locate(m, request->address);
 		const struct dram_channel *ch = &m->channel[place->channel];
 		const enum taken taken = takes(m, ch, place, request->is_write);
 		if (taken == NOT)

@@ -78,8 +78,8 @@ void dram_channel_open(struct dram_channel *channel, const struct dram_config *c
 void dram_channel_reset(struct dram_channel *channel);
 
 /* The access waits to be written. */
-bool dram_channel_writes(const struct dram_channel *channel, const struct dram_place *place);
-void dram_channel_push(struct dram_channel *channel, const struct dram_place *place, int direction, uint64_t tag);
+bool dram_channel_writes(const struct dram_channel *channel, const struct dram_address *place);
+void dram_channel_push(struct dram_channel *channel, const struct dram_address *place, int direction, uint64_t tag);
 /* Answers in cycle `now` without a command. */
 void dram_channel_forward(struct dram_channel *channel, int64_t now, uint64_t tag);
 /* The next command from cycle `now` on, unless a request comes that changes it: then `planned` is false. */

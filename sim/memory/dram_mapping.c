@@ -115,7 +115,7 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 	return 0;
 }
 
-struct dram_place dram_locate_any(const struct dram_mapping *mapping, uint64_t address)
+struct dram_address dram_locate_any(const struct dram_mapping *mapping, uint64_t address)
 {
 	uint64_t access = address >> mapping->access_shift;
 	uint32_t digit[DRAM_FIELDS] = {0};
@@ -124,10 +124,10 @@ struct dram_place dram_locate_any(const struct dram_mapping *mapping, uint64_t a
 		access /= mapping->count[mapping->order[i]];
 	}
 	const uint32_t in_rank = digit[DRAM_GROUP] * mapping->banks + digit[DRAM_BANK];
-	return (struct dram_place){.channel = digit[DRAM_CHANNEL],
-				   .rank = digit[DRAM_RANK],
-				   .group = in_rank / mapping->banks,
-				   .bank = digit[DRAM_RANK] * mapping->rank_banks + in_rank,
-				   .row = digit[DRAM_ROW],
-				   .column = digit[DRAM_COLUMN]};
+	return (struct dram_address){.channel = digit[DRAM_CHANNEL],
+				     .rank = digit[DRAM_RANK],
+				     .group = in_rank / mapping->banks,
+				     .bank = digit[DRAM_RANK] * mapping->rank_banks + in_rank,
+				     .row = digit[DRAM_ROW],
+				     .column = digit[DRAM_COLUMN]};
 }

@@ -15,7 +15,7 @@
 enum command { ACT, PRE, RD, WR, COMMANDS };
 
 struct waiting {
-	struct dram_place place;
+	struct dram_address place;
 	uint64_t tag, access;
 	bool activated; /* a row was opened for it */
 };
@@ -81,7 +81,7 @@ static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum 
 
 /* The first cycle in which timing allows the command. */
 static int64_t earliest(const struct stepped *m, const struct channel *ch, enum command what,
-			const struct dram_place *place)
+			const struct dram_address *place)
 {
 	const struct dram_config *c = m->config;
 	const struct bank *bank = &ch->bank[place->bank];
@@ -107,7 +107,7 @@ static int64_t earliest(const struct stepped *m, const struct channel *ch, enum 
 	}
 }
 
-static void note(struct stepped *m, struct channel *ch, enum command what, const struct dram_place *place)
+static void note(struct stepped *m, struct channel *ch, enum command what, const struct dram_address *place)
 {
 	struct rank *rank = &ch->rank[place->rank];
 	ch->bank[place->bank].last[what] = m->now;
@@ -136,9 +136,9 @@ static bool refresh(struct stepped *m, struct channel *ch)
 		if (rank->due > m->now)
 			continue;
 		for (int64_t b = 0; b < banks; b++) {
-			struct dram_place place = {.rank = (uint32_t)r,
-						   .group = (uint32_t)(b / c->banks),
-						   .bank = (uint32_t)(r * banks + b)};
+			struct dram_address place = {.rank = (uint32_t)r,
+						     .group = (uint32_t)(b / c->banks),
+						     .bank = (uint32_t)(r * banks + b)};
 			const struct bank *bank = &ch->bank[place.bank];
 			if (bank->open_row >= 0 && earliest(m, ch, PRE, &place) <= m->now) {
 				note(m, ch, PRE, &place);
@@ -294,7 +294,7 @@ static const struct waiting *find(const struct queue *queue, uint64_t access)
 static bool stepped_can_accept(void *state, const struct npl_memory_request *request)
 {
 	const struct stepped *m = state;
-	const struct dram_place place = dram_locate(&m->mapping, request->address);
+	const struct dram_address place = dram_locate(&m->mapping, request->address);
 	const struct channel *ch = &m->channel[place.channel];
 	if (ch->pending == MEMORY_MAX_PENDING)
 		return false;
@@ -369,12 +369,12 @@ static uint64_t stepped_pending(const void *state)
 	return m->pushed[0] + m->pushed[1] - m->completed;
 }
 
-static uint64_t stepped_take(void *state, struct npl_memory_completion *completions, uint64_t room)
+static uint64_t stepped_take(void *state, struct npl_memory_completion *completions, uint64_t capacity)
 {
 	struct stepped *m = state;
 	struct channel *ch;
 	uint64_t n = 0;
-	while (n < room && (ch = first_done(m))) {
+	while (n < capacity && (ch = first_done(m))) {
 		completions[n++] = *memory_ring_first(&ch->done);
 		ch->done.taken++;
 		ch->pending--;

@@ -10,14 +10,13 @@
  *     6           64 G         flits      none: 236 of the 256 bytes of a flit are packets, 20 are DLP, CRC and FEC
  *
  * A header is 12 bytes, 16 with a 64-bit address. HyperTransport I/O Link Specification: data packets of up to 64
- * bytes behind a control packet of 4 or 8 bytes, 2 to 32 wires a direction, two bits per clock on each, no line
+ * bytes after a control packet of 4 or 8 bytes, 2 to 32 wires a direction, two bits per clock on each, no line
  * code. */
+#include "core/base/arith.h"
 #include "link_model.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-__extension__ typedef unsigned __int128 wide;
 
 #define WORD 4 /* bytes; payloads are whole words */
 
@@ -127,7 +126,7 @@ int npl_link_model_of(const struct npl_link_config *config, const char *where, s
 		model->rate = times(model->line,
 				    ratio(model->payload_bytes, model->payload_bytes + model->overhead_bytes));
 	int64_t limit = config->limit_bytes_per_second;
-	if (limit && (wide)limit * (wide)model->rate.denominator < (wide)model->rate.numerator)
+	if (limit && (npl_u128)limit * (npl_u128)model->rate.denominator < (npl_u128)model->rate.numerator)
 		model->rate = (struct npl_ratio){limit, 1};
 	return 0;
 }
@@ -146,8 +145,8 @@ uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes)
  * bits. */
 static uint64_t cycles_of(uint64_t bytes, struct npl_ratio rate, const struct npl_hz *clock, uint64_t *part)
 {
-	wide per = (wide)rate.numerator * (wide)clock->denominator;
-	wide sum = (wide)bytes * (wide)clock->numerator * (wide)rate.denominator + *part;
+	npl_u128 per = (npl_u128)rate.numerator * (npl_u128)clock->denominator;
+	npl_u128 sum = (npl_u128)bytes * (npl_u128)clock->numerator * (npl_u128)rate.denominator + *part;
 	*part = (uint64_t)(sum % per);
 	return (uint64_t)(sum / per);
 }
@@ -189,7 +188,7 @@ static uint64_t take(struct npl_link_stage *stage, uint64_t now, uint64_t bytes,
 uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes)
 {
 	const struct npl_link_model *model = port->model;
-	struct npl_link_way *way = &port->way[direction];
+	struct npl_link_lane *way = &port->lane[direction];
 	uint64_t end = take(&way->line, now, npl_link_line_bytes(model, bytes), model->line, &port->clock);
 	if (model->limit_bytes_per_second) {
 		uint64_t behind = take(&way->limiter, now, bytes, limit_of(model), &port->clock);

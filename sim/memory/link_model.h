@@ -69,17 +69,17 @@ uint64_t npl_link_cycles(const struct npl_link_model *model, uint64_t bytes, con
 uint64_t npl_link_latency_cycles(const struct npl_link_model *model, const struct npl_hz *clock);
 
 /* A link in use, on the clock of a machine. Transfers of one direction follow each other, each from the end of the
- * one before to an exact fraction of a cycle; latencies overlap. Zeroed but for model and clock. */
+ * one before to an exact fraction of a cycle; latencies overlap. Zeroed except model and clock. */
 enum npl_link_direction { NPL_LINK_OUT, NPL_LINK_IN, NPL_LINK_DIRECTIONS };
 struct npl_link_port {
 	const struct npl_link_model *model;
 	struct npl_hz clock;
-	struct npl_link_way {
+	struct npl_link_lane {
 		struct npl_link_stage {
 			uint64_t cycle, part; /* taken up to this cycle and so much of the next (link.c has the unit) */
 		} line, limiter;              /* the line; what has the limit */
 		uint64_t transfers, bytes;
-	} way[NPL_LINK_DIRECTIONS];
+	} lane[NPL_LINK_DIRECTIONS];
 };
 /* Asks at boundary `now` (never less than before in this direction) for a transfer; returns the boundary at which
  * its last byte is there. */

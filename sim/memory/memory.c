@@ -68,7 +68,7 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
 	else if (!strchr(from, '/') && !find_file(from, &memory->arena, &path, &ignored))
 		found = !npl_description_load(path, "model", &memory->arena, &shipped, &ignored) &&
-			!strcmp(shipped.runs_on, machine->runs_on);
+			!strcmp(shipped.driver_or_model, machine->driver_or_model);
 	if (ships && !machine->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 	return npl_description_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,
@@ -84,10 +84,10 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 		return err->code;
 	if (!*memory->machine.name)
 		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word", path);
-	memory->model = find_model(memory->machine.runs_on, options->every_cycle);
+	memory->model = find_model(memory->machine.driver_or_model, options->every_cycle);
 	if (!memory->model)
 		return npl_fail(err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram", path,
-				memory->machine.runs_on);
+				memory->machine.driver_or_model);
 	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
 	if (!memory->config)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
@@ -166,9 +166,9 @@ bool npl_memory_completed(struct npl_memory *memory, struct npl_memory_completio
 	return memory->model->take(memory->state, completion, 1);
 }
 
-uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t room)
+uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t capacity)
 {
-	return memory->model->take(memory->state, completions, room);
+	return memory->model->take(memory->state, completions, capacity);
 }
 
 void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop)

@@ -45,7 +45,7 @@ struct memory_model {
 	void (*advance)(void *state, uint64_t until, unsigned stop);
 	uint64_t (*now)(const void *state);
 	uint64_t (*pending)(const void *state);
-	uint64_t (*take)(void *state, struct npl_memory_completion *completions, uint64_t room);
+	uint64_t (*take)(void *state, struct npl_memory_completion *completions, uint64_t capacity);
 	/* npl_memory_relative_state; NULL: cannot say */
 	void (*relative)(const void *state, struct npl_memory_words *words,
 			 uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "memory.h"
-
-__extension__ typedef unsigned __int128 wide;
 
 struct config {
 	int64_t bytes_per_second, access_bytes, capacity_bytes;
@@ -26,7 +25,7 @@ struct simple {
 	/* fixed: the port is taken up to cycle + part / rate. A byte takes step / rate cycles. */
 	bool limited, whole_cycles;
 	uint64_t cycle, latency_cycles, access_bytes;
-	wide part, step, rate;
+	npl_u128 part, step, rate;
 	/* Completions come in the order of their requests. */
 	uint64_t taken, put;
 	struct npl_memory_completion done[NPL_MEMORY_MAX_SIMPLE_PENDING];
@@ -65,8 +64,8 @@ static int simple_open(bool limited, const struct config *config, const struct n
 	m->limited = limited;
 	if (limited) {
 		double hz = (double)info->clock.numerator / (double)info->clock.denominator;
-		m->step = (wide)info->clock.numerator;
-		m->rate = (wide)config->bytes_per_second * (wide)info->clock.denominator;
+		m->step = (npl_u128)info->clock.numerator;
+		m->rate = (npl_u128)config->bytes_per_second * (npl_u128)info->clock.denominator;
 		m->latency_cycles = (uint64_t)ceil(config->latency_seconds * hz);
 		m->access_bytes = (uint64_t)config->access_bytes;
 		m->whole_cycles = config->whole_cycles;
@@ -167,12 +166,12 @@ static uint64_t simple_pending(const void *state)
 	return m->put - m->taken;
 }
 
-static uint64_t simple_take(void *state, struct npl_memory_completion *completions, uint64_t room)
+static uint64_t simple_take(void *state, struct npl_memory_completion *completions, uint64_t capacity)
 {
 	struct simple *m = state;
 	const struct npl_memory_completion *first;
 	uint64_t n = 0;
-	for (; n < room && (first = first_done(m)) && first->cycle <= m->now; m->taken++)
+	for (; n < capacity && (first = first_done(m)) && first->cycle <= m->now; m->taken++)
 		completions[n++] = *first;
 	return n;
 }

@@ -18,10 +18,11 @@ struct cost {
 
 /* The last column of ops.def. */
 static const struct cost costs[NPL_OPS] = {
-#define EACH(...)                                                                   .result = {__VA_ARGS__}
-#define READ(read)                                                                  .input = read
-#define BOTH(read, ...)                                                             .result = {__VA_ARGS__}, .input = read
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) [NPL_OP_##id] = {cost},
+#define EACH(...)       .result = {__VA_ARGS__}
+#define READ(read)      .input = read
+#define BOTH(read, ...) .result = {__VA_ARGS__}, .input = read
+
+#define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost) [NPL_OP_##id] = {cost},
 #include "npulab/ops.def"
 #undef NPL_OP
 #undef EACH

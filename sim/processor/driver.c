@@ -134,7 +134,7 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	const struct npl_processor_model *c = ((struct processor *)state)->config;
 	const enum npl_processor_precision precision = (enum npl_processor_precision)c->precision;
 	struct npl_processor_counts counts = npl_processor_count(layer->op, layer->attrs, layer->in, layer->n_in,
-								 layer->out, layer->n_further + 1, layer->macs);
+								 layer->out, npl_layer_outputs(layer), layer->macs);
 	npl_processor_add_activation(&counts, layer->fused, layer->out);
 	counts.bytes = counts.bytes * element_bytes[precision] / sizeof(float);
 	counts.weight_bytes = counts.weight_bytes * element_bytes[precision] / sizeof(float);
@@ -146,9 +146,8 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	result->macs = layer->macs;
 	for (int i = 0; i < NPL_PROCESSOR_PARTS && time.seconds < NPL_COUNTER_TIME_SECONDS; i++)
 		result->counter[i] = (uint64_t)llround(time.part[i] * 1e12);
-	if (charge(c, &time, result, err) || layer->timing_only)
-		return err->code;
-	return processor_values(layer, precision, err);
+	int rc = charge(c, &time, result, err);
+	return rc || layer->timing_only ? rc : processor_values(layer, precision, err);
 }
 
 const struct npl_driver npl_driver_processor = {

@@ -37,7 +37,7 @@ enum npl_processor_class {
 };
 
 enum npl_processor_precision { NPL_PROCESSOR_F32, NPL_PROCESSOR_TF32, NPL_PROCESSOR_F16, NPL_PROCESSOR_PRECISIONS };
-#define NPL_PROCESSOR_PRECISION_WORDS "f32 tf32 f16"
+#define NPL_PROCESSOR_PRECISION_WORDS "f32/float32 tf32 f16/float16"
 
 struct npl_processor_model {
 	int64_t cores; /* of a GPU: streaming multiprocessors */
@@ -74,7 +74,7 @@ struct npl_processor_counts {
 	uint64_t bytes; /* read and written beside them */
 };
 
-/* The work of an operator on these tensors, whose data may be NULL but for small constants: counts.c, with the reason
+/* The work of an operator on these tensors, whose data may be NULL except small constants: counts.c, with the reason
  * for each number. Optional inputs that are absent are NULL. */
 struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl_attrs *attrs,
 						const struct npl_tensor *const *in, int n_in,

@@ -53,7 +53,7 @@ int processor_values(const struct npl_layer *layer, enum npl_processor_precision
 	}
 	if (!rc)
 		rc = npl_run_reference(&rounded, layer->out, &wall, err);
-	for (int k = 0; k <= layer->n_further && !rc && precision == NPL_PROCESSOR_F16; k++)
+	for (int k = 0; k < npl_layer_outputs(layer) && !rc && precision == NPL_PROCESSOR_F16; k++)
 		if (layer->out[k].dtype == NPL_F32)
 			round_all(layer->out[k].data, npl_tensor_count(&layer->out[k]), precision);
 	for (int k = 0; k < layer->n_in; k++)

@@ -171,7 +171,7 @@ Test(cli_asm, worked_example)
 	cli_remove_folder(folder);
 }
 
-/* Both engines, text and binary, give the same events and the same JSON but for the engine's name. */
+/* Both engines, text and binary, give the same events and the same JSON except the engine's name. */
 Test(cli_asm, engines)
 {
 	char folder[CLI_PATH], *events[2], *json[2];

@@ -264,7 +264,7 @@ Test(cli_cuda, benchmark_of_networks)
 	cli_free(&r);
 }
 
-/* All that `make bench-cuda` does but for PyTorch, in small. */
+/* All that `make bench-cuda` does except PyTorch, in small. */
 Test(cli_cuda, benchmark_as_its_script_runs_it)
 {
 	fake_by("NPULAB_CUDA_PATH");

@@ -161,7 +161,7 @@ Test(dump_program, refusals)
 	cli_remove_folder(folder);
 }
 
-/* Files of the second program and those behind it are as safe as the first one's, though nobody knows before the run
+/* Files of the second program and those after it are as safe as the first one's, though nobody knows before the run
  * how many there are. */
 Test(dump_program, files_of_all_programs_are_guarded)
 {

@@ -93,7 +93,7 @@ Test(cli_exec_instructions, both_machines)
 	cli_remove_folder(folder);
 }
 
-/* Three cycles an instruction, and 40 more a sync: those are its own, and behind them issue comes to the next as after
+/* Three cycles an instruction, and 40 more a sync: those are its own, and after them issue comes to the next as after
  * any other. */
 Test(cli_exec_instructions, a_sync_has_its_time)
 {

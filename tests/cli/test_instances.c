@@ -115,7 +115,7 @@ static long long cycles(json_t *device)
 	return cli_integer(cli_at(device, "totals.cycles"));
 }
 
-/* Settings behind '@' are of one entry alone and go before those of --set, which hold for all of a name. */
+/* Settings after '@' are of one entry alone and go before those of --set, which hold for all of a name. */
 Test(instances, settings_of_one_entry)
 {
 	const struct cli_how how = {0};

@@ -2,7 +2,7 @@
  *
  * Promises of the line that says what is being done: nothing before two seconds; then on a terminal one line that is
  * written anew each second and never wraps, elsewhere one at each doubling of the time; nothing with --quiet, nothing
- * on standard output. The clock is the test's, but for runs of the program that wait for a trace which comes late. */
+ * on standard output. The clock is the test's, except runs of the program that wait for a trace which comes late. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 

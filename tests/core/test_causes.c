@@ -113,3 +113,44 @@ Test(causes, machines_declare_them)
 		npl_device_close(device);
 	}
 }
+
+/* A table that reports could not read is found when the device opens. */
+Test(causes, tables_of_counters_are_checked)
+{
+	const struct {
+		const char *why;
+		int at;
+		struct npl_counter_def def;
+	} cases[] = {
+		{"two counters are named busy", LATE, {.name = "busy", .unit = "macs"}},
+		{"counter late has the bound '', expected 1 to 12 letters",
+		 LATE,
+		 {.name = "late", .unit = "cycles", .partition = 1, .kind = NPL_COUNTER_MEMORY}},
+		{"counter late has the bound 'a late weight', expected 1 to 12 letters",
+		 LATE,
+		 {.name = "late",
+		  .unit = "cycles",
+		  .partition = 1,
+		  .kind = NPL_COUNTER_MEMORY,
+		  .bound = "a late weight"}},
+		{"counter late has no kind, expected WORK, MEMORY or WAITING",
+		 LATE,
+		 {.name = "late", .unit = "cycles", .partition = 1, .bound = "memory"}},
+		{"counter held is a part of used, expected a counter of partition 1",
+		 HELD,
+		 {.name = "held", .unit = "cycles", .part_of = "used", .kind = NPL_COUNTER_WAITING, .bound = "link"}},
+		{"counters busy and late of partition 1 count cycles and macs, expected one unit",
+		 LATE,
+		 {.name = "late", .unit = "macs", .partition = 1, .kind = NPL_COUNTER_MEMORY, .bound = "memory"}},
+	};
+	char why[200] = "";
+	cr_assert(npl_counters_ok(table, COUNTERS, why, sizeof why), "%s", why);
+	cr_assert(npl_counters_ok(NULL, 0, why, sizeof why), "%s", why);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_counter_def wrong[COUNTERS];
+		memcpy(wrong, table, sizeof wrong);
+		wrong[cases[i].at] = cases[i].def;
+		cr_expect_not(npl_counters_ok(wrong, COUNTERS, why, sizeof why), "%s", cases[i].why);
+		cr_expect_str_eq(why, cases[i].why);
+	}
+}

@@ -7,7 +7,9 @@
  * that cannot start here is skipped; a case is told by the device, its settings and its seed. */
 #include <ctype.h>
 
+#include "core/integer.h"
 #include "npulab/driver.h"
+#include "npulab/memory.h"
 #include "npulab/sha256.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/device_cases.h"
@@ -87,7 +89,7 @@ static bool precision_of(const struct npl_driver *driver, int i, char *word, siz
 	const char *at = p && p->key && p->type == NPL_PARAM_CHOICE ? p->words : "";
 	for (; *at && i > 0; i--)
 		at += strcspn(at, " ") + (at[strcspn(at, " ")] == ' ');
-	snprintf(word, n, "%.*s", (int)strcspn(at, " "), at);
+	snprintf(word, n, "%.*s", (int)strcspn(at, " /"), at);
 	return *word;
 }
 
@@ -138,6 +140,28 @@ static void check_values(const struct subject *s, int engine, uint64_t seed, con
 		     (long long)wrong);
 }
 
+/* A simulated machine of integers counts the saturations and overflows that the integer rule has. */
+static void check_counts(const struct subject *s, uint64_t seed, const struct device_case *c,
+			 const struct npl_result *result)
+{
+	const struct npl_device_info *info = npl_device_get_info(s->engine[0]);
+	struct npl_integer_counts want = {0};
+	struct npl_tensor out = c->y;
+	struct npl_err err = {0};
+	if (info->kind != NPL_KIND_SIMULATED ||
+	    (info->format != NPL_FORMAT_INT8 && info->format != NPL_FORMAT_INT8X16) ||
+	    !npl_integer_layer_ok(&c->layer, NULL, 0))
+		return;
+	cr_assert_eq(npl_tensor_alloc(&out, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_run_integer(&c->layer, &out, &want, &err), 0, "%s", err.msg);
+	cr_assert(result->saturations == want.saturations && result->overflows == want.overflows,
+		  "%s, seed %llu: %s: %llu saturations and %llu overflows, by the rule %llu and %llu", s->name,
+		  (unsigned long long)seed, npl_op_defs[c->layer.op].name, (unsigned long long)result->saturations,
+		  (unsigned long long)result->overflows, (unsigned long long)want.saturations,
+		  (unsigned long long)want.overflows);
+	npl_tensor_free(&out);
+}
+
 /* A layer that the device takes: on each engine, with values and without. */
 static void run_case(struct subject *s, struct device_case *c, uint64_t seed)
 {
@@ -157,6 +181,7 @@ static void run_case(struct subject *s, struct device_case *c, uint64_t seed)
 		cr_assert_eq(npl_device_run(s->engine[e], &c->layer, &result, &err), 0, "%s, seed %llu: %s", s->name,
 			     (unsigned long long)seed, err.msg);
 		check_values(s, e, seed, c);
+		check_counts(s, seed, c, &result);
 		if (modelled)
 			same_counts(s, "without values", seed, &result, &timed, false);
 		if (modelled && e)
@@ -263,24 +288,24 @@ Test(every_device, layers_values_cycles_engines_refusals)
 }
 
 /* Layers that go to a device together give what they give by themselves. */
-static int try_group(struct npl_device *device, const char *name, struct group *c, uint64_t seed)
+static int try_group(struct npl_device *device, const char *name, struct group *group, uint64_t seed)
 {
-	struct npl_tensor got = *c->list[c->n_layers - 1]->out;
-	struct npl_layer last = *c->list[c->n_layers - 1];
+	struct npl_tensor got = *group->list[group->n_layers - 1]->out;
+	struct npl_layer last = *group->list[group->n_layers - 1];
 	const struct npl_tensor *wanted = &got, *want = last.out;
 	const struct npl_layer *list[LAYER_GROUP_MOST];
-	const struct npl_layer_group group = {.n = c->n_layers, .layer = list, .n_wanted = 1, .wanted = &wanted};
+	const struct npl_layer_group asked = {.n = group->n_layers, .layer = list, .n_wanted = 1, .wanted = &wanted};
 	struct npl_result results[LAYER_GROUP_MOST] = {{0}};
 	struct npl_layer_group_handle *opened;
 	struct npl_err err = {0};
-	memcpy(list, c->list, (size_t)c->n_layers * sizeof *list);
-	list[c->n_layers - 1] = &last;
+	memcpy(list, group->list, (size_t)group->n_layers * sizeof *list);
+	list[group->n_layers - 1] = &last;
 	last.out = &got;
-	for (int i = 0; i < c->n_layers; i++)
+	for (int i = 0; i < group->n_layers; i++)
 		if (!has_real_scale(list[i]->out) || !npl_device_supports(device, list[i], NULL, 0))
 			return 0;
 	cr_assert_eq(npl_tensor_alloc(&got, &err), 0, "%s", err.msg);
-	int rc = npl_device_open_layer_group(device, &group, &opened, &err);
+	int rc = npl_device_open_layer_group(device, &asked, &opened, &err);
 	cr_assert(!rc || rc == NPL_EDEVICE, "%s, seed %llu: %s", name, (unsigned long long)seed, err.msg);
 	if (!rc) {
 		cr_assert_eq(npl_device_run_layer_group(opened, NULL, results, &err), 0, "%s, seed %llu: %s", name,
@@ -298,14 +323,14 @@ Test(every_device, layer_groups)
 {
 	struct every every = list_devices();
 	for (int i = 0; i < every.n; i++) {
-		static struct group c;
+		static struct group group;
 		struct npl_device *device = opened(&every, every.name[i], NULL);
 		int taken = 0;
 		for (uint64_t seed = 1; device && npl_device_has_layer_groups(device) && seed <= TEST_TIMES(150);
 		     seed++) {
-			layer_group_random(&c, seed + 5000, 6);
-			taken += try_group(device, every.name[i], &c, seed);
-			layer_group_end(&c);
+			layer_group_random(&group, seed + 5000, 6);
+			taken += try_group(device, every.name[i], &group, seed);
+			layer_group_end(&group);
 		}
 		if (device && npl_device_has_layer_groups(device))
 			cr_log_info("%s: %d layer groups", every.name[i], taken);
@@ -379,6 +404,23 @@ static void check_round_trip(const char *folder, const char *name, struct npl_de
 	npl_device_close(copy);
 }
 
+/* A memory that a parameter names is part of the machine, so that its text is part of the hash: two memory files of one
+ * name are two machines. */
+static void check_memory_in_hash(const char *name, const struct npl_device *device)
+{
+	struct npl_arena arena = {0};
+	struct npl_err err = {0};
+	const char *const *memory;
+	int n_values, n_memories;
+	const struct npl_param_value *value = npl_device_settings(device, &n_values);
+	cr_assert_eq(npl_memory_list(&arena, &memory, &n_memories, &err), 0, "%s", err.msg);
+	for (int v = 0; v < n_values; v++)
+		for (int m = 0; m < n_memories; m++)
+			cr_assert(strcmp(value[v].value, memory[m]) || npl_device_get_info(device)->memory_yaml,
+				  "%s: %s is %s, whose parameters are not in the hash", name, value[v].key, memory[m]);
+	npl_arena_free(&arena);
+}
+
 Test(every_device, parameters_read_back_to_the_same_machine)
 {
 	struct every every = list_devices();
@@ -390,6 +432,7 @@ Test(every_device, parameters_read_back_to_the_same_machine)
 		cr_assert(!device || !strcmp(npl_device_name(device), every.name[i]));
 		if (device && npl_device_yaml(device)) {
 			check_round_trip(folder, every.name[i], device);
+			check_memory_in_hash(every.name[i], device);
 			tried++;
 		} else if (device) {
 			cr_assert_null(npl_device_sha256(device));
@@ -410,7 +453,7 @@ static int write_changed(const char *folder, const struct npl_description *machi
 	int lines = 3;
 	FILE *file = open_memstream(&text, &bytes);
 	cr_assert(file);
-	fprintf(file, "name: hostile\ndriver: %s\n", machine->runs_on);
+	fprintf(file, "name: hostile\ndriver: %s\n", machine->driver_or_model);
 	for (int i = 0; i < machine->n_settings; i++)
 		if (strcmp(machine->setting[i].key, without)) {
 			fprintf(file, "%s: '%s'\n", machine->setting[i].key, machine->setting[i].value);
@@ -432,9 +475,9 @@ static void check_refused(const char *folder, const struct npl_description *mach
 	char place[40];
 	snprintf(place, sizeof place, "hostile.yaml:%d: ", write_changed(folder, machine, without, line));
 	const int rc = npl_device_open(cli_path(folder, "hostile.yaml"), NULL, &device, &err);
-	cr_assert_eq(rc, NPL_EINPUT, "%s: '%s' is taken: %s", machine->runs_on, line, err.msg);
-	cr_assert(strstr(err.msg, place) && strstr(err.msg, named), "%s: '%s': '%s' lacks %s or %s", machine->runs_on,
-		  line, err.msg, place, named);
+	cr_assert_eq(rc, NPL_EINPUT, "%s: '%s' is taken: %s", machine->driver_or_model, line, err.msg);
+	cr_assert(strstr(err.msg, place) && strstr(err.msg, named), "%s: '%s': '%s' lacks %s or %s",
+		  machine->driver_or_model, line, err.msg, place, named);
 }
 
 /* Values that no parameter of the type takes, and out of its range; a key that is almost its own. */
@@ -490,9 +533,9 @@ static int cut_short(const char *folder, const char *name, const char *yaml)
 static const struct npl_driver *driver_of(const struct npl_description *machine)
 {
 	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
-		if (!strcmp((*d)->name, machine->runs_on))
+		if (!strcmp((*d)->name, machine->driver_or_model))
 			return *d;
-	cr_assert_fail("no driver %s", machine->runs_on);
+	cr_assert_fail("no driver %s", machine->driver_or_model);
 	return NULL;
 }
 

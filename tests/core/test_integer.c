@@ -2,7 +2,7 @@
  *
  * Promises of the integer rules (core/integer.h): products equal those of the fast 8-bit kernels, which share no line
  * with them, and of a sum in 64 bits for 16-bit activations; Add, Mul, Sigmoid, Tanh, Concat, Clip and averages give
- * the integer nearest to the real result of the reals that the operands stand for, but for the rounding that the rule
+ * the integer nearest to the real result of the reals that the operands stand for, except the rounding that the rule
  * names; wrapping and saturation are counted; layers that no rule covers are refused with the reason. */
 #include <math.h>
 

@@ -154,3 +154,30 @@ Test(least_bytes, touched_positions_equal_a_map)
 			     (unsigned long long)seed);
 	}
 }
+
+/* 3 products a cycle at most: neither more than that in the cycles, nor more that could have been done beside them. */
+Test(books, a_machine_does_not_exceed_its_peak)
+{
+	static const struct npl_counter_def counters[] = {{.name = "used", .unit = "macs", .kind = NPL_COUNTER_USED},
+							  {.name = "idle", .unit = "macs", .kind = NPL_COUNTER_IDLE}};
+	const struct npl_device_info three = {.kind = NPL_KIND_SIMULATED,
+					      .clock_hz = 1e6,
+					      .peak_macs_per_second = 3e6,
+					      .counter_def = counters,
+					      .n_counters = 2};
+	const struct npl_layer layer = {.name = "gemm", .macs = 30};
+	const struct npl_least_bytes least = {{0}};
+	struct npl_result result = {.cycles = 10, .macs = 30, .counter = {30, 0}};
+	struct npl_err err = {0};
+	cr_assert_eq(npl_books_check("liar", &three, &layer, &least, &result, &err), 0, "%s", err.msg);
+	result.counter[1] = 1;
+	cr_assert_eq(npl_books_check("liar", &three, &layer, &least, &result, &err), NPL_EINTERNAL);
+	cr_assert_str_eq(err.msg, "the books of liar on layer gemm: multiply-accumulates that were done and that could "
+				  "have been sum to 31, in 10 cycles it does at most 30");
+	result.counter[1] = 0;
+	result.cycles = 9;
+	cr_assert_eq(npl_books_check("liar", &three, &layer, &least, &result, &err), NPL_EINTERNAL);
+	cr_assert_str_eq(err.msg,
+			 "the books of liar on layer gemm: 30 multiply-accumulates in 9 cycles, at its peak it "
+			 "does 27");
+}

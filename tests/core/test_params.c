@@ -29,7 +29,8 @@ static const struct npl_param schema[] = {
 	{"tiny", NPL_PARAM_DOUBLE, offsetof(struct config, tiny), "0", -1, 1, "", "a fraction", NULL},
 	{"title", NPL_PARAM_STRING, offsetof(struct config, title), "no title", 0, 0, "", "any text", NULL},
 	{"energy.origin", NPL_PARAM_ORIGIN, offsetof(struct config, origin), "absent", 0, 0, "", "of the energy", NULL},
-	{"mode", NPL_PARAM_CHOICE, offsetof(struct config, mode), "full", 0, 0, "", "a choice", "rounded full none"},
+	{"mode", NPL_PARAM_CHOICE, offsetof(struct config, mode), "full", 0, 0, "", "a choice",
+	 "rounded full/whole none"},
 	{0},
 };
 
@@ -52,7 +53,7 @@ Test(params, defaults_file_and_set)
 	cli_write_text(folder, "plain.yaml", "driver: thing\n");
 	cr_assert_eq(read_file(cli_path(folder, "plain.yaml"), &arena, &machine, &config, &err), 0, "%s", err.msg);
 	cr_assert_str_eq(machine.name, "plain", "a machine without a name has its file's");
-	cr_assert_str_eq(machine.runs_on, "thing");
+	cr_assert_str_eq(machine.driver_or_model, "thing");
 	cr_assert_null(machine.description);
 	cr_assert(config.rows == 256 && config.big == -7 && config.rate == 1.5e9 && config.tiny == 0 &&
 		  config.mode == 1);
@@ -82,6 +83,11 @@ Test(params, defaults_file_and_set)
 	cr_assert_eq(n, 7);
 	cr_assert(!strcmp(values[0].key, "array.rows") && !strcmp(values[0].value, "32") && values[0].is_number);
 	cr_assert(!strcmp(values[6].key, "mode") && !strcmp(values[6].value, "none") && !values[6].is_number);
+	/* Two words for one choice: the first is the one that is shown. */
+	cr_assert_eq(npl_description_set(&machine, &arena, "mode", "whole", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_read(schema, &machine, &arena, &config, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_values(schema, NULL, &config, &arena, &values, &n), 0);
+	cr_assert(config.mode == 1 && !strcmp(values[6].value, "full"));
 	npl_arena_free(&arena);
 	cli_remove_folder(folder);
 }
@@ -113,7 +119,10 @@ Test(params, wrong_settings)
 		{"array.rate", "1e999", "must be a number"},
 		{"array.rate", "nan", "must be a number"},
 		{"array.rate", "fast", "got 'fast'"},
-		{"mode", "half", "mode must be one of: rounded full none; got 'half'"},
+		{"mode", "half", "mode must be one of: rounded full/whole none; got 'half'"},
+		{"mode", "full/whole", "must be one of"},
+		{"mode", "who", "must be one of"},
+		{"mode", "/", "must be one of"},
 		{"mode", "full none", "must be one of"},
 		{"mode", "", "must be one of"},
 		{"energy.origin", "guess", "must say where the energy comes from"},
@@ -147,7 +156,7 @@ Test(params, wrong_settings)
 			  err.msg, cases[i].says);
 		npl_arena_free(&arena);
 	}
-	struct npl_description machine = {.name = "m", .runs_on = "m", .key = "driver"};
+	struct npl_description machine = {.name = "m", .driver_or_model = "m", .driver_or_model_key = "driver"};
 	struct npl_arena arena = {0};
 	struct npl_err err;
 	for (int i = 0; i < 3; i++)
@@ -226,8 +235,8 @@ Test(params, dump_reads_back)
 	for (int i = 0; i < 3000; i++) {
 		struct npl_arena arena = {0};
 		struct npl_description machine = {.name = random_text(&rng, name),
-						  .runs_on = "thing",
-						  .key = "driver",
+						  .driver_or_model = "thing",
+						  .driver_or_model_key = "driver",
 						  .description = random_text(&rng, description)},
 				       back;
 		struct config config = {.rows = test_range(&rng, 1, 4096),

@@ -35,7 +35,7 @@ static void require_same(const struct sim_program *program, const uint8_t *bytes
 	free(again);
 }
 
-/* The file again, but for the machine's name in its header. */
+/* The file again, except the machine's name in its header. */
 static void require_same_file(const struct sim_program *program, const uint8_t *bytes, size_t n)
 {
 	enum { NAME = 56, NAME_END = NAME + SIM_MACHINE_NAME };

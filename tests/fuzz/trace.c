@@ -42,7 +42,7 @@ static void make_file(const void *data, size_t size, char path[64], int *fd)
 	snprintf(path, 64, "/proc/self/fd/%d", *fd);
 }
 
-static void read_trace(const void *data, size_t size, int room, struct read *all)
+static void read_trace(const void *data, size_t size, int capacity, struct read *all)
 {
 	struct npl_traffic *traffic = NULL;
 	struct npl_err err = {0};
@@ -52,8 +52,8 @@ static void read_trace(const void *data, size_t size, int room, struct read *all
 	all->n = 0;
 	all->rc = npl_traffic_open_trace(path, &memory, &traffic, &err);
 	require(!all->rc == !!traffic);
-	while (!all->rc && n && all->n + room <= MOST) {
-		all->rc = npl_traffic_next(traffic, false, all->request + all->n, room, &n, &err);
+	while (!all->rc && n && all->n + capacity <= MOST) {
+		all->rc = npl_traffic_next(traffic, false, all->request + all->n, capacity, &n, &err);
 		all->n += all->rc ? 0 : n;
 	}
 	if (all->rc) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What tests of the program's figures share: a run whose table and JSON are both looked at, rows of tables, and
- * networks of one product with or without a Relu behind it. */
+ * networks of one product with or without a Relu after it. */
 #ifndef NPULAB_TESTS_KIT_CLI_FIGURES_H
 #define NPULAB_TESTS_KIT_CLI_FIGURES_H
 
@@ -27,7 +27,7 @@ static inline json_t *run_both(const char *folder, const char *const *args, stru
 
 #define RUN_BOTH(folder, table, ...) run_both((folder), (const char *const[]){__VA_ARGS__, NULL}, (table))
 
-/* The first line that begins with a word and a blank, behind the line that begins with `after`. */
+/* The first line that begins with a word and a blank, after the line that begins with `after`. */
 static inline const char *find_row(const char *text, const char *after, const char *word)
 {
 	bool passed = !after;

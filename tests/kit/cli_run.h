@@ -126,20 +126,20 @@ static inline void cli_write_text(const char *folder, const char *name, const ch
 	cli_write(folder, name, text, strlen(text));
 }
 
-/* A file's bytes with a NUL behind them, to be freed. */
+/* A file's bytes with a NUL after them, to be freed. */
 static inline char *cli_read(const char *path, size_t *bytes)
 {
 	FILE *file = fopen(path, "rb");
 	char *data = NULL;
-	size_t have = 0, room = 0;
+	size_t have = 0, capacity = 0;
 	cr_assert(file, "%s", path);
 	do {
-		room = 2 * room + 4096;
-		char *grown = realloc(data, room + 1);
+		capacity = 2 * capacity + 4096;
+		char *grown = realloc(data, capacity + 1);
 		cr_assert(grown);
 		data = grown;
-		have += fread(data + have, 1, room - have, file);
-	} while (have == room);
+		have += fread(data + have, 1, capacity - have, file);
+	} while (have == capacity);
 	fclose(file);
 	data[have] = '\0';
 	if (bytes)

@@ -15,7 +15,7 @@ static const char *of_prefix(struct net *net, const char *prefix)
 	static const struct {
 		const char *name, *prefix;
 	} rows[] = {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, prefix, family, flags, cost) {onnx_name, #prefix},
+#define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost) {onnx_name, #prefix},
 #include "npulab/ops.def"
 #undef NPL_OP
 	};

@@ -271,7 +271,7 @@ static void scatter_nd(struct net *net, const struct drawn *d)
 		       NPL_NO_ATTRS);
 }
 
-/* A sample's rows behind its own: x turned so that the samples lie last. */
+/* A sample's rows after its own: x turned so that the samples lie last. */
 static void scatter_nd_inside(struct net *net, const struct drawn *d)
 {
 	int64_t perm[NPL_MAX_RANK];

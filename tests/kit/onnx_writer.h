@@ -38,14 +38,14 @@ enum {
 
 struct onnx_writer {
 	unsigned char *data;
-	size_t bytes, room;
+	size_t bytes, capacity;
 };
 
 static inline void onnx_put_raw(struct onnx_writer *w, const void *data, size_t bytes)
 {
-	if (w->room - w->bytes < bytes) {
-		w->room = 2 * (w->bytes + bytes) + 64;
-		w->data = realloc(w->data, w->room);
+	if (w->capacity - w->bytes < bytes) {
+		w->capacity = 2 * (w->bytes + bytes) + 64;
+		w->data = realloc(w->data, w->capacity);
 		if (!w->data)
 			abort();
 	}

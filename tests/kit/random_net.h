@@ -73,7 +73,7 @@ static inline void drawn_activation(struct drawn *d, int v)
 	drawn_node(d, op, in, NULL, d->value[v].rank, d->value[v].dim);
 }
 
-/* Weights "wN" of node d->n_nodes, perhaps a bias "bN", behind the name of value v. */
+/* Weights "wN" of node d->n_nodes, perhaps a bias "bN", after the name of value v. */
 static inline void drawn_operands(struct drawn *d, int v, int rank, const int64_t *dim, int64_t results, bool bias,
 				  char *in, size_t size)
 {
@@ -128,7 +128,7 @@ static inline void drawn_pool(struct drawn *d, int v)
 	drawn_one(d, drawn_range(d, 0, 1) ? "MaxPool" : "AveragePool", v, &a, 4, y);
 }
 
-/* Another value of the same dimensions, but for that of the axis (-1: none); v itself where there is no other. */
+/* Another value of the same dimensions, except that of the axis (-1: none); v itself where there is no other. */
 static inline int drawn_partner(struct drawn *d, int v, int axis)
 {
 	int found = v, seen = 0;

@@ -160,7 +160,7 @@ static const struct {
 		{"tpu_v1", "precision=8x16", NPL_I16, NPL_I8, 127},
 		{"diannao", NULL, NPL_I16, NPL_I16, 9000}};
 
-/* Windows with padding and strides, behind them Relu. */
+/* Windows with padding and strides, after them Relu. */
 Test(sim_threads, convolutions)
 {
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {

@@ -225,7 +225,7 @@ float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int6
 }
 
 int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale,
-		   int64_t channels, int64_t inner, int64_t length, int64_t lead, enum npl_activation fused,
+		   int64_t channels, int64_t inner, int64_t length, int64_t ld, enum npl_activation fused,
 		   const struct npl_tensor *out, uint64_t y, void *stream, struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
@@ -241,7 +241,7 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 				       .channels = cu_divisor_of(channels),
 				       .low = fused == NPL_ACT_RELU ? 0 : INT_MIN,
 				       .length = cu_divisor_of(length ? length : 1),
-				       .lead = length ? lead : 1};
+				       .ld = length ? ld : 1};
 	if (raw)
 		cu_macro(&macros, "RAW=1");
 	else

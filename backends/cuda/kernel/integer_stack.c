@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of two 8-bit tensors: packing before, finishing behind (kernel.h). */
+ * Products of two 8-bit tensors: packing before, finishing after (kernel.h). */
 #include "job.h"
 
 #define TILE       32 /* as in the kernel */
@@ -17,7 +17,7 @@ int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packi
 						  .used = packing->used,
 						  .rows = packing->rows,
 						  .columns = packing->columns,
-						  .lead = packing->lead,
+						  .ld = packing->ld,
 						  .flip = packing->flip};
 	struct cu_macros macros = {""};
 	if (packing->turned)
@@ -38,7 +38,7 @@ int cu_kernel_stack_sums(struct cu_kernels *kernels, uint64_t x, const struct cu
 					     .column_sums = sums->column_sums,
 					     .counter = cu_counter_of(&job),
 					     .count = sums->matrices * sums->rows * sums->columns,
-					     .lead = sums->lead,
+					     .ld = sums->ld,
 					     .row_step = sums->row_step,
 					     .column_step = sums->column_step,
 					     .rows = cu_divisor_of(sums->rows),

@@ -30,7 +30,7 @@ struct cu_kernels {
 	bool wide;
 	uint64_t fault, counter;
 	struct kernel *kernel;
-	int64_t count, room;
+	int64_t count, capacity;
 	double seconds;
 };
 
@@ -164,7 +164,7 @@ static int find(struct cu_kernels *kernels, const char *name, const char *macros
 			return 0;
 		}
 	struct kernel made = {.hash = hash, .key = strdup(key)};
-	struct kernel *grown = npl_grow(kernels->kernel, kernels->count, &kernels->room, sizeof *grown);
+	struct kernel *grown = npl_grow(kernels->kernel, kernels->count, &kernels->capacity, sizeof *grown);
 	if (grown)
 		kernels->kernel = grown;
 	if (!made.key || !grown) {

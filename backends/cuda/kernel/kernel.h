@@ -5,7 +5,7 @@
  * once: results are there when the stream has come so far.
  *
  * A tensor that its layer declares float32 may be stored as float32, float16 or bfloat16; kernels compute it in float32
- * whatever it is stored as, and round once. One layer's float tensors are stored alike, but for the vectors of a
+ * whatever it is stored as, and round once. One layer's float tensors are stored alike, except the vectors of a
  * normalisation, which may differ from its data. Integers and bool are stored as they are declared.
  */
 #ifndef NPULAB_BACKENDS_CUDA_KERNEL_KERNEL_H
@@ -55,18 +55,19 @@ bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision,
 enum cu_layouts {
 	CU_LAYOUT_PLAIN, /* all of them as ONNX has them */
 	CU_LAYOUT_READS, /* the first input in any way, all else as ONNX has it */
-	CU_LAYOUT_FOLLOWS /* results as its input; inputs of the result's rank by cu_kernel_same_way, others as ONNX has them */
+	/* Results as its input; inputs of the result's rank by cu_kernel_same_layout, others as ONNX has them. */
+	CU_LAYOUT_FOLLOWS
 };
 enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer);
 /* Of a layer that follows the order of its input: whether input k must lie as the result does. Otherwise any order will
  * do. */
-bool cu_kernel_same_way(const struct npl_layer *layer, int k);
+bool cu_kernel_same_layout(const struct npl_layer *layer, int k);
 /* Whether result k lies as the first does, rather than as ONNX has it. */
 bool cu_kernel_follows(const struct npl_layer *layer, int k);
 /* Whether input k of a layer must be on the GPU: what the shape rule has read (Reshape's shape, Slice's starts) need
  * not. */
 bool cu_kernel_reads(const struct npl_layer *layer, int k);
-/* Runs a layer that is taken: in[k] as layer->in[k], out[0] and behind it those of layer->n_further (address 0: nobody
+/* Runs a layer that is taken: in[k] as layer->in[k], out[0] and after it those of layer->n_further (address 0: nobody
  * reads it). Results of different tensors do not overlap, and overlap no input, but a Reshape and its like may be given
  * its input's address. NPL_EDEVICE: the driver fails; NPL_EINTERNAL: a kernel does not compile. */
 int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, const struct cu_value *in,
@@ -84,11 +85,11 @@ int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const s
 		   struct npl_err *err);
 
 /* The sums of an int8 product (int32, (..., channels, inner)) to its result, by the integer rule: y takes
- * type, scale and zero point of `out`. Sums lie in rows of `length`, the first elements of `lead`; 0: one after the
+ * type, scale and zero point of `out`. Sums lie in rows of `length`, the first elements of `ld`; 0: one after the
  * other. bias (int32) and scale (float, x_scale * w_scale / finish scale, see cu_sums_scale) are one of each channel
  * and on the GPU. y may be x where it is int32: then no scale is read. */
 int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale,
-		   int64_t channels, int64_t inner, int64_t length, int64_t lead, enum npl_activation fused,
+		   int64_t channels, int64_t inner, int64_t length, int64_t ld, enum npl_activation fused,
 		   const struct npl_tensor *out, uint64_t y, void *stream, struct npl_err *err);
 /* The scale of one channel for it: w is the layer's weight. */
 float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int64_t channel, enum npl_activation fused,
@@ -104,18 +105,18 @@ struct cu_patches {
 	int64_t group, groups;
 	int64_t first, rows, row_elements;
 	uint32_t pad_bits;
-	uint32_t flip; /* bits that change on the way, but for pad_bits: 0x80 makes an unsigned 8-bit number signed */
+	uint32_t flip; /* bits that change on the way, except pad_bits: 0x80 makes an unsigned 8-bit number signed */
 };
 int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_patches *patches, uint64_t z,
 		     void *stream, struct npl_err *err);
 
 /* A whole convolution of 8-bit integers in groups, a thread to each result: for short patches. Weights lie as a product
- * wants them: for each filter a row of `lead` bytes, `parts` matrices that sum to them; bias and scale as for
+ * wants them: for each filter a row of `ld` bytes, `parts` matrices that sum to them; bias and scale as for
  * cu_kernel_sums. Outside the image x is `pad`, a signed number; `flip` as above. y has the shape of `out` and takes
  * its type, scale and zero point, by cu_kernel_sums' rule. */
 struct cu_groups {
 	const struct npl_window *window;
-	int64_t groups, lead;
+	int64_t groups, ld;
 	uint64_t weights, part_bytes, bias, scale;
 	int parts, pad;
 	uint32_t flip;
@@ -125,21 +126,21 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 			   struct npl_err *err);
 
 /* 8-bit matrices as rows of a product: x holds `matrices` of used x columns elements or, turned, of columns x used; z
- * gets of each `rows` rows of `lead` elements, those that are not there 0, `flip` as above. sums: the sum of each row's
+ * gets of each `rows` rows of `ld` elements, those that are not there 0, `flip` as above. sums: the sum of each row's
  * elements as signed numbers, int32; 0: not wanted. */
 struct cu_packing {
-	int64_t matrices, used, rows, columns, lead;
+	int64_t matrices, used, rows, columns, ld;
 	bool turned;
 	uint32_t flip;
 };
 int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packing *packing, uint64_t z, uint64_t sums,
 		   void *stream, struct npl_err *err);
 
-/* The sums of such products (int32, at x: matrices x rows x columns, rows `lead` apart) to results of out's type, scale
+/* The sums of such products (int32, at x: matrices x rows x columns, rows `ld` apart) to results of out's type, scale
  * and zero point, by cu_kernel_sums' rule: each sum + all + row_factor * its row's sum + column_factor * its column's.
- * The sums of a matrix' rows lie row_step behind those of the matrix before, of its columns column_step. */
+ * The sums of a matrix' rows lie row_step after those of the matrix before, of its columns column_step. */
 struct cu_stack_sums {
-	int64_t matrices, rows, columns, lead;
+	int64_t matrices, rows, columns, ld;
 	uint64_t row_sums, column_sums; /* 0: none */
 	int64_t row_step, column_step;
 	int row_factor, column_factor;

@@ -193,7 +193,7 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 	case NPL_OP_SLICE:
 		return run_slice(job, layer, &in[0], out);
 	case NPL_OP_SPLIT:
-		return run_pieces(job, (int)layer->attrs->split.axis, &in[0], out, 1 + layer->n_further, false);
+		return run_pieces(job, (int)layer->attrs->split.axis, &in[0], out, npl_layer_outputs(layer), false);
 	case NPL_OP_CONCAT:
 		return run_pieces(job, (int)layer->attrs->along.axis, out, in, layer->n_in, true);
 	case NPL_OP_TRANSPOSE:

@@ -212,7 +212,7 @@ enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
 	}
 }
 
-bool cu_kernel_same_way(const struct npl_layer *layer, int k)
+bool cu_kernel_same_layout(const struct npl_layer *layer, int k)
 {
 	return npl_shape_equal(&layer->in[k]->shape, &layer->out->shape) ||
 	       (k == 0 && families[layer->op] == &cu_pool_family);
@@ -229,7 +229,7 @@ int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, con
 	const struct cu_job job = {kernels, stream, err};
 	const struct cu_family *family = families[layer->op];
 	bool nothing = npl_shape_count(&out[0].shape) == 0;
-	for (int k = 1; k <= layer->n_further; k++)
+	for (int k = 1; k < npl_layer_outputs(layer); k++)
 		nothing = nothing && npl_shape_count(&out[k].shape) == 0;
 	if (nothing)
 		return 0;

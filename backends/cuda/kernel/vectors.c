@@ -112,7 +112,7 @@ int cu_run_reduce(const struct cu_job *job, const struct npl_layer *layer, const
 }
 const struct cu_family cu_reduce_family = {takes_floats, cu_run_reduce, true};
 
-/* Vectors along one dimension, or before opset 13 along it and all behind it. */
+/* Vectors along one dimension, or before opset 13 along it and all after it. */
 static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		       struct cu_value *out)
 {
@@ -186,7 +186,7 @@ static int run_normalise(const struct cu_job *job, const struct npl_layer *layer
 	switch (layer->op) {
 	case NPL_OP_LAYERNORMALIZATION:
 		along = (1u << rank) - (1u << norm->axis);
-		for (int k = 1; k <= layer->n_further; k++) {
+		for (int k = 1; k < npl_layer_outputs(layer); k++) {
 			*(k == 1 ? &args.mean : &args.deviation) = out[k].address;
 			statistics = out[k].dtype;
 		}

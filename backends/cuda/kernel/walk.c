@@ -84,7 +84,7 @@ void cu_axes_order(struct cu_axes *axes, bool channels_last)
 	}
 }
 
-/* Dimension d walks on where the one behind it, now the last of the walk, ends. */
+/* Dimension d walks on where the one after it, now the last of the walk, ends. */
 static bool merges(const struct cu_walk *walk, const struct cu_axes *axes, int d)
 {
 	const int last = walk->rank - 1;

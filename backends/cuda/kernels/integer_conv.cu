@@ -18,7 +18,7 @@ KERNEL(integer_conv, cu_integer_conv_args)
 				z = (long long)(slice - plane * (position)a.out[2].by) * a.stride[2] - a.begin[2];
 		const store_u8 *from = INPUT(u8, a.x) + (long long)image * a.image +
 				       (long long)group * a.channels * a.plane;
-		const store_i8 *w = INPUT(i8, a.w) + (long long)filter * a.lead;
+		const store_i8 *w = INPUT(i8, a.w) + (long long)filter * a.ld;
 		unsigned sum = a.bias ? (unsigned)INPUT(i32, a.bias)[filter] : 0;
 		for (int c = 0; c < a.channels; c++, from += a.plane)
 			for (int k = 0; k < a.kernel[2]; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * 8-bit matrices as integer products read them: signed, `rows` rows of `lead` elements of which `used` and `columns` are there, the
+ * 8-bit matrices as integer products read them: signed, `rows` rows of `ld` elements of which `used` and `columns` are there, the
  * others 0. TURNED: x has the rows as its columns; they go through a tile in shared memory, so that both sides are read and written in
  * lines. `sums`: of each row. A block makes 32 rows with 32 x 8 threads. */
 #include "common.cuh"
@@ -18,9 +18,9 @@ COOPERATIVE(integer_pack, cu_integer_pack_args)
 	for (long long t = blockIdx.x; t < a.matrices * blocks; t += gridDim.x) {
 		const long long matrix = t / blocks, first = t % blocks * TILE;
 		const store_u8 *x = INPUT(u8, a.x) + matrix * a.used * a.columns;
-		store_u8 *z = TENSOR(u8, a.z) + matrix * a.rows * a.lead;
+		store_u8 *z = TENSOR(u8, a.z) + matrix * a.rows * a.ld;
 		int mine[TILE / LINES] = {0};
-		for (long long column = 0; column < a.lead; column += TILE) {
+		for (long long column = 0; column < a.ld; column += TILE) {
 #ifdef TURNED
 			for (unsigned k = threadIdx.y; k < TILE; k += LINES)
 				if (column + k < a.columns && first + threadIdx.x < a.used)
@@ -39,8 +39,8 @@ COOPERATIVE(integer_pack, cu_integer_pack_args)
 #endif
 					element = (store_u8)(element ^ a.flip);
 				}
-				if (row < a.rows && at < a.lead)
-					z[row * a.lead + at] = element;
+				if (row < a.rows && at < a.ld)
+					z[row * a.ld + at] = element;
 				mine[k / LINES] += (store_i8)element;
 			}
 			__syncthreads();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The sums of products of signed numbers to results: what the operands' zero points add, wrapping, then scaled and finished. Sums lie in
- * rows of `columns` elements, `lead` from one to the next; matrix after matrix. */
+ * rows of `columns` elements, `ld` from one to the next; matrix after matrix. */
 #include "finish.cuh"
 
 KERNEL(integer_stack, cu_integer_stack_args)
@@ -11,7 +11,7 @@ KERNEL(integer_stack, cu_integer_stack_args)
 	for (position i = THREAD; i < count; i += THREADS) {
 		const position line = divide(i, a.columns), matrix = divide(line, a.rows);
 		const position column = i - line * (position)a.columns.by, row = line - matrix * (position)a.rows.by;
-		unsigned sum = INPUT(u32, a.x)[(long long)line * a.lead + column] + a.all;
+		unsigned sum = INPUT(u32, a.x)[(long long)line * a.ld + column] + a.all;
 		if (a.row_sums)
 			sum += (unsigned)a.row_factor * INPUT(u32, a.row_sums)[(long long)matrix * a.row_step + row];
 		if (a.column_sums)

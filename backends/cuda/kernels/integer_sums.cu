@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The sums of a product of integers to its result: bias added, wrapping, times the channel's scale, finished; with RAW the sums
- * themselves. x is (..., channels, inner), in rows of `length` that lie `lead` apart. */
+ * themselves. x is (..., channels, inner), in rows of `length` that lie `ld` apart. */
 #include "finish.cuh"
 
 KERNEL(integer_sums, cu_integer_args)
@@ -12,7 +12,7 @@ KERNEL(integer_sums, cu_integer_args)
 		const position row = divide(i, a.inner);
 		const position c = row - divide(row, a.channels) * (position)a.channels.by;
 		const position line = divide(i, a.length);
-		int sum = INPUT(i32, a.x)[(long long)line * a.lead + (i - line * (position)a.length.by)];
+		int sum = INPUT(i32, a.x)[(long long)line * a.ld + (i - line * (position)a.length.by)];
 		if (a.bias)
 			sum = (int)((unsigned)sum + (unsigned)INPUT(i32, a.bias)[c]);
 #ifdef RAW

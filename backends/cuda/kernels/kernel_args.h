@@ -9,7 +9,7 @@
 
 #define CU_DIMS     16 /* of a walk, merged: those of a tensor twice, as Tile needs */
 #define CU_OPERANDS 3
-#define CU_POINTS   257 /* of the table behind Sigmoid and Tanh on integers */
+#define CU_POINTS   257 /* of the table after Sigmoid and Tanh on integers */
 
 typedef unsigned long long cu_address;
 
@@ -175,7 +175,7 @@ struct cu_integer_args {
 	struct cu_divisor inner, channels;
 	int low, high;            /* Clip, Relu */
 	struct cu_divisor length; /* sums: of a row, */
-	long long lead;           /* from one to the next */
+	long long ld;             /* from one to the next */
 	cu_address counter;       /* of 64 bits, to which saturations are added; 0: not counted */
 	struct cu_walk walk;
 	struct cu_finish finish;
@@ -184,7 +184,7 @@ struct cu_integer_args {
 /* integer_conv.cu: sizes in the order height, width, depth */
 struct cu_integer_conv_args {
 	cu_address x, w, z, bias, scale, counter; /* as in cu_integer_args */
-	long long count, lead, part; /* from a filter's row to the next; from one of PARTS matrices to the next */
+	long long count, ld, part; /* from a filter's row to the next; from one of PARTS matrices to the next */
 	struct cu_divisor out[3], filters, group_filters;
 	long long in[3], plane, image; /* elements of a channel and of an image of x */
 	int channels;                  /* of a group */
@@ -198,12 +198,12 @@ struct cu_integer_conv_args {
  * column_factor times its column's; steps from matrix to matrix */
 struct cu_integer_pack_args {
 	cu_address x, z, sums;
-	long long matrices, used, rows, columns, lead;
+	long long matrices, used, rows, columns, ld;
 	unsigned flip;
 };
 struct cu_integer_stack_args {
 	cu_address x, z, row_sums, column_sums, counter;
-	long long count, lead, row_step, column_step;
+	long long count, ld, row_step, column_step;
 	struct cu_divisor rows, columns;
 	int row_factor, column_factor;
 	unsigned all;

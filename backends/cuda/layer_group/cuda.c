@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "layer_group.h"
 #include "npulab/driver.h"
 
@@ -19,7 +19,7 @@ static const struct npl_param params[] = {
 	 "which GPU, as the driver counts them", NULL},
 	{"precision", NPL_PARAM_CHOICE, offsetof(struct cu_config, precision), "f32", 0, 0, "",
 	 "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the integer rules",
-	 "f32 tf32 f16 bf16 int8"},
+	 "f32/float32 tf32 f16/float16 bf16/bfloat16 int8"},
 	{"layout", NPL_PARAM_CHOICE, offsetof(struct cu_config, planar), "auto", 0, 0, "",
 	 "of images in 16 bits; auto: channels last from one convolution of cuDNN's to the next; planar: as ONNX has them",
 	 "auto planar"},
@@ -181,7 +181,7 @@ static int run(void *state, const struct npl_layer *layer, struct npl_result *re
 	struct npl_layer_group group = {.n = 1, .layer = &layer, .wanted = wanted, .timing_only = layer->timing_only};
 	struct npl_layer_group_info info;
 	void *opened;
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		wanted[group.n_wanted++] = &layer->out[k];
 	int rc = cu_layer_group_open(state, &group, &opened, &info, err);
 	if (rc)

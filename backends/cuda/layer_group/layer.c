@@ -16,7 +16,7 @@ static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 			return npl_refuse(
 				why, n, "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type", k,
 				npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype), npl_dtype_name(type));
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (layer->out[k].dtype != type)
 			return npl_refuse(why, n,
 					  "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
@@ -68,7 +68,7 @@ bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *lay
 
 static bool makes_nothing(const struct npl_layer *layer)
 {
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (npl_tensor_count(&layer->out[k]) > 0)
 			return false;
 	return true;
@@ -85,20 +85,20 @@ int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer,
 	if (names || makes_nothing(layer)) {
 		made->workspace_bytes = 0;
 	} else if (layer->op == NPL_OP_CONV) {
-		made->way = CU_WAY_PATCHES;
+		made->way = CU_METHOD_PATCHES;
 		failed = cu_conv_open(made, resident, err);
 	} else if (layer->op == NPL_OP_GEMM) {
-		made->way = CU_WAY_ROWS;
+		made->way = CU_METHOD_ROWS;
 		failed = cu_rows_open(made, resident, err);
 	} else if (layer->op == NPL_OP_MATMUL) {
 		const bool integers = made->precision == CU_INT8;
-		made->way = integers ? CU_WAY_STACK_INTEGERS : CU_WAY_STACK;
+		made->way = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
 		failed = integers ? cu_stack_integers_open(made, err) : cu_stack_open(made, err);
 	} else if (cu_is_recurrent(layer->op)) {
-		made->way = CU_WAY_RECURRENT;
+		made->way = CU_METHOD_RECURRENT;
 		failed = cu_recurrent_open(made, err);
 	} else {
-		made->way = CU_WAY_KERNEL;
+		made->way = CU_METHOD_KERNEL;
 		made->workspace_bytes = 0;
 	}
 	if (failed)
@@ -120,7 +120,7 @@ void cu_layer_close(struct cu_layer *layer)
 bool cu_layer_reads(const struct cu_layer *layer, int k)
 {
 	const struct cu_weights *w = &layer->weights;
-	if (layer->way == CU_WAY_KERNEL)
+	if (layer->way == CU_METHOD_KERNEL)
 		return cu_kernel_reads(layer->layer, k);
 	return !(k == 1 && w->matrix) && !(k == 2 && w->bias);
 }
@@ -130,23 +130,23 @@ int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_va
 {
 	const struct cu_device *device = layer->device;
 	switch (layer->way) {
-	case CU_WAY_KERNEL:
+	case CU_METHOD_KERNEL:
 		return cu_kernel_run(device->kernels, layer->layer, in, out, device->stream, err);
-	case CU_WAY_ROWS:
+	case CU_METHOD_ROWS:
 		return cu_rows_run(layer, in, out, scratch, err);
-	case CU_WAY_STACK:
+	case CU_METHOD_STACK:
 		return cu_stack_run(layer, in, out, err);
-	case CU_WAY_STACK_INTEGERS:
+	case CU_METHOD_STACK_INTEGERS:
 		return cu_stack_integers_run(layer, in, out, scratch, err);
-	case CU_WAY_PATCHES:
+	case CU_METHOD_PATCHES:
 		return cu_conv_run(layer, in, out, scratch, err);
-	case CU_WAY_GROUPS:
+	case CU_METHOD_GROUPS:
 		return cu_groups_run(layer, in, out, err);
-	case CU_WAY_DNN:
+	case CU_METHOD_DNN:
 		return cu_dnn_layer_run(layer, in, out, err);
-	case CU_WAY_RECURRENT:
+	case CU_METHOD_RECURRENT:
 		return cu_recurrent_run(layer, in, out, scratch, err);
-	case CU_WAY_NONE:
+	case CU_METHOD_NONE:
 	default:
 		return 0;
 	}

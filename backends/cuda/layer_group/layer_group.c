@@ -2,18 +2,18 @@
  *
  * Layer groups (npulab/layer_group.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with
  * an event between each two, whose distances are the times. What the host does in between, copying into and out of
- * pinned memory, lies before the first event and behind the last: a transfer's time is that of the bytes on the link,
+ * pinned memory, lies before the first event and after the last: a transfer's time is that of the bytes on the link,
  * with the GPU's conversion between float32 and 16 bits and between the orders of an image (layout.h). While somebody
- * observes, each result is fetched behind its layer, which the layers' times leave out. */
+ * observes, each result is fetched after its layer, which the layers' times leave out. */
 #include "layer_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/load/memory_plan.h"
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/half.h"
+#include "core/base/memory_plan.h"
 #include "layout.h"
 #include "npulab/text.h"
 
@@ -74,17 +74,18 @@ void cu_layer_group_close(void *opened)
 
 static uint64_t address_of(const struct cu_layer_group *group, int h)
 {
-	const struct cu_held *root = &group->held[group->held[h].root];
+	const struct cu_tensor *root = &group->held[group->held[h].root];
 	if (root->piece >= 0)
 		return group->device->values.address + group->piece[root->piece].offset;
-	return root->constant && root->read ? group->resident.address + group->constants_at + root->at : 0;
+	return root->constant && root->read ? group->resident.address + group->constants_at + root->offset : 0;
 }
 
 static uint64_t turned_address(const struct cu_layer_group *group, int h)
 {
-	const struct cu_held *held = &group->held[h];
-	return held->turned_piece >= 0 ? group->device->values.address + group->piece[held->turned_piece].offset
-				       : group->resident.address + group->constants_at + held->turned_at;
+	const struct cu_tensor *held = &group->held[h];
+	return held->second_layout_piece >= 0
+		       ? group->device->values.address + group->piece[held->second_layout_piece].offset
+		       : group->resident.address + group->constants_at + held->second_layout_offset;
 }
 
 /* As it lies in its memory. */
@@ -100,8 +101,8 @@ static struct cu_value value_of(const struct cu_layer_group *group, int h)
 static struct cu_value reshaped(const struct cu_layer_group *group, int h)
 {
 	struct cu_value value = value_of(group, h);
-	if (group->held[h].root != h && cu_layout_crosses(group, h) &&
-	    group->held[group->held[h].root].turned_first >= 0)
+	if (group->held[h].root != h && cu_layout_differs_from_onnx(group, h) &&
+	    group->held[group->held[h].root].second_layout_first >= 0)
 		value.address = turned_address(group, group->held[h].root);
 	return value;
 }
@@ -111,37 +112,37 @@ static struct cu_value value_for(const struct cu_layer_group *group, int h, bool
 {
 	if (h < 0)
 		return (struct cu_value){0};
-	h = cu_layout_like(group, h);
+	h = cu_layout_owner(group, h);
 	struct cu_value value = reshaped(group, h);
-	if (value.channels_last != channels_last && group->held[h].turned_first >= 0)
+	if (value.channels_last != channels_last && group->held[h].second_layout_first >= 0)
 		value.address = turned_address(group, h);
 	value.channels_last = channels_last;
 	return value;
 }
 
 /* As the host has it, in the shape of the memory's owner. */
-static struct cu_value landing_of(const struct cu_layer_group *group, const struct cu_held *held)
+static struct cu_value landing_of(const struct cu_layer_group *group, const struct cu_tensor *held)
 {
-	return (struct cu_value){.address = group->device->values.address + group->piece[held->landing].offset,
+	return (struct cu_value){.address = group->device->values.address + group->piece[held->host_copy_piece].offset,
 				 .dtype = held->tensor->dtype,
 				 .shape = group->held[held->root].tensor->shape};
 }
 
-static bool comes(const struct cu_held *held)
+static bool comes(const struct cu_tensor *held)
 {
 	return held->result < 0 && held->read && !held->constant;
 }
 
-static size_t bytes_of(const struct cu_held *held)
+static size_t bytes_of(const struct cu_tensor *held)
 {
 	return npl_tensor_bytes(held->tensor);
 }
 
 /* Where a tensor's bytes stand on the host while they cross the link. */
-static void *host_memory(const struct cu_layer_group *group, const struct cu_held *held)
+static void *host_memory(const struct cu_layer_group *group, const struct cu_tensor *held)
 {
 	const struct cu_pinned *staging = &group->device->staging;
-	return staging->bytes >= group->staging_bytes && staging->memory ? (char *)staging->memory + held->at
+	return staging->bytes >= group->staging_bytes && staging->memory ? (char *)staging->memory + held->offset
 									 : held->tensor->data;
 }
 
@@ -156,22 +157,22 @@ static int wait(const struct cu_layer_group *group, struct npl_err *err)
 	return cu_try(&group->device->driver, err, cuStreamSynchronize, stream_wait, (group->device->stream));
 }
 
-/* A constant as it is stored, in one order. `room` holds it twice. */
-static int fill_constant(struct cu_layer_group *group, int h, bool channels_last, uint64_t to, char *room,
+/* A constant as it is stored, in one order. `capacity` holds it twice. */
+static int fill_constant(struct cu_layer_group *group, int h, bool channels_last, uint64_t to, char *capacity,
 			 struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	const struct cu_held *held = &group->held[h];
+	const struct cu_tensor *held = &group->held[h];
 	const int64_t count = npl_tensor_count(held->tensor);
 	const size_t element = npl_dtype_size(held->stored), bytes = (size_t)count * element;
 	const void *from = held->tensor->data;
 	if (held->stored != held->tensor->dtype) {
-		npl_half_narrow(held->stored, from, count, room);
-		from = room;
+		npl_half_narrow(held->stored, from, count, capacity);
+		from = capacity;
 	}
 	if (channels_last) {
-		cu_layout_turn(&held->tensor->shape, element, true, from, room + bytes);
-		from = room + bytes;
+		cu_layout_turn(&held->tensor->shape, element, true, from, capacity + bytes);
+		from = capacity + bytes;
 	}
 	return cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device, (to, from, bytes, d->stream)) || wait(group, err)
 		       ? err->code
@@ -182,17 +183,17 @@ static int fill_constant(struct cu_layer_group *group, int h, bool channels_last
 static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 {
 	for (int h = 0; h < group->n_held; h++) {
-		const struct cu_held *held = &group->held[h];
+		const struct cu_tensor *held = &group->held[h];
 		const size_t bytes = (size_t)npl_tensor_count(held->tensor) * npl_dtype_size(held->stored);
 		if (held->result >= 0 || !held->constant || !held->read || !bytes)
 			continue;
-		char *room = malloc(2 * bytes);
-		if (!room)
+		char *capacity = malloc(2 * bytes);
+		if (!capacity)
 			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", 2 * bytes);
-		int rc = fill_constant(group, h, held->channels_last, address_of(group, h), room, err);
-		if (!rc && held->turned_first >= 0)
-			rc = fill_constant(group, h, !held->channels_last, turned_address(group, h), room, err);
-		free(room);
+		int rc = fill_constant(group, h, held->channels_last, address_of(group, h), capacity, err);
+		if (!rc && held->second_layout_first >= 0)
+			rc = fill_constant(group, h, !held->channels_last, turned_address(group, h), capacity, err);
+		free(capacity);
 		if (rc)
 			return err->code;
 	}
@@ -203,7 +204,7 @@ static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 static int check_data(const struct cu_layer_group *group, struct npl_err *err)
 {
 	for (int h = 0; h < group->n_held; h++) {
-		const struct cu_held *held = &group->held[h];
+		const struct cu_tensor *held = &group->held[h];
 		bool needed = held->result < 0 ? held->read : held->wanted && !group->request.timing_only;
 		if (needed && !held->tensor->data && npl_tensor_count(held->tensor) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
@@ -231,7 +232,7 @@ static int reserve(struct cu_layer_group *group, struct npl_err *err)
 static int cast(struct cu_layer_group *group, int h, bool given, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	if (group->held[h].landing < 0 || !npl_tensor_count(group->held[h].tensor))
+	if (group->held[h].host_copy_piece < 0 || !npl_tensor_count(group->held[h].tensor))
 		return 0;
 	const struct cu_value stored = value_of(group, group->held[h].root),
 			      landing = landing_of(group, &group->held[h]);
@@ -249,10 +250,10 @@ static int bring_given(struct cu_layer_group *group, struct npl_err *err)
 	if (record(group, 0, err))
 		return err->code;
 	for (int h = 0; h < group->n_held; h++) {
-		const struct cu_held *held = &group->held[h];
+		const struct cu_tensor *held = &group->held[h];
 		if (!comes(held))
 			continue;
-		uint64_t to = held->landing >= 0 ? landing_of(group, held).address : address_of(group, h);
+		uint64_t to = held->host_copy_piece >= 0 ? landing_of(group, held).address : address_of(group, h);
 		if ((bytes_of(held) && cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
 					      (to, host_memory(group, held), bytes_of(held), d->stream))) ||
 		    cast(group, h, true, err) || record(group, held->event, err))
@@ -265,12 +266,12 @@ static int bring_given(struct cu_layer_group *group, struct npl_err *err)
 static int turn(struct cu_layer_group *group, int h, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	struct cu_held *held = &group->held[h];
+	struct cu_tensor *held = &group->held[h];
 	const struct cu_value from = reshaped(group, h);
 	struct cu_value to = from;
-	if (held->turned || held->turned_piece < 0)
+	if (held->has_second_layout || held->second_layout_piece < 0)
 		return 0;
-	held->turned = true;
+	held->has_second_layout = true;
 	to.address = turned_address(group, h);
 	to.channels_last = !from.channels_last;
 	return cu_kernel_cast(d->kernels, &from, &to, d->stream, err);
@@ -281,9 +282,9 @@ static int turn_input(struct cu_layer_group *group, int l, int k, struct npl_err
 {
 	if (group->in[l][k] < 0 || !cu_layer_reads(&group->layer[l], k))
 		return 0;
-	const int h = cu_layout_like(group, group->in[l][k]), root = group->held[h].root;
-	if (h != root && cu_layout_crosses(group, h) && group->held[root].turned_first <= l + 1 &&
-	    group->held[root].turned_last >= l + 1 && turn(group, root, err))
+	const int h = cu_layout_owner(group, group->in[l][k]), root = group->held[h].root;
+	if (h != root && cu_layout_differs_from_onnx(group, h) && group->held[root].second_layout_first <= l + 1 &&
+	    group->held[root].second_layout_last >= l + 1 && turn(group, root, err))
 		return err->code;
 	const bool other = group->read_last[l][k] != group->held[h].channels_last;
 	return other && !cu_layout_is_free(&group->held[h].tensor->shape) ? turn(group, h, err) : 0;
@@ -293,14 +294,14 @@ static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = group->request.layer[l];
 	struct cu_value *in = group->value, *out = group->value + NPL_LAYER_INPUTS;
-	if (group->layer[l].way == CU_WAY_NONE)
+	if (group->layer[l].way == CU_METHOD_NONE)
 		return 0;
 	for (int k = 0; k < layer->n_in; k++) {
 		if (turn_input(group, l, k, err))
 			return npl_prefix(err, "layer '%s'", layer->name);
 		in[k] = value_for(group, group->in[l][k], group->read_last[l][k]);
 	}
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		out[k] = value_of(group, group->out[l] + k);
 	const uint64_t scratch = group->scratch[l] < 0
 					 ? 0
@@ -318,7 +319,7 @@ static int show(struct cu_layer_group *group, int h, const struct npl_layer_grou
 		struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	const struct cu_held *held = &group->held[h];
+	const struct cu_tensor *held = &group->held[h];
 	const int64_t count = npl_tensor_count(held->tensor);
 	const size_t bytes = (size_t)count * npl_dtype_size(held->stored);
 	struct npl_tensor copy = *held->tensor;
@@ -331,7 +332,7 @@ static int show(struct cu_layer_group *group, int h, const struct npl_layer_grou
 	if (!rc)
 		rc = wait(group, err);
 	const char *plain = raw;
-	if (!rc && cu_layout_crosses(group, h)) {
+	if (!rc && cu_layout_differs_from_onnx(group, h)) {
 		cu_layout_turn(&copy.shape, npl_dtype_size(held->stored), false, raw, raw + bytes);
 		plain = raw + bytes;
 	}
@@ -349,7 +350,7 @@ static int show(struct cu_layer_group *group, int h, const struct npl_layer_grou
 static int show_layer(struct cu_layer_group *group, int l, const struct npl_layer_group_observer *observer,
 		      struct npl_err *err)
 {
-	for (int k = 0; k <= group->request.layer[l]->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(group->request.layer[l]); k++)
 		if (!group->held[group->out[l] + k].wanted && group->pass[l] >= 0 &&
 		    show(group, group->out[l] + k, observer, err))
 			return err->code;
@@ -362,7 +363,7 @@ static int run_layers(struct cu_layer_group *group, const struct npl_layer_group
 	const bool observed = observer && observer->made && !group->request.timing_only;
 	group->interleaved = observed;
 	for (int h = 0; h < group->n_held; h++)
-		group->held[h].turned = false;
+		group->held[h].has_second_layout = false;
 	for (int l = 0; l < group->request.n; l++) {
 		if (((!l || observed) && record(group, group->begin[l], err)) || run_layer(group, l, err) ||
 		    record(group, group->end[l], err) || (observed && show_layer(group, l, observer, err)))
@@ -377,10 +378,10 @@ static int take_wanted(struct cu_layer_group *group, struct npl_err *err)
 	if (record(group, group->leave, err))
 		return err->code;
 	for (int h = 0; h < group->n_held && !group->request.timing_only; h++) {
-		const struct cu_held *held = &group->held[h];
+		const struct cu_tensor *held = &group->held[h];
 		if (!held->wanted)
 			continue;
-		uint64_t from = held->landing >= 0 ? landing_of(group, held).address : address_of(group, h);
+		uint64_t from = held->host_copy_piece >= 0 ? landing_of(group, held).address : address_of(group, h);
 		if (cast(group, h, false, err) ||
 		    (bytes_of(held) && cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
 					      (host_memory(group, held), from, bytes_of(held), d->stream))) ||
@@ -445,7 +446,7 @@ static int elapsed(const struct cu_layer_group *group, int from, int to, double 
 	return 0;
 }
 
-static int add_transfer(const struct cu_layer_group *group, const struct cu_held *held, int before,
+static int add_transfer(const struct cu_layer_group *group, const struct cu_tensor *held, int before,
 			struct npl_transfers *sum, struct npl_err *err)
 {
 	double seconds = 0;
@@ -461,7 +462,7 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 {
 	int before = 0;
 	for (int h = 0; h < group->n_held; h++) { /* all that come, before any that goes */
-		const struct cu_held *held = &group->held[h];
+		const struct cu_tensor *held = &group->held[h];
 		if (!comes(held))
 			continue;
 		if (add_transfer(group, held, before, &results[held->layer].to_device, err))
@@ -470,7 +471,7 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 	}
 	before = group->leave;
 	for (int h = 0; h < group->n_held && !group->request.timing_only; h++) {
-		const struct cu_held *held = &group->held[h];
+		const struct cu_tensor *held = &group->held[h];
 		if (!held->wanted)
 			continue;
 		if (add_transfer(group, held, before, &results[held->layer].to_host, err))

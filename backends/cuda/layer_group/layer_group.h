@@ -12,7 +12,7 @@
 #include "layer.h"
 
 /* A tensor of the layers on the GPU. */
-struct cu_held {
+struct cu_tensor {
 	const struct npl_tensor *tensor;
 	enum npl_dtype stored;
 	int root;        /* the one whose memory it names; itself */
@@ -21,16 +21,17 @@ struct cu_held {
 	int first, last; /* steps, of roots with all that names them */
 	bool read;       /* by a layer on the GPU */
 	bool wanted, constant;
-	bool channels_last;            /* how its elements lie (layout.h) */
-	bool needed_plain;             /* while that is decided: by a layer */
-	int turned_first, turned_last; /* steps at which its copy in the other order is there; -1: none is */
-	int turned_piece;              /* of that copy's memory; -1: none, or a constant's */
-	bool turned;                   /* it is there in this run */
-	int piece;                     /* of its memory, of roots; -1: none, or a constant's */
-	int landing;      /* of its copy as the host has it, where that is another type or order; -1: none */
-	size_t at;        /* a constant's: in the layer group's memory; else in the staging memory */
-	size_t turned_at; /* a constant's: where its copy in another order lies in the layer group's memory */
-	int event;        /* recorded when it has come or gone */
+	bool channels_last; /* how its elements lie (layout.h) */
+	bool needed_plain;  /* while that is decided: by a layer */
+	int second_layout_first,
+		second_layout_last;  /* steps at which its copy in the other order is there; -1: none is */
+	int second_layout_piece;     /* of that copy's memory; -1: none, or a constant's */
+	bool has_second_layout;      /* it is there in this run */
+	int piece;                   /* of its memory, of roots; -1: none, or a constant's */
+	int host_copy_piece;         /* of its copy as the host has it, where that is another type or order; -1: none */
+	size_t offset;               /* a constant's: in the layer group's memory; else in the staging memory */
+	size_t second_layout_offset; /* a constant's: where its copy in another order lies in the layer group's memory */
+	int event;                   /* recorded when it has come or gone */
 };
 
 struct cu_layer_group {
@@ -42,12 +43,12 @@ struct cu_layer_group {
 	int *pass;
 	struct cu_layer *layer;
 	int n_held;
-	struct cu_held *held;
+	struct cu_tensor *held;
 	int (*in)[NPL_LAYER_INPUTS];         /* per layer: places in held; -1: not there */
 	bool (*read_last)[NPL_LAYER_INPUTS]; /* in which order each is read: channels last */
 	int *out;                            /* per layer: that of its first result, the others follow; -1 */
 	int n_pieces;
-	struct cu_piece *piece;
+	struct npl_memory_piece *piece;
 	int *scratch; /* per layer: piece; -1 */
 	size_t values_bytes, staging_bytes, workspace_bytes;
 	struct cu_block resident; /* weights, then constants */

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "backends/cuda/products/channels_last.h"
+#include "core/base/memory_plan.h"
 #include "layer_group.h"
 #include "layout.h"
 #include "npulab/text.h"
@@ -27,32 +28,32 @@ static int find_held(const struct cu_layer_group *group, const struct npl_tensor
 
 static int add_held(struct cu_layer_group *group, const struct npl_tensor *tensor, int layer, int result, int step)
 {
-	group->held[group->n_held] = (struct cu_held){.tensor = tensor,
-						      .stored = cu_device_type(group->device, tensor->dtype),
-						      .root = group->n_held,
-						      .layer = layer,
-						      .result = result,
-						      .first = step,
-						      .last = step,
-						      .turned_first = -1,
-						      .turned_last = -1,
-						      .turned_piece = -1,
-						      .piece = -1,
-						      .landing = -1,
-						      .event = -1};
+	group->held[group->n_held] = (struct cu_tensor){.tensor = tensor,
+							.stored = cu_device_type(group->device, tensor->dtype),
+							.root = group->n_held,
+							.layer = layer,
+							.result = result,
+							.first = step,
+							.last = step,
+							.second_layout_first = -1,
+							.second_layout_last = -1,
+							.second_layout_piece = -1,
+							.piece = -1,
+							.host_copy_piece = -1,
+							.event = -1};
 	return group->n_held++;
 }
 
 static void needed_at(struct cu_layer_group *group, int h, int step)
 {
-	struct cu_held *root = &group->held[group->held[h].root];
+	struct cu_tensor *root = &group->held[group->held[h].root];
 	if (step > root->last)
 		root->last = step;
 	if (step < root->first)
 		root->first = step;
 }
 
-static bool names_data(const struct npl_layer *layer)
+static bool is_view(const struct npl_layer *layer)
 {
 	return layer->op == NPL_OP_RESHAPE;
 }
@@ -71,9 +72,9 @@ static void hold_layer(struct cu_layer_group *group, int l, bool (*resident)[3])
 			group->in[l][k] = add_held(group, layer->in[k], l, -1, 0);
 	}
 	group->out[l] = group->n_held;
-	for (int k = 0; k <= layer->n_further; k++)
+	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		add_held(group, &layer->out[k], l, k, l + 1);
-	if (names_data(layer) && group->in[l][0] >= 0)
+	if (is_view(layer) && group->in[l][0] >= 0)
 		group->held[group->out[l]].root = group->held[group->in[l][0]].root;
 }
 
@@ -84,7 +85,7 @@ static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 	for (int l = 0; l < group->request.n && !rc; l++) {
 		const struct npl_layer *layer = group->request.layer[l];
 		hold_layer(group, l, resident);
-		rc = cu_layer_open(group->device, layer, resident[l], names_data(layer), &group->layer[l], err);
+		rc = cu_layer_open(group->device, layer, resident[l], is_view(layer), &group->layer[l], err);
 		if (rc)
 			npl_prefix(err, "layer '%s'", layer->name);
 		if (!rc && group->layer[l].workspace_bytes > group->workspace_bytes)
@@ -100,7 +101,7 @@ static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_
 	for (int l = 0; l < group->request.n; l++)
 		for (int k = 0; k < group->request.layer[l]->n_in; k++) {
 			int h = group->in[l][k];
-			if (h < 0 || (!cu_layer_reads(&group->layer[l], k) && !names_data(group->request.layer[l])))
+			if (h < 0 || (!cu_layer_reads(&group->layer[l], k) && !is_view(group->request.layer[l])))
 				continue;
 			group->held[group->held[h].root].read = true;
 			needed_at(group, h, l + 1);
@@ -126,30 +127,31 @@ static size_t bytes_as(const struct npl_tensor *tensor, enum npl_dtype dtype)
 
 static int add_piece(struct cu_layer_group *group, size_t bytes, int first, int last)
 {
-	group->piece[group->n_pieces] = (struct cu_piece){.bytes = bytes, .first = first, .last = last};
+	group->piece[group->n_pieces] = (struct npl_memory_piece){.bytes = bytes, .first = first, .last = last};
 	return group->n_pieces++;
 }
 
 /* The copy in the other order: of a constant made once, else for its steps. */
-static void place_turned(struct cu_layer_group *group, struct cu_held *held, size_t *constants)
+static void place_turned(struct cu_layer_group *group, struct cu_tensor *held, size_t *constants)
 {
 	const size_t bytes = bytes_as(held->tensor, held->stored);
-	if (held->turned_first < 0)
+	if (held->second_layout_first < 0)
 		return;
 	if (held->result < 0 && held->constant) {
-		held->turned_at = *constants;
+		held->second_layout_offset = *constants;
 		*constants += cu_aligned(bytes);
 	} else {
-		held->turned_piece = add_piece(group, bytes, held->turned_first, held->turned_last);
+		held->second_layout_piece = add_piece(group, bytes, held->second_layout_first,
+						      held->second_layout_last);
 	}
 }
 
 /* A tensor's memory: among the values, or with the weights if it never changes; and its place in the staging memory. */
-static void place(struct cu_layer_group *group, struct cu_held *held, int h, size_t *constants)
+static void place(struct cu_layer_group *group, struct cu_tensor *held, int h, size_t *constants)
 {
 	const bool given = held->result < 0;
 	if (held->root == h && given && held->constant) {
-		held->at = *constants;
+		held->offset = *constants;
 		*constants += held->read ? cu_aligned(bytes_as(held->tensor, held->stored)) : 0;
 	} else if (held->root == h && (held->read || !given)) {
 		held->piece = add_piece(group, bytes_as(held->tensor, held->stored), held->first, held->last);
@@ -157,10 +159,10 @@ static void place(struct cu_layer_group *group, struct cu_held *held, int h, siz
 	place_turned(group, held, constants);
 	if (held->constant || (given && !held->read) || (!given && !held->wanted))
 		return;
-	if (held->stored != held->tensor->dtype || cu_layout_crosses(group, h))
-		held->landing = add_piece(group, npl_tensor_bytes(held->tensor), given ? 0 : group->request.n + 1,
-					  given ? 0 : group->request.n + 1);
-	held->at = group->staging_bytes;
+	if (held->stored != held->tensor->dtype || cu_layout_differs_from_onnx(group, h))
+		held->host_copy_piece = add_piece(group, npl_tensor_bytes(held->tensor),
+						  given ? 0 : group->request.n + 1, given ? 0 : group->request.n + 1);
+	held->offset = group->staging_bytes;
 	group->staging_bytes += cu_aligned(npl_tensor_bytes(held->tensor));
 }
 
@@ -175,7 +177,7 @@ static int plan_values(struct cu_layer_group *group, size_t *constants, struct n
 		group->scratch[l] = group->layer[l].scratch_bytes
 					    ? add_piece(group, group->layer[l].scratch_bytes, l + 1, l + 1)
 					    : -1;
-	return cu_plan_memory(group->piece, group->n_pieces, &group->values_bytes, err);
+	return npl_plan_memory(group->piece, group->n_pieces, CU_ALIGNMENT, &group->values_bytes, err);
 }
 
 /* Weights go up one layer at a time, so that the host needs room for one more copy of one layer's alone. */
@@ -259,8 +261,8 @@ static int next_event(struct cu_layer_group *group)
 	return group->n_events++;
 }
 
-/* An event before the first transfer, behind each, behind each layer, before a layer where another did not just end,
- * and behind each wanted tensor. */
+/* An event before the first transfer, after each, after each layer, before a layer where another did not just end,
+ * and after each wanted tensor. */
 static int make_events(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_driver *driver = &group->device->driver;

@@ -8,15 +8,15 @@
 
 #include "layer_group.h"
 
-int cu_layout_like(const struct cu_layer_group *group, int h)
+int cu_layout_owner(const struct cu_layer_group *group, int h)
 {
 	const int root = group->held[h].root;
 	return npl_shape_equal(&group->held[h].tensor->shape, &group->held[root].tensor->shape) ? root : h;
 }
 
-bool cu_layout_crosses(const struct cu_layer_group *group, int h)
+bool cu_layout_differs_from_onnx(const struct cu_layer_group *group, int h)
 {
-	const struct cu_held *root = &group->held[group->held[h].root];
+	const struct cu_tensor *root = &group->held[group->held[h].root];
 	return root->channels_last && !cu_layout_is_free(&root->tensor->shape);
 }
 
@@ -27,9 +27,9 @@ static enum need need_of(const struct cu_layer_group *group, int l, int k, bool 
 {
 	const struct cu_layer *layer = &group->layer[l];
 	const struct npl_layer *asked = group->request.layer[l];
-	if (layer->way == CU_WAY_NONE)
+	if (layer->way == CU_METHOD_NONE)
 		return ANY;
-	if (layer->way != CU_WAY_KERNEL)
+	if (layer->way != CU_METHOD_KERNEL)
 		return layer->channels_last && k < 2 ? LAST : PLAIN;
 	switch (cu_kernel_layouts(asked)) {
 	case CU_LAYOUT_READS:
@@ -37,31 +37,32 @@ static enum need need_of(const struct cu_layer_group *group, int l, int k, bool 
 	case CU_LAYOUT_FOLLOWS:
 		if (asked->in[k]->shape.rank != asked->out->shape.rank)
 			return PLAIN;
-		return !cu_kernel_same_way(asked, k) ? ANY : result_last ? LAST : PLAIN;
+		return !cu_kernel_same_layout(asked, k) ? ANY : result_last ? LAST : PLAIN;
 	case CU_LAYOUT_PLAIN:
 	default:
 		return PLAIN;
 	}
 }
 
-static bool names_data(const struct cu_layer_group *group, int l)
+static bool is_view(const struct cu_layer_group *group, int l)
 {
-	return group->layer[l].way == CU_WAY_NONE && group->request.layer[l]->op == NPL_OP_RESHAPE;
+	return group->layer[l].way == CU_METHOD_NONE && group->request.layer[l]->op == NPL_OP_RESHAPE;
 }
 
 /* The held tensor that layer l reads as input k; -1: none. */
 static int read_by(const struct cu_layer_group *group, int l, int k)
 {
 	const int h = group->in[l][k];
-	return h < 0 || names_data(group, l) || !cu_layer_reads(&group->layer[l], k) ? -1 : cu_layout_like(group, h);
+	return h < 0 || is_view(group, l) || !cu_layer_reads(&group->layer[l], k) ? -1 : cu_layout_owner(group, h);
 }
 
-/* Backwards, what would best lie with channels last if it were made so: what a layer needs so, or passes on to one that
- * does. A tensor that somebody needs plain is best left so. Given tensors and constants lie by this wish. */
+/* From the last layer to the first: marks the tensors that should have channels last, because a layer needs that or
+ * hands them on to one that does. A tensor that any layer needs in ONNX's order keeps it. Given tensors and constants
+ * take their order from these marks. */
 static void find_wishes(struct cu_layer_group *group)
 {
 	for (int l = group->request.n - 1; l >= 0; l--) {
-		const struct cu_held *out = &group->held[group->out[l]];
+		const struct cu_tensor *out = &group->held[group->out[l]];
 		const bool result = out->channels_last && !out->needed_plain;
 		for (int k = 0; k < group->request.layer[l]->n_in; k++) {
 			const int h = read_by(group, l, k);
@@ -71,27 +72,27 @@ static void find_wishes(struct cu_layer_group *group)
 			group->held[h].channels_last |= need == LAST;
 			group->held[h].needed_plain |= need == PLAIN;
 		}
-		for (int k = 0; k < group->request.layer[l]->n_in && names_data(group, l); k++)
-			if (group->in[l][k] >= 0 && cu_layout_like(group, group->out[l]) == group->out[l])
+		for (int k = 0; k < group->request.layer[l]->n_in && is_view(group, l); k++)
+			if (group->in[l][k] >= 0 && cu_layout_owner(group, group->out[l]) == group->out[l])
 				group->held[group->held[group->in[l][k]].root].needed_plain = true;
 	}
 }
 
-/* A copy of h in the order that it does not lie in is there at this step. */
+/* Tensor h must also exist in its other layout at this step. */
 static void turned_at(struct cu_layer_group *group, int h, int step)
 {
-	struct cu_held *held = &group->held[h];
-	if (held->turned_first < 0)
-		held->turned_first = step;
-	held->turned_last = step;
+	struct cu_tensor *held = &group->held[h];
+	if (held->second_layout_first < 0)
+		held->second_layout_first = step;
+	held->second_layout_last = step;
 }
 
-/* h in this order is read at this step. What gives others' data another shape has them as ONNX does. */
+/* A layer reads h in this layout at this step. A view needs the tensor that it names in ONNX's order. */
 static void reads(struct cu_layer_group *group, int h, bool last, int step)
 {
-	const struct cu_held *held = &group->held[h];
+	const struct cu_tensor *held = &group->held[h];
 	const bool turned = last != held->channels_last && !cu_layout_is_free(&held->tensor->shape);
-	if (held->root != h && cu_layout_crosses(group, h) && (!turned || held->turned_first < 0))
+	if (held->root != h && cu_layout_differs_from_onnx(group, h) && (!turned || held->second_layout_first < 0))
 		turned_at(group, held->root, step);
 	if (turned)
 		turned_at(group, h, step);
@@ -100,7 +101,7 @@ static void reads(struct cu_layer_group *group, int h, bool last, int step)
 static bool result_lies_last(const struct cu_layer_group *group, int l)
 {
 	const struct npl_layer *asked = group->request.layer[l];
-	if (group->layer[l].way != CU_WAY_KERNEL)
+	if (group->layer[l].way != CU_METHOD_KERNEL)
 		return group->layer[l].channels_last;
 	if (cu_kernel_layouts(asked) != CU_LAYOUT_FOLLOWS)
 		return false;
@@ -116,18 +117,19 @@ static bool result_lies_last(const struct cu_layer_group *group, int l)
 void cu_layout_plan(struct cu_layer_group *group)
 {
 	for (int h = 0; h < group->n_held; h++)
-		group->held[h].turned_first = group->held[h].turned_last = -1;
+		group->held[h].second_layout_first = group->held[h].second_layout_last = -1;
 	find_wishes(group);
 	for (int h = 0; h < group->n_held; h++) {
-		struct cu_held *held = &group->held[h];
+		struct cu_tensor *held = &group->held[h];
 		held->channels_last = held->result < 0 && held->channels_last && !held->needed_plain;
 	}
 	for (int l = 0; l < group->request.n; l++) {
 		const struct npl_layer *asked = group->request.layer[l];
 		const bool last = result_lies_last(group, l);
-		for (int k = 0; k <= asked->n_further; k++)
-			group->held[group->out[l] + k].channels_last = last && (group->layer[l].way != CU_WAY_KERNEL ||
-										cu_kernel_follows(asked, k));
+		for (int k = 0; k < npl_layer_outputs(asked); k++)
+			group->held[group->out[l] + k].channels_last = last &&
+								       (group->layer[l].way != CU_METHOD_KERNEL ||
+									cu_kernel_follows(asked, k));
 		for (int k = 0; k < asked->n_in; k++) {
 			const int h = read_by(group, l, k);
 			if (h < 0)

@@ -19,8 +19,8 @@ struct cu_layer_group;
 void cu_layout_plan(struct cu_layer_group *group);
 
 /* The held tensor whose memory and order h has: where it gives another the same shape, that one, else itself. */
-int cu_layout_like(const struct cu_layer_group *group, int h);
+int cu_layout_owner(const struct cu_layer_group *group, int h);
 /* Whether h's elements must be turned before the host has them, or after. */
-bool cu_layout_crosses(const struct cu_layer_group *group, int h);
+bool cu_layout_differs_from_onnx(const struct cu_layer_group *group, int h);
 
 #endif

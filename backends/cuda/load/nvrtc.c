@@ -152,8 +152,8 @@ static void first_error(const struct cu_nvrtc *nvrtc, void *program, char *line,
 	free(log);
 }
 
-/* "X=f32 N=4" as -D options, in `words`, behind those that are always given. */
-static int options_of(const char *macros, char *words, size_t room, const char *architecture,
+/* "X=f32 N=4" as -D options, in `words`, after those that are always given. */
+static int options_of(const char *macros, char *words, size_t capacity, const char *architecture,
 		      const char *options[MOST_OPTIONS], struct npl_err *err)
 {
 	int n = 0;
@@ -164,10 +164,10 @@ static int options_of(const char *macros, char *words, size_t room, const char *
 	for (const char *word = macros; *word;) {
 		int length = (int)strcspn(word, " ");
 		size_t bytes = (size_t)length + sizeof "-D";
-		if (n >= MOST_OPTIONS || used + bytes > room)
+		if (n >= MOST_OPTIONS || used + bytes > capacity)
 			return npl_fail(err, NPL_EINTERNAL, "a kernel is asked for with too many macros: %s", macros);
 		options[n++] = words + used;
-		used += (size_t)snprintf(words + used, room - used, "-D%.*s", length, word) + 1;
+		used += (size_t)snprintf(words + used, capacity - used, "-D%.*s", length, word) + 1;
 		word += length;
 		word += strspn(word, " ");
 	}

@@ -10,7 +10,7 @@
  * ours makes them: a product for each of hundreds of groups would be hundreds of launches of next to nothing. */
 #include <stdio.h>
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "channels_last.h"
 #include "core/base/arith.h"
 #include "core/base/dtype.h"
@@ -81,18 +81,18 @@ static void plan_chunks(struct cu_layer *layer, int64_t unit)
 {
 	struct cu_conv *c = &layer->conv;
 	const bool integers = layer->precision == CU_INT8;
-	const int64_t lead = layer->weights.lead, room = (int64_t)layer->device->patch_bytes;
+	const int64_t ld = layer->weights.ld, room = (int64_t)layer->device->patch_bytes;
 	const int64_t sums = integers ? c->filters * c->row * (int64_t)sizeof(int32_t) : 0;
-	const int64_t image = c->pixels * lead * unit;
+	const int64_t image = c->pixels * ld * unit;
 	c->chunk_images = c->images;
 	c->chunk_pixels = c->pixels;
 	if (c->direct)
 		return;
 	c->chunk_images = npl_min_i64(npl_max_i64(room / (image + sums), 1), c->images);
 	if (image > room) /* not even one */
-		c->chunk_pixels = npl_min_i64(npl_max_i64(room / (lead * unit) / 64 * 64, 64), c->pixels);
-	/* A product of padded rows reads up to three rows behind the last patch. */
-	const size_t patches = (size_t)((c->chunk_images * c->chunk_pixels + 3) * lead * unit);
+		c->chunk_pixels = npl_min_i64(npl_max_i64(room / (ld * unit) / 64 * 64, 64), c->pixels);
+	/* A product of padded rows reads up to three rows after the last patch. */
+	const size_t patches = (size_t)((c->chunk_images * c->chunk_pixels + 3) * ld * unit);
 	c->sums_at = cu_aligned(patches);
 	layer->scratch_bytes = c->sums_at + (size_t)(c->chunk_images * sums);
 }
@@ -104,23 +104,23 @@ static int open_product(struct cu_layer *layer, int64_t images, int64_t pixels, 
 	const struct cu_conv *c = &layer->conv;
 	const bool integers = layer->precision == CU_INT8;
 	const enum npl_dtype type = integers ? NPL_I8 : cu_layer_type(layer);
-	const int64_t lead = layer->weights.lead, per_group = c->filters / c->groups;
+	const int64_t ld = layer->weights.ld, per_group = c->filters / c->groups;
 	struct cu_product_shape shape = {.operands = type,
 					 .result = integers ? NPL_I32 : type,
 					 .tf32 = layer->precision == CU_TF32,
 					 .m = integers ? npl_round_up_i64(pixels, 4) : pixels,
 					 .n = per_group,
-					 .k = lead,
-					 .lead_a = c->direct ? c->plane : lead,
-					 .lead_b = lead,
-					 .lead_d = c->row,
+					 .k = ld,
+					 .ld_a = c->direct ? c->plane : ld,
+					 .ld_b = ld,
+					 .ld_d = c->row,
 					 .transposed_a = !c->direct,
 					 .batch = images,
-					 .stride_a = c->direct ? c->channels * c->plane : pixels * lead,
+					 .stride_a = c->direct ? c->channels * c->plane : pixels * ld,
 					 .stride_d = c->filters * c->row};
 	const uint64_t in = npl_dtype_size(type), out = npl_dtype_size(shape.result);
 	const uint64_t offsets[] = {c->direct ? (uint64_t)(c->channels / c->groups * c->plane) * in : 0,
-				    (uint64_t)(per_group * lead) * in, (uint64_t)(per_group * c->row) * out,
+				    (uint64_t)(per_group * ld) * in, (uint64_t)(per_group * c->row) * out,
 				    c->chunk_pixels < c->pixels ? 64 * out : 0};
 	shape.alignment = cu_common_alignment(offsets, sizeof offsets / sizeof *offsets);
 	return cu_product_open(&layer->device->blas, &shape, product, err);
@@ -151,22 +151,22 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 			layer->channels_last = last;
 			if (cu_dnn_layer_open(layer, &why))
 				continue;
-			layer->way = CU_WAY_DNN;
+			layer->way = CU_METHOD_DNN;
 			return 0;
 		}
 	}
 	const int64_t unit = (int64_t)npl_dtype_size(type);
-	int64_t lead = precision == CU_INT8                     ? npl_round_up_i64(npl_max_i64(c->columns, 1), 16)
-		       : unit == 2 && resident[1] && !c->direct ? npl_round_up_i64(c->columns, 8)
-								: c->columns;
-	if (cu_weights_plan(layer, resident, c->filters, c->columns, lead, c->filters, err))
+	int64_t ld = precision == CU_INT8                     ? npl_round_up_i64(npl_max_i64(c->columns, 1), 16)
+		     : unit == 2 && resident[1] && !c->direct ? npl_round_up_i64(c->columns, 8)
+							      : c->columns;
+	if (cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->filters, err))
 		return err->code;
 	if (precision == CU_INT8 && c->groups > 1 && c->columns <= MOST_GROUP_TAPS) {
-		layer->way = CU_WAY_GROUPS;
+		layer->way = CU_METHOD_GROUPS;
 		layer->workspace_bytes = 0;
 		return 0;
 	}
-	if (!lead)
+	if (!ld)
 		return 0;
 	plan_chunks(layer, unit);
 	return open_products(layer, err);
@@ -184,7 +184,7 @@ int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_v
 	const struct npl_layer *asked = layer->layer;
 	const struct cu_groups groups = {.window = &asked->attrs->conv.window,
 					 .groups = layer->conv.groups,
-					 .lead = layer->weights.lead,
+					 .ld = layer->weights.ld,
 					 .weights = cu_weights_matrix(layer, in, 0),
 					 .part_bytes = layer->weights.part_bytes,
 					 .bias = cu_weights_bias(layer, in),
@@ -219,7 +219,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 						   .groups = c->groups,
 						   .first = first,
 						   .rows = rows,
-						   .row_elements = layer->weights.lead,
+						   .row_elements = layer->weights.ld,
 						   .pad_bits = layer->precision == CU_INT8 ? padding(layer) : 0,
 						   .flip = layer->precision == CU_INT8 ? (uint32_t)c->flip : 0};
 		if (cu_kernel_im2col(d->kernels, &in[0], &patches, scratch, d->stream, err))
@@ -227,7 +227,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 	}
 	for (int p = 0; p < layer->weights.parts; p++) {
 		uint64_t w = cu_weights_matrix(layer, in, p) +
-			     (uint64_t)(group * per_group * layer->weights.lead) * in_unit;
+			     (uint64_t)(group * per_group * layer->weights.ld) * in_unit;
 		if (cu_product_run(&d->blas, product, a, w, 0,
 				   sums + (uint64_t)(group * per_group * c->row + pixel) * out_unit, p > 0,
 				   d->workspace.address, d->stream, err))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large,
- * until conv_search.c knows better. The bias goes with it, and Relu behind the bias, where cuDNN takes them so; else a
+ * until conv_search.c knows better. The bias goes with it, and Relu after the bias, where cuDNN takes them so; else a
  * kernel of ours follows. float32 stays float32 (cuDNN's default would make it TF32), which only the precision tf32
  * gives up. Images and result lie in one order, which layout.h chooses. */
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "core/base/grow.h"
 #include "layer.h"
 
@@ -29,7 +29,7 @@ size_t cu_dnn_search_bytes(const struct cu_layer *layer)
 {
 	const struct npl_layer *asked = layer->layer;
 	const size_t unit = npl_dtype_size(cu_layer_type(layer));
-	if (layer->way != CU_WAY_DNN || asked->macs < LEAST_MACS)
+	if (layer->way != CU_METHOD_DNN || asked->macs < LEAST_MACS)
 		return 0;
 	return room_for(asked->in[0], unit) + room_for(asked->out, unit) +
 	       (layer->weights.matrix ? 0 : room_for(asked->in[1], unit));
@@ -95,7 +95,7 @@ void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
 			cu_dnn_layer_take(layer, &known->choice[i].found, &ignored);
 			return;
 		}
-	struct cu_dnn_choice *grown = npl_grow(known->choice, known->count, &known->room, sizeof *grown);
+	struct cu_dnn_choice *grown = npl_grow(known->choice, known->count, &known->capacity, sizeof *grown);
 	if (!grown)
 		return;
 	known->choice = grown;

@@ -20,7 +20,7 @@ struct cu_dnn_choice {
 };
 struct cu_dnn_choices {
 	struct cu_dnn_choice *choice;
-	int64_t count, room;
+	int64_t count, capacity;
 };
 void cu_dnn_choices_free(struct cu_dnn_choices *choices);
 

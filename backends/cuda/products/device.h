@@ -35,7 +35,7 @@ struct cu_device {
 	struct cu_block fault; /* an int that kernels set when an index was outside its tensor */
 	/* Layer groups run one at a time and share these: */
 	struct cu_block workspace; /* of cuBLASLt and cuDNN */
-	struct cu_block values;    /* what layers make and read, but for weights */
+	struct cu_block values;    /* what layers make and read, except weights */
 	struct cu_pinned staging;  /* what crosses the link */
 	size_t patch_bytes;        /* of a convolution's patches at a time, at most */
 	struct cu_dnn_choices choices;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What comes behind a product, whichever way it goes: bias, activation, and a product over no elements. */
+ * What comes after a product, whichever way it goes: bias, activation, and a product over no elements. */
 #include "layer.h"
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 
 int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
 		    int64_t inner, struct npl_err *err)

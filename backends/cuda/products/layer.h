@@ -9,25 +9,25 @@
 #include "device.h"
 #include "product.h"
 
-enum cu_way {
-	CU_WAY_NONE,           /* names data in another shape, or makes no element */
-	CU_WAY_KERNEL,         /* kernel.h */
-	CU_WAY_ROWS,           /* Gemm: rows times a matrix */
-	CU_WAY_STACK,          /* MatMul: matrices times matrices; */
-	CU_WAY_STACK_INTEGERS, /* of 8-bit tensors that are both computed */
-	CU_WAY_PATCHES,        /* Conv: patches times kernels */
-	CU_WAY_GROUPS,         /* Conv of integers in many groups: a kernel */
-	CU_WAY_DNN,            /* Conv by cuDNN */
-	CU_WAY_RECURRENT       /* RNN, GRU, LSTM: products, and a kernel for each step */
+enum cu_method {
+	CU_METHOD_NONE,           /* names data in another shape, or makes no element */
+	CU_METHOD_KERNEL,         /* kernel.h */
+	CU_METHOD_ROWS,           /* Gemm: rows times a matrix */
+	CU_METHOD_STACK,          /* MatMul: matrices times matrices; */
+	CU_METHOD_STACK_INTEGERS, /* of 8-bit tensors that are both computed */
+	CU_METHOD_PATCHES,        /* Conv: patches times kernels */
+	CU_METHOD_GROUPS,         /* Conv of integers in many groups: a kernel */
+	CU_METHOD_DNN,            /* Conv by cuDNN */
+	CU_METHOD_RECURRENT       /* RNN, GRU, LSTM: products, and a kernel for each step */
 };
 
 /* Where a layer's weights lie in its piece of the GPU's memory: the matrix, of integers up to three that sum to it,
  * then bias and scales. */
 struct cu_weights {
-	bool matrix, bias;         /* which of in[1], in[2] are there */
-	int parts;                 /* of integers */
-	int64_t rows, columns;     /* as the layer has them */
-	int64_t padded_rows, lead; /* as they lie */
+	bool matrix, bias;       /* which of in[1], in[2] are there */
+	int parts;               /* of integers */
+	int64_t rows, columns;   /* as the layer has them */
+	int64_t padded_rows, ld; /* as they lie */
 	size_t part_bytes, bias_at, scale_at, bytes;
 	uint64_t address; /* of all; set by the layer group */
 };
@@ -69,7 +69,7 @@ struct cu_dnn_layer {
 /* A recurrent network: its sizes, and where what it needs beside its tensors lies in the scratch memory. */
 struct cu_recurrent {
 	int64_t steps, batch, input, hidden, gates, directions;
-	bool separate_hidden_gate; /* a GRU's hidden gate has a product of its own, behind the reset */
+	bool separate_hidden_gate; /* a GRU's hidden gate has a product of its own, after the reset */
 	size_t inputs_at, states_at, candidates_at, reset_at, h_at, c_at;
 };
 
@@ -77,7 +77,7 @@ struct cu_layer {
 	const struct cu_device *device;
 	const struct npl_layer *layer;
 	enum cu_precision precision; /* cu_layer_precision */
-	enum cu_way way;
+	enum cu_method way;
 	bool channels_last; /* a convolution's images, weights and result lie so (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
@@ -103,8 +103,8 @@ int cu_layer_fill(const struct cu_layer *layer, char *image, struct npl_err *err
 /* Rows times a matrix (N,K) with one bias per column. */
 bool cu_is_rows(const struct npl_layer *layer);
 
-/* weights.c: the layout for `rows` x `columns` whose matrix on the GPU has `lead` elements from row to row. */
-int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t lead,
+/* weights.c: the layout for `rows` x `columns` whose matrix on the GPU has `ld` elements from row to row. */
+int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t ld,
 		    int64_t padded_rows, struct npl_err *err);
 uint64_t cu_weights_matrix(const struct cu_layer *layer, const struct cu_value *in, int part);
 uint64_t cu_weights_bias(const struct cu_layer *layer, const struct cu_value *in);
@@ -145,7 +145,7 @@ bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer,
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
-/* The way CU_WAY_GROUPS. */
+/* The way CU_METHOD_GROUPS. */
 int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* Adds the bias and applies the fused activation to y (..., channels, inner), if there is any of both. */
 int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,

@@ -3,7 +3,7 @@
  * Products by cuBLASLt (product.h). */
 #include "product.h"
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 
 int cu_blas_type(enum npl_dtype dtype)
 {
@@ -49,12 +49,12 @@ static int describe_product(const struct cu_blas *blas, const struct cu_product_
 }
 
 static int describe_matrix(const struct cu_blas *blas, const struct cu_product_shape *shape, enum npl_dtype dtype,
-			   int64_t rows, int64_t columns, int64_t lead, int64_t stride, void **matrix,
+			   int64_t rows, int64_t columns, int64_t ld, int64_t stride, void **matrix,
 			   struct npl_err *err)
 {
 	const int32_t batch = (int32_t)shape->batch;
 	if (cu_blas_try(blas, err, cublasLtMatrixLayoutCreate, matrix_create,
-			(matrix, cu_blas_type(dtype), (uint64_t)rows, (uint64_t)columns, lead)))
+			(matrix, cu_blas_type(dtype), (uint64_t)rows, (uint64_t)columns, ld)))
 		return err->code;
 	if (batch <= 1)
 		return 0;
@@ -73,11 +73,11 @@ static int describe(const struct cu_blas *blas, struct cu_product *p, struct npl
 		return npl_fail(err, NPL_EDEVICE, "%lld products in one call, expected at most %d", (long long)s->batch,
 				INT32_MAX);
 	if (describe_product(blas, s, &p->product, err) ||
-	    describe_matrix(blas, s, s->operands, s->transposed_a ? s->k : s->m, s->transposed_a ? s->m : s->k,
-			    s->lead_a, s->stride_a, &p->a, err) ||
-	    describe_matrix(blas, s, s->operands, s->transposed_b ? s->n : s->k, s->transposed_b ? s->k : s->n,
-			    s->lead_b, s->stride_b, &p->b, err) ||
-	    describe_matrix(blas, s, s->result, s->m, s->n, s->lead_d, s->stride_d, &p->d, err))
+	    describe_matrix(blas, s, s->operands, s->transposed_a ? s->k : s->m, s->transposed_a ? s->m : s->k, s->ld_a,
+			    s->stride_a, &p->a, err) ||
+	    describe_matrix(blas, s, s->operands, s->transposed_b ? s->n : s->k, s->transposed_b ? s->k : s->n, s->ld_b,
+			    s->stride_b, &p->b, err) ||
+	    describe_matrix(blas, s, s->result, s->m, s->n, s->ld_d, s->stride_d, &p->d, err))
 		return err->code;
 	return 0;
 }

@@ -16,9 +16,9 @@ struct cu_product_shape {
 	enum npl_dtype operands, result; /* F32, F16 or BF16 both, 16 bits and F32, or I8 and I32 */
 	bool tf32;                       /* float32 operands may lose 13 bits on the way to the multiplier */
 	int64_t m, n, k;
-	int64_t lead_a, lead_b, lead_d; /* elements from column to column */
-	bool transposed_a;              /* a lies as (k,m), */
-	bool transposed_b;              /* b as (n,k) */
+	int64_t ld_a, ld_b, ld_d; /* elements from column to column */
+	bool transposed_a;        /* a lies as (k,m), */
+	bool transposed_b;        /* b as (n,k) */
 	int64_t batch, stride_a, stride_b,
 		stride_d;   /* how many products, elements from one's to the next's; 0: the same matrix */
 	bool relu;          /* on the result; */

@@ -6,7 +6,7 @@
  * before the product with R's hidden gate needs two products and two kernels a step. A step's sums of X and of h are
  * added in the kernel rather than by the product, whose rows would be far apart where samples have lengths of their
  * own. */
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "layer.h"
 
 enum { X, W, R, B, SEQUENCE_LENS, INITIAL_H, INITIAL_C, P };
@@ -62,9 +62,9 @@ static int open_states(struct cu_layer *layer, int64_t first, int64_t gates, str
 	const uint64_t offset = (uint64_t)(first * r->hidden * r->hidden) * npl_dtype_size(shape.operands);
 	shape.m = gates * r->hidden;
 	shape.n = r->batch;
-	shape.k = shape.lead_a = r->hidden;
-	shape.lead_b = batch_first ? r->directions * r->hidden : r->hidden;
-	shape.lead_d = shape.m;
+	shape.k = shape.ld_a = r->hidden;
+	shape.ld_b = batch_first ? r->directions * r->hidden : r->hidden;
+	shape.ld_d = shape.m;
 	shape.batch = r->directions;
 	shape.stride_a = r->gates * r->hidden * r->hidden;
 	shape.stride_b = batch_first ? r->hidden : r->batch * r->hidden;
@@ -85,9 +85,9 @@ int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err)
 					 .m = r->directions * r->gates * r->hidden,
 					 .n = r->steps * r->batch,
 					 .k = r->input,
-					 .lead_a = r->input,
-					 .lead_b = r->input,
-					 .lead_d = r->directions * r->gates * r->hidden};
+					 .ld_a = r->input,
+					 .ld_b = r->input,
+					 .ld_d = r->directions * r->gates * r->hidden};
 	place(layer);
 	if (!r->steps)
 		return 0;

@@ -4,7 +4,7 @@
  * constant weights. */
 #include <string.h>
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "core/base/arith.h"
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
@@ -48,20 +48,20 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 {
 	const struct npl_layer *asked = layer->layer;
 	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
-	int64_t lead = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
+	int64_t ld = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
 	const struct cu_product_shape shape = {.operands = NPL_I8,
 					       .result = NPL_I32,
 					       .m = columns,
 					       .n = rows,
-					       .k = lead,
-					       .lead_a = lead,
-					       .lead_b = lead,
-					       .lead_d = columns,
+					       .k = ld,
+					       .ld_a = ld,
+					       .ld_b = ld,
+					       .ld_d = columns,
 					       .transposed_a = true};
-	if (cu_weights_plan(layer, resident, n, k, lead, columns, err))
+	if (cu_weights_plan(layer, resident, n, k, ld, columns, err))
 		return err->code;
 	layer->conv.flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
-	layer->conv.sums_at = layer->conv.flip || lead != k ? integer_bytes(rows, lead, 1) : 0;
+	layer->conv.sums_at = layer->conv.flip || ld != k ? integer_bytes(rows, ld, 1) : 0;
 	layer->conv.raw = asked->out->dtype == NPL_I32 && asked->fused == NPL_ACT_NONE && columns == n &&
 			  !(asked->n_in > 2 && asked->in[2]) && !layer->conv.flip && !asked->in[0]->quant.zero_point;
 	layer->scratch_bytes = layer->conv.sums_at +
@@ -77,7 +77,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	if (layer->precision == CU_INT8)
 		return open_integers(layer, resident, err);
 	if (!cu_is_rows(asked)) {
-		layer->way = CU_WAY_STACK;
+		layer->way = CU_METHOD_STACK;
 		return cu_stack_open(layer, err);
 	}
 	if (cu_weights_plan(layer, resident, n, k, k, n, err))
@@ -91,9 +91,9 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 					       .m = n,
 					       .n = rows,
 					       .k = k,
-					       .lead_a = k,
-					       .lead_b = k,
-					       .lead_d = n,
+					       .ld_a = k,
+					       .ld_b = k,
+					       .ld_d = n,
 					       .transposed_a = true,
 					       .relu = asked->fused == NPL_ACT_RELU,
 					       .bias = asked->n_in > 2 && asked->in[2]};
@@ -118,7 +118,7 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 						   .out = &image,
 						   .groups = 1,
 						   .rows = rows,
-						   .row_elements = layer->weights.lead,
+						   .row_elements = layer->weights.ld,
 						   .flip = (uint32_t)layer->conv.flip};
 		if (cu_kernel_im2col(d->kernels, &view, &patches, scratch, d->stream, err))
 			return err->code;
@@ -134,7 +134,7 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 	if (layer->conv.raw)
 		return 0;
 	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
-			      layer->weights.address + layer->weights.scale_at, n, 1, n, product->shape.lead_d,
+			      layer->weights.address + layer->weights.scale_at, n, 1, n, product->shape.ld_d,
 			      asked->fused, asked->out, out[0].address, d->stream, err);
 }
 

@@ -2,7 +2,7 @@
  *
  * Stacks of products (layer.h): MatMul of two tensors, and a Gemm that is not rows times a matrix. */
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "core/base/refuse.h"
 #include "layer.h"
 
@@ -118,9 +118,9 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 					 .m = n,
 					 .n = m,
 					 .k = k,
-					 .lead_a = trans_b ? k : n,
-					 .lead_b = trans_a ? m : k,
-					 .lead_d = n,
+					 .ld_a = trans_b ? k : n,
+					 .ld_b = trans_a ? m : k,
+					 .ld_d = n,
 					 .transposed_a = trans_b,
 					 .transposed_b = trans_a,
 					 .stride_d = m * n,

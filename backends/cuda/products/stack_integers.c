@@ -8,7 +8,7 @@
  *
  * so packing also sums each row where the other side's zero point asks for it. All of it wraps in 32 bits. */
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "core/base/arith.h"
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
@@ -39,7 +39,7 @@ static size_t take_scratch(struct cu_layer *layer, int64_t bytes)
 
 /* Operand k, so many matrices of `used` rows of K once they are packed. */
 static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_t used, int64_t rows, int64_t columns,
-			 int64_t lead)
+			 int64_t ld)
 {
 	const struct npl_tensor *t = layer->layer->in[k], *other = layer->layer->in[!k];
 	struct cu_stack_operand *o = &layer->stack.operand[k];
@@ -47,13 +47,13 @@ static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_
 						   .used = used,
 						   .rows = rows,
 						   .columns = columns,
-						   .lead = lead,
+						   .ld = ld,
 						   .turned = k == 1,
 						   .flip = t->dtype == NPL_U8 ? 0x80 : 0},
 				       .sums = signed_zero(other) != 0};
-	o->packed = o->sums || o->packing.turned || o->packing.flip || lead != columns;
+	o->packed = o->sums || o->packing.turned || o->packing.flip || ld != columns;
 	if (o->packed)
-		o->at = take_scratch(layer, o->packing.matrices * rows * lead);
+		o->at = take_scratch(layer, o->packing.matrices * rows * ld);
 	if (o->sums)
 		o->sums_at = take_scratch(layer, o->packing.matrices * rows * (int64_t)sizeof(int32_t));
 }
@@ -71,22 +71,22 @@ int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err)
 	const struct npl_layer *asked = layer->layer;
 	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true), b = cu_matrices(&asked->in[1]->shape, false);
 	const int64_t m = a.dim[a.rank - 2], k = a.dim[a.rank - 1], n = b.dim[b.rank - 1];
-	const int64_t lead = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
+	const int64_t ld = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
 	struct cu_product_shape shape = {.operands = NPL_I8,
 					 .result = NPL_I32,
 					 .m = columns,
 					 .n = m,
-					 .k = lead,
-					 .lead_a = lead,
-					 .lead_b = lead,
-					 .lead_d = columns,
+					 .k = ld,
+					 .ld_a = ld,
+					 .ld_b = ld,
+					 .ld_d = columns,
 					 .transposed_a = true,
 					 .stride_d = m * columns};
-	plan_operand(layer, 0, matrices_of(&a), m, m, k, lead);
-	plan_operand(layer, 1, matrices_of(&b), n, columns, k, lead);
-	a.dim[a.rank - 1] = lead;
+	plan_operand(layer, 0, matrices_of(&a), m, m, k, ld);
+	plan_operand(layer, 1, matrices_of(&b), n, columns, k, ld);
+	a.dim[a.rank - 1] = ld;
 	b.dim[b.rank - 2] = columns;
-	b.dim[b.rank - 1] = lead;
+	b.dim[b.rank - 1] = ld;
 	cu_stack_plan(&layer->stack, &a, &b, &shape);
 	layer->stack.products_at = take_scratch(layer, layer->stack.step_y * (int64_t)sizeof(int32_t));
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
@@ -117,16 +117,16 @@ static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_
 		.matrices = shape->batch,
 		.rows = x->packing.used,
 		.columns = w->packing.used,
-		.lead = shape->lead_d,
-		.row_sums = x->sums ? scratch + x->sums_at + (uint64_t)(a / x->packing.lead) * sizeof(int32_t) : 0,
-		.column_sums = w->sums ? scratch + w->sums_at + (uint64_t)(b / w->packing.lead) * sizeof(int32_t) : 0,
-		.row_step = shape->stride_b / x->packing.lead,
-		.column_step = shape->stride_a / w->packing.lead,
+		.ld = shape->ld_d,
+		.row_sums = x->sums ? scratch + x->sums_at + (uint64_t)(a / x->packing.ld) * sizeof(int32_t) : 0,
+		.column_sums = w->sums ? scratch + w->sums_at + (uint64_t)(b / w->packing.ld) * sizeof(int32_t) : 0,
+		.row_step = shape->stride_b / x->packing.ld,
+		.column_step = shape->stride_a / w->packing.ld,
 		.row_factor = (int)-zero_w,
 		.column_factor = (int)-zero_x,
 		.all = (uint32_t)(uint64_t)(x->packing.columns * zero_x * zero_w),
 		.scale = cu_sums_scale(asked->in[0], asked->in[1], 0, asked->fused, asked->out)};
-	const int64_t results = stack->step_y / shape->lead_d * sums.columns;
+	const int64_t results = stack->step_y / shape->ld_d * sums.columns;
 	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_at, &sums, asked->fused,
 				    asked->out, out[0].address + (uint64_t)(outer * results), layer->device->stream,
 				    err);

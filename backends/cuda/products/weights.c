@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights as a product wants them on the GPU (layer.h). Floats: rows of `lead` elements in the type that the device
- * computes in, zeros behind the last, then the bias in the same type. Integers: cuBLASLt multiplies signed 8-bit
+ * Weights as a product wants them on the GPU (layer.h). Floats: rows of `ld` elements in the type that the device
+ * computes in, zeros after the last, then the bias in the same type. Integers: cuBLASLt multiplies signed 8-bit
  * numbers alone, so a matrix less its zero point, -255 to 255, is the sum of as many matrices as it takes, and what the
  * input's zero point adds to a sum is in the bias:
  *
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/load/alignment.h"
 #include "channels_last.h"
 #include "core/base/half.h"
 
@@ -46,7 +46,7 @@ static int parts_of(const struct npl_tensor *w)
 	return below > above ? below : above;
 }
 
-int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t lead,
+int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t ld,
 		    int64_t padded_rows, struct npl_err *err)
 {
 	const struct npl_layer *asked = layer->layer;
@@ -57,14 +57,14 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 				 .rows = rows,
 				 .columns = columns,
 				 .padded_rows = padded_rows,
-				 .lead = lead};
+				 .ld = ld};
 	bool integers = in_integers(layer);
 	if (integers && (!w->matrix || (asked->n_in > 2 && asked->in[2] && !w->bias)))
 		return npl_fail(err, NPL_EINTERNAL, "the weights have no data");
 	if (integers)
 		w->parts = parts_of(asked->in[1]);
 	size_t unit = npl_dtype_size(integers ? NPL_I8 : cu_layer_type(layer)), bytes;
-	if (!npl_mul_size((size_t)padded_rows, (size_t)lead, &bytes) || !npl_mul_size(bytes, unit * 4, &bytes))
+	if (!npl_mul_size((size_t)padded_rows, (size_t)ld, &bytes) || !npl_mul_size(bytes, unit * 4, &bytes))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
 	w->part_bytes = w->matrix ? cu_aligned(bytes / 4) : 0;
 	w->bias_at = w->part_bytes * (size_t)w->parts;
@@ -96,12 +96,12 @@ static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err
 	const size_t unit = npl_dtype_size(type);
 	const struct npl_tensor *matrix = layer->layer->in[1];
 	for (int64_t r = 0; w->matrix && r < w->rows; r++)
-		put_floats(type, matrix, r * w->columns, w->columns, image + (size_t)(r * w->lead) * unit);
+		put_floats(type, matrix, r * w->columns, w->columns, image + (size_t)(r * w->ld) * unit);
 	if (w->bias)
 		put_floats(type, layer->layer->in[2], 0, w->rows, image + w->bias_at);
 	if (!w->matrix || !layer->channels_last)
 		return 0;
-	const size_t bytes = (size_t)(w->rows * w->lead) * unit; /* rows are dense, as cuDNN has them */
+	const size_t bytes = (size_t)(w->rows * w->ld) * unit; /* rows are dense, as cuDNN has them */
 	void *plain = malloc(bytes + 1);
 	if (!plain)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
@@ -122,7 +122,7 @@ static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
 		sum += rest;
 		for (int p = 0; p < w->parts; p++) {
 			int64_t part = npl_clamp_i64(rest, LEAST, MOST);
-			((int8_t *)image)[(size_t)p * w->part_bytes + (size_t)(row * w->lead + c)] = (int8_t)part;
+			((int8_t *)image)[(size_t)p * w->part_bytes + (size_t)(row * w->ld + c)] = (int8_t)part;
 			rest -= part;
 		}
 	}

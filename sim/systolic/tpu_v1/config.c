@@ -22,7 +22,7 @@
 const struct npl_param tpu_params[] = {
 	PARAM("clock_hz", INT, clock_hz, "700000000", 1000, 1e10, "Hz", "clock of the whole machine"),
 	CHOICE("precision", precision, "int8",
-	       "of activations: 8x16 has 16-bit ones times 8-bit weights, at half speed", "int8 8x16"),
+	       "of activations: 8x16 has 16-bit ones times 8-bit weights, at half speed", "int8 8x16/int8x16"),
 	PARAM("array.rows", INT, rows, "256", 1, 4096, "cells", "inputs of the array: one tile's share of K"),
 	PARAM("array.columns", INT, columns, "256", 1, 4096, "cells", "outputs of the array: one tile's share of N"),
 	PARAM("array.pipeline_registers", INT, matrix_registers, "0", 0, 1000, "cycles",

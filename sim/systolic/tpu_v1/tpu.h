@@ -50,7 +50,7 @@ struct tpu_config {
 	int64_t weight_bytes_per_second, weight_channels;
 	int64_t fifo_tiles;
 	int64_t activate_cycles_per_row;
-	int64_t matrix_registers;          /* extra pipeline registers behind the array */
+	int64_t matrix_registers;          /* extra pipeline registers after the array */
 	int64_t activate_latency_cycles;   /* from the last row read to the end of an activate */
 	int64_t parameter_tables;          /* that wait for the activation unit */
 	int64_t queue_instructions;        /* each unit's */

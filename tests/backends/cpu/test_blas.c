@@ -165,7 +165,7 @@ Test(cpu_blas, parameters_read_and_check)
 {
 	struct npl_arena arena = {0};
 	struct npl_err err = {0};
-	struct npl_description machine = {.name = "cpu", .key = "driver", .runs_on = "cpu"};
+	struct npl_description machine = {.name = "cpu", .driver_or_model_key = "driver", .driver_or_model = "cpu"};
 	struct cpu_config config = {.threads = 7, .precision = 7};
 	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), 0, "%s", err.msg);
 	cr_assert_eq(config.threads, 0);

@@ -158,7 +158,7 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 }
 
 /* By the integer rule, as simple loops have it, with operands of either type, ties among the sums, and Relu
- * behind. */
+ * after. */
 Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 {
 	static const enum npl_op ops[] = {NPL_OP_ADD, NPL_OP_MUL, NPL_OP_CONCAT, NPL_OP_CLIP};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Maxima of floats on the cpu, channels last behind a convolution and in ONNX's order elsewhere. What the program
+ * Maxima of floats on the cpu, channels last after a convolution and in ONNX's order elsewhere. What the program
  * promises: the reference's bits for every window, NaNs passed on and infinities kept, with one thread and with two. */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static int64_t range(uint64_t *rng, int64_t low, int64_t high)
 	return test_range(rng, low, high);
 }
 
-/* A convolution that leaves its input as it is, but for channels to which it adds -infinity. */
+/* A convolution that leaves its input as it is, except channels to which it adds -infinity. */
 static void put_identity(struct onnx_writer *g, uint64_t *rng, int rank, int64_t channels)
 {
 	int64_t dims[5] = {channels, channels, 1, 1, 1};

@@ -152,7 +152,7 @@ static const struct {
 	{NPL_OP_POW, {NPL_F32}, 1},
 };
 
-/* Operand b broadcasts to a or, but for PRelu, they to each other. */
+/* Operand b broadcasts to a or, except PRelu, they to each other. */
 static void check_binary(struct gpu *gpu, enum npl_op op, enum npl_dtype dtype, enum npl_dtype stored,
 			 enum npl_activation fused, uint64_t seed)
 {

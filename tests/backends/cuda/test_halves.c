@@ -48,7 +48,7 @@ static void end_with(struct onnx_writer *g, const char *const *results, int n)
 	}
 }
 
-/* Convolutions with pads, dilations and groups, a bias with Relu behind it, and one without; poolings; a residual; a
+/* Convolutions with pads, dilations and groups, a bias with Relu after it, and one without; poolings; a residual; a
  * transposed one. */
 static struct net convolutions(uint64_t *rng, int type)
 {

@@ -246,14 +246,14 @@ Test(cuda_integers, sums_of_a_product)
 		cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
 		cr_assert_eq(npl_run_integer(&layer, &want, &counts, &err), 0, "%s", err.msg);
 		/* in rows that lie apart */
-		const int64_t lead = columns + test_range(&state, 0, 3);
-		struct npl_tensor spread = test_tensor(NPL_I32, npl_shape_of(2, rows, lead));
+		const int64_t ld = columns + test_range(&state, 0, 3);
+		struct npl_tensor spread = test_tensor(NPL_I32, npl_shape_of(2, rows, ld));
 		for (int64_t i = 0; i < rows * columns; i++)
-			((int32_t *)spread.data)[i / columns * lead + i % columns] = ((int32_t *)sums.data)[i];
+			((int32_t *)spread.data)[i / columns * ld + i % columns] = ((int32_t *)sums.data)[i];
 		const struct cu_value from = {address_of(spread.data), NPL_I32, sums.shape, false};
 		cr_assert_eq(cu_kernel_sums(gpu->kernels, &from, biased ? address_of(bias.data) : 0,
-					    address_of(scales.data), columns, 1, lead > columns ? columns : 0, lead,
-					    fused, &y, address_of(y.data), NULL, &err),
+					    address_of(scales.data), columns, 1, ld > columns ? columns : 0, ld, fused,
+					    &y, address_of(y.data), NULL, &err),
 			     0, "%s", err.msg);
 		cr_assert_arr_eq(y.data, want.data, npl_tensor_bytes(&want), "seed %llu", (unsigned long long)seed);
 		struct npl_tensor *all[] = {&x, &w, &y, &want, &bias, &sums, &scales, &channel_scale, &spread};

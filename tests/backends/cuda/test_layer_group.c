@@ -6,7 +6,6 @@
  * one clear error, leaves nothing behind, and the next run works. */
 #include <stdlib.h>
 
-#include "backends/cuda/load/memory_plan.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/recurrent_net.h"
 
@@ -391,52 +390,4 @@ Test(cuda_layer_group, memory_may_be_too_small)
 	struct onnx_writer graph = recurrent_graph(&rng);
 	struct net recurrent = make_net(&graph, &rng);
 	let_memory_be_small(&recurrent);
-}
-
-/* Random pieces: none that live together overlap, and the total is no less than what lives at any step. */
-Test(cuda_layer_group, planned_memory_does_not_overlap)
-{
-	uint64_t rng = 0xc4a1000a;
-	for (int round = 0; round < 200; round++) {
-		struct cu_piece piece[60];
-		const int n = (int)test_range(&rng, 0, 60), steps = (int)test_range(&rng, 1, 30);
-		size_t total, together = 0, all = 0;
-		struct npl_err err;
-		for (int i = 0; i < n; i++) {
-			const int first = (int)test_range(&rng, 0, steps - 1);
-			piece[i] = (struct cu_piece){.bytes = (size_t)test_range(&rng, 0, 5000),
-						     .first = first,
-						     .last = (int)test_range(&rng, first, steps - 1)};
-		}
-		cr_assert_eq(cu_plan_memory(piece, n, &total, &err), 0, "%s", err.msg);
-		for (int i = 0; i < n; i++) {
-			cr_assert_eq(piece[i].offset % CU_ALIGNMENT, 0);
-			cr_assert_leq(piece[i].offset + piece[i].bytes, total);
-			all += (piece[i].bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
-			for (int k = 0; k < i; k++)
-				cr_assert(piece[i].last < piece[k].first || piece[k].last < piece[i].first ||
-						  piece[i].offset + piece[i].bytes <= piece[k].offset ||
-						  piece[k].offset + piece[k].bytes <= piece[i].offset,
-					  "round %d: pieces %d and %d", round, i, k);
-		}
-		for (int s = 0; s < steps; s++) {
-			size_t now = 0;
-			for (int i = 0; i < n; i++)
-				now += piece[i].first <= s && s <= piece[i].last ? piece[i].bytes : 0;
-			together = now > together ? now : together;
-		}
-		cr_assert(total >= together && total <= all, "round %d", round);
-	}
-}
-
-/* Pieces of one size in a row share two places. */
-Test(cuda_layer_group, a_row_of_layers_needs_two_places)
-{
-	struct cu_piece piece[20];
-	size_t total;
-	struct npl_err err;
-	for (int i = 0; i < 20; i++)
-		piece[i] = (struct cu_piece){.bytes = 1000, .first = i, .last = i + 1};
-	cr_assert_eq(cu_plan_memory(piece, 20, &total, &err), 0, "%s", err.msg);
-	cr_assert_eq(total, 2048);
 }

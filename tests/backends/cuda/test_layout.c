@@ -147,7 +147,7 @@ Test(cuda_layout, resnet50_turns_its_input_alone)
 	npl_graph_free(graph);
 }
 
-/* One convolution of 1.1 million multiply-accumulates (or, small, of a hundredth), as often as asked for, one behind
+/* One convolution of 1.1 million multiply-accumulates (or, small, of a hundredth), as often as asked for, one after
  * the other. */
 static struct net row_of_convolutions(uint64_t *rng, int n, int64_t channels, bool relu)
 {

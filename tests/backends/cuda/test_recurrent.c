@@ -64,7 +64,7 @@ static void add_lengths(struct recurrent *c, const struct sizes *s, uint64_t *rn
 	c->layer.n_in = LENGTHS >= c->layer.n_in ? LENGTHS + 1 : c->layer.n_in;
 }
 
-/* The operator's inputs but for its optional ones. What a row of R sums to is no more than 1, so that what a state is
+/* The operator's inputs except its optional ones. What a row of R sums to is no more than 1, so that what a state is
  * off does not grow by the product from step to step. */
 static void add_inputs(struct recurrent *c, enum npl_op op, const struct sizes *s, uint64_t *rng)
 {

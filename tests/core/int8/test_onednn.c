@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * oneDNN behind its gate. What the program promises: our declarations are those of the library's headers; the library
+ * oneDNN after its gate. What the program promises: our declarations are those of the library's headers; the library
  * is used only where its 8-bit products are exact over the full range of the operands, which instruction set and a
  * check of values decide; without it, or with the gate closed, the same products come from our own kernels; it never
  * starts a thread. Each test is a process of its own, as the library reads its environment once. */

@@ -136,7 +136,7 @@ Test(ops_cast, casts)
 			memcpy((float *)x.data + 40, (float[]){NAN, INFINITY, -INFINITY}, 12);
 		else if (from == NPL_F64)
 			memcpy((double *)x.data + 40, (double[]){NAN, INFINITY, -INFINITY}, 24);
-		else if (from == NPL_I64 || from == NPL_U64) /* ties but for the last bit */
+		else if (from == NPL_I64 || from == NPL_U64) /* ties except the last bit */
 			memcpy(x.data,
 			       (uint64_t[]){0x4080000000000001, 0x4080000000000000, 0x0180800000000001,
 					    0xffffffffff000001},

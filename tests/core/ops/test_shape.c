@@ -189,7 +189,7 @@ Test(ops_shape, pool)
 		 .attr = {ATTR_INTS("kernel_shape", 3, 3), ATTR_INTS("strides", 2, 2), ATTR_INT("ceil_mode", 1)}},
 		{NPL_OP_MAXPOOL, 12, 1, {S4(1, 1, 4, 4)}, .out = S4(1, 1, 1, 1),
 		 .attr = {ATTR_INTS("kernel_shape", 3, 3), ATTR_INTS("strides", 2, 2), ATTR_INT("ceil_mode", 0)}},
-		/* a third window of stride 2 would start at 4, in the padding behind the 3 inputs: dropped */
+		/* a third window of stride 2 would start at 4, in the padding after the 3 inputs: dropped */
 		{NPL_OP_AVERAGEPOOL, 12, 1, {S3(1, 1, 3)}, .out = S3(1, 1, 2),
 		 .attr = {ATTR_INTS("kernel_shape", 2), ATTR_INTS("strides", 2), ATTR_INTS("pads", 1, 1), ATTR_INT("ceil_mode", 1)}},
 		{NPL_OP_AVERAGEPOOL, 12, 1, {S3(2, 3, 32)}, .out = S3(2, 3, 31),

@@ -64,7 +64,7 @@ Test(ops_table, page_of_versions)
 	int rows = 0;
 	for (const char *at = strstr(page, "\n|---"); at && (at = strstr(at + 1, "\n| ")) != NULL;)
 		rows++;
-	cr_assert_eq(rows, NPL_OPS, "the page has %d operators, the table %d", rows, NPL_OPS);
+	cr_expect_eq(rows, NPL_OPS, "the page has %d operators, the table %d", rows, NPL_OPS);
 	for (int op = 0; op < NPL_OPS; op++) {
 		const struct npl_op_versions *v = &npl_op_versions[op];
 		int n = snprintf(row, sizeof row, "\n| %s | ", npl_op_defs[op].name);

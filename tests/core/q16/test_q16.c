@@ -23,7 +23,7 @@ static int64_t defined_product(enum npl_q16_product product, int16_t x, int16_t 
 struct problem {
 	int64_t rows, n, k, stride;
 	int16_t *x, *w;
-	int64_t *sums; /* with a guard behind */
+	int64_t *sums; /* with a guard after */
 };
 
 #define GUARD 0x5a5a5a5a5a5a5a5a

@@ -79,7 +79,7 @@ Test(api_build, same_as_a_file)
 	onnx_writer_free(&model);
 }
 
-/* The first error stays, calls behind it are given its code, and the end tells it. */
+/* The first error stays, calls after it are given its code, and the end tells it. */
 Test(api_build, the_first_error_stays)
 {
 	const struct {

@@ -148,7 +148,7 @@ static struct npl_layer_spec private_spec(int64_t channels, int64_t height, int6
 	};
 }
 
-/* Kernels by output position, row by row, then by filter: drawn behind the input, each used once. */
+/* Kernels by output position, row by row, then by filter: drawn after the input, each used once. */
 Test(single_layer, private_kernels_by_definition)
 {
 	enum { C = 4, H = 7, W = 6, K = 3, F = 6, G = 2, OH = H - K + 1, OW = W - K + 1, DEPTH = C / G * K * K };

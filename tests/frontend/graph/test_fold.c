@@ -487,7 +487,7 @@ Test(onnx_fold, what_counts_as_parameter)
 	onnx_writer_free(&model);
 }
 
-/* A BatchNormalization that lists the statistics of training behind its result is the one without them where nobody
+/* A BatchNormalization that lists the statistics of training after its result is the one without them where nobody
  * reads these, and refused where somebody does. */
 Test(onnx_fold, unread_statistics)
 {

@@ -71,7 +71,7 @@ static void put_default(struct onnx_writer *f, const char *name, int64_t i)
 	onnx_put_message(f, 11, &a);
 }
 
-/* x (2,3) -> call f -> y, and the functions behind the graph, each emptied. */
+/* x (2,3) -> call f -> y, and the functions after the graph, each emptied. */
 static struct onnx_writer model_of(struct onnx_writer *graph, int opset, int n, struct onnx_writer *functions)
 {
 	struct onnx_writer model = onnx_model(graph, opset);
@@ -406,7 +406,7 @@ Test(onnx_functions, wrong_calls)
 		(const char *const[4]){"node 'n' (Softmax)", "attribute 'axis' refers to 'which' of a function"});
 }
 
-/* F0 is one node; each function behind it calls the one before `times` times in a row. */
+/* F0 is one node; each function after it calls the one before `times` times in a row. */
 static struct onnx_writer tower(int levels, int times)
 {
 	struct onnx_writer g = {0}, model, *f = calloc((size_t)levels, sizeof *f);

@@ -186,7 +186,7 @@ Test(onnx_page, element_types)
 	char *list = strstr(page, "Allowed are"), *end = list ? strstr(list, "; each operator") : NULL;
 	cr_assert(list && end);
 	*end = '\0';
-	int named = 1; /* and one behind the last comma */
+	int named = 1; /* and one after the last comma */
 	for (const char *at = list; (at = strchr(at, ',')) != NULL; at++)
 		named++;
 	for (int type = 0; type < NPL_DTYPES; type++)

@@ -49,7 +49,7 @@ static void check_network(const char *folder, const char *path)
 	npl_graph_free(old);
 }
 
-/* The hash of the output of every device, one behind the other. */
+/* The hash of the output of every device, one after the other. */
 static void hashes_of(const char *folder, const char *path, char text[1024])
 {
 	const struct cli_how how = {.folder = folder};

@@ -237,7 +237,7 @@ Test(topology, names_of_columns)
 	cli_remove_folder(folder);
 }
 
-/* What is behind the known columns: the stride of the width, a batch of one, a ratio and a number of products. */
+/* What is after the known columns: the stride of the width, a batch of one, a ratio and a number of products. */
 Test(topology, columns_behind)
 {
 	static const struct {

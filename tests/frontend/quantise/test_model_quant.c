@@ -84,7 +84,7 @@ static void describe(struct found *f)
 				 &(struct npl_quant){0});
 }
 
-/* Nodes "OP RESULT INPUTS...", a line each, behind the beginning; outputs by name. place: as in npl_session_options,
+/* Nodes "OP RESULT INPUTS...", a line each, after the beginning; outputs by name. place: as in npl_session_options,
  * where device 0 has 8-bit integers and device 1 has none. */
 static struct found find_placed(const char *nodes, const char *outputs, const int *place)
 {
@@ -231,9 +231,9 @@ Test(model_quant, integers_that_are_read_as_other_numbers)
 	cr_expect_str_eq(f.text, "d=m(0.5,7)! e=b(0.25,7) -d +q -e");
 	cr_expect(one.scale == 1 && one.zero_point == 0);
 	f.quants.value[m].quant = (struct npl_quant){.scale = 0.5f, .zero_point = 8};
-	cr_expect_eq(npl_model_quant_settle(&f.quants, node_d), NPL_NO_QUANT_NODE);
-	cr_expect_eq(npl_model_quant_settle(&f.quants, f.graph->value[value_of(&f, "q")].producer), NPL_NO_QUANT_NODE);
-	cr_expect_eq(npl_model_quant_settle(&f.quants, f.graph->value[value_of(&f, "e")].producer), NPL_DEQUANTISES);
+	cr_expect_eq(npl_model_quant_resolve(&f.quants, node_d), NPL_NO_QUANT_NODE);
+	cr_expect_eq(npl_model_quant_resolve(&f.quants, f.graph->value[value_of(&f, "q")].producer), NPL_NO_QUANT_NODE);
+	cr_expect_eq(npl_model_quant_resolve(&f.quants, f.graph->value[value_of(&f, "e")].producer), NPL_DEQUANTISES);
 	const struct npl_quant said = npl_model_quant_of(&f.quants, b);
 	cr_expect(said.scale == 0.25f && said.zero_point == 7);
 	describe(&f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises about constants behind a DequantizeLinear: on every device of 8-bit integers they keep the model's integers,
+ * Promises about constants after a DequantizeLinear: on every device of 8-bit integers they keep the model's integers,
  * scale and zero point to the bit, also turned or in another shape, as an operand of Add, Sub, Mul, Concat and MatMul;
  * where the device's rule has no such scales the layer is left to floats. Scales here are small integers times powers
  * of two, so that every order of the arithmetic is exact and ties are the same in integers and in floats. */

@@ -203,7 +203,7 @@ static void check_quant(const struct npl_layer_run *row, struct npl_range range,
 Test(session_formats, rows_tell_what_their_integers_stand_for)
 {
 	static const char *const names[] = {"tpu_v1", "diannao"};
-	/* per node: the value whose range holds; a pool keeps its input's, a product's is behind its Relu */
+	/* per node: the value whose range holds; a pool keeps its input's, a product's is after its Relu */
 	static const char *const ranges[SEQUENCE] = {[C1] = "b", [P1] = "c", [FC] = "f"};
 	for (uint64_t seed = 1; seed <= 10; seed++)
 		for (int d = 0; d < 2; d++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session promises of Sigmoid, Tanh and Relu6 on diannao: behind a convolution or a Gemm they are done in its
+ * What a session promises of Sigmoid, Tanh and Relu6 on diannao: after a convolution or a Gemm they are done in its
  * pass, by themselves as a layer of their own, none goes to the host; their results have a scale of Q6.10 or finer that
  * holds them without saturation; they are as near the float reference as the segments allow; and they take the time of
  * a Relu. */

@@ -153,7 +153,7 @@ static int most_layers(const struct npl_session *s)
 	return most;
 }
 
-/* Places for devices 0 and 1, from a plan for device 0: an activation stays with what it is done behind, the host's
+/* Places for devices 0 and 1, from a plan for device 0: an activation stays with what it is done after, the host's
  * layers are the host's. In turn, so that no two layers follow each other on one device, or by chance. */
 static void spread_out(const struct net *net, const struct npl_session *plan, const int *place, uint64_t *rng,
 		       int *spread)
@@ -351,7 +351,7 @@ Test(session_layer_group, equals_cpu)
 	npl_device_close(device[1]);
 }
 
-/* x (2,3,6,4) -> before Reshape (2,3,4,6) -> conv 12, relu -> pool -> within Flatten -> fc 10, tanh -> behind Reshape
+/* x (2,3,6,4) -> before Reshape (2,3,4,6) -> conv 12, relu -> pool -> within Flatten -> fc 10, tanh -> after Reshape
  * (2,10,1,1). Outputs: p, the pool's result, its view f, and what `behind` gives. */
 static struct net make_views(uint64_t *rng)
 {
@@ -379,7 +379,7 @@ static struct net make_views(uint64_t *rng)
 	return make_net(&g, rng);
 }
 
-/* Views before, in and behind a layer group cost nothing, and what is seen twice is moved and converted once. The pool
+/* Views before, in and after a layer group cost nothing, and what is seen twice is moved and converted once. The pool
  * is done in the convolution's pass; together the layers take less time than each alone. */
 Test(session_layer_group, views)
 {

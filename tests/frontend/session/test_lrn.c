@@ -185,7 +185,7 @@ static void check_placed(uint64_t seed, struct npl_device *const *device, int ot
 	free_net(&net);
 }
 
-/* Placed there by itself, with the host, the reference or the TPU before and behind, which computes in 8 bits. */
+/* Placed there by itself, with the host, the reference or the TPU before and after, which computes in 8 bits. */
 Test(session_lrn, placed)
 {
 	struct npl_device *device[] = {open_device("diannao"), open_device("reference"), open_device("tpu_v1")};

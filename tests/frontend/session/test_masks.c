@@ -102,7 +102,7 @@ Test(session_masks, a_sum_that_is_an_output_is_none)
 	}
 }
 
-/* A sum and a Transpose behind a Softmax are not rounded to 8 bits; the product behind them is in integers again. */
+/* A sum and a Transpose after a Softmax are not rounded to 8 bits; the product after them is in integers again. */
 Test(session_masks, floats_stay_floats_until_a_product)
 {
 	static const char *const devices[] = {"reference", "cpu"};

@@ -5,7 +5,7 @@
  * integers - reads them twice, as bytes or as other numbers than they were made of, hands them in or out, rounds floats
  * that only floats read - every bit and every saturation is the same as when each layer is alone and the session
  * converts between them; what the model leaves in float32 is done in float32 and nothing is calibrated, so that results
- * are those of the model's own rule but for ties; and in the usual form, where floats lie between DequantizeLinear and
+ * are those of the model's own rule except ties; and in the usual form, where floats lie between DequantizeLinear and
  * QuantizeLinear, nothing of a run is the modelled host's. */
 #include <stdlib.h>
 

@@ -61,7 +61,7 @@ static void check_order(const struct net *net, const struct npl_run *run, const 
 				cr_assert(at_least(task->start_seconds, made_at(net, run, s, node->in[k])),
 					  "%s, %s begins before '%s' is made", what, node->name,
 					  net->graph->value[node->in[k]].name);
-		/* what a layer gathers comes before it, what it delivers behind it */
+		/* what a layer gathers comes before it, what it delivers after it */
 		for (int k = 0; k < run->n_tasks && task->kind == NPL_TASK_LAYER; k++)
 			if (run->task[k].node == task->node && run->task[k].value >= 0) {
 				const struct npl_task *other = &run->task[k];
@@ -270,7 +270,7 @@ Test(schedule, random_networks)
 	cr_assert(overlapping > 60 && serial > 20 && held > 100, "%d, %d, %d", overlapping, serial, held);
 }
 
-/* Layers one behind the other have nothing to do at the same time, wherever they are: the sum, to the bit. */
+/* Layers one after the other have nothing to do at the same time, wherever they are: the sum, to the bit. */
 Test(schedule, a_line_of_layers_takes_the_sum)
 {
 	uint64_t rng = 3;

@@ -414,7 +414,7 @@ Test(session, unknown_energy_stays_unknown)
 	free_net(&net);
 }
 
-/* One more layer behind value `from` (a number): Conv, Relu, pools, LRN, Dropout, an Add of two values. */
+/* One more layer after value `from` (a number): Conv, Relu, pools, LRN, Dropout, an Add of two values. */
 static void put_random_layer(struct onnx_writer *g, uint64_t *rng, int from)
 {
 	struct onnx_writer attrs = {0};

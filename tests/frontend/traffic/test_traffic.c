@@ -171,9 +171,9 @@ static void check_trace(const char *path, const struct requests *all, uint64_t *
 	cr_assert_eq(npl_traffic_open_trace(path, &lines_of_64, &traffic, &err), 0, "%s", err.msg);
 	cr_assert(npl_traffic_has_cycles(traffic));
 	for (int n = 1; n; at += n) {
-		int room = (int)test_range(rng, 1, 1000);
-		cr_assert_eq(npl_traffic_next(traffic, false, batch, room, &n, &err), 0, "%s", err.msg);
-		cr_assert(n <= room && at + n <= all->n);
+		int capacity = (int)test_range(rng, 1, 1000);
+		cr_assert_eq(npl_traffic_next(traffic, false, batch, capacity, &n, &err), 0, "%s", err.msg);
+		cr_assert(n <= capacity && at + n <= all->n);
 		for (int k = 0; k < n; k++)
 			cr_assert(batch[k].address == all->request[at + k].address &&
 					  batch[k].cycle == all->request[at + k].cycle &&

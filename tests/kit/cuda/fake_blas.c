@@ -34,7 +34,7 @@ struct product {
 };
 struct matrix {
 	int magic, type;
-	int64_t rows, columns, lead, stride;
+	int64_t rows, columns, ld, stride;
 	int32_t batch;
 };
 struct preference {
@@ -134,18 +134,17 @@ CU_BLAS_STATUS fake_cublasLtMatmulDescSetAttribute(CU_PRODUCT at, CU_PRODUCT_ATT
 	}
 }
 
-CU_BLAS_STATUS fake_cublasLtMatrixLayoutCreate(CU_MATRIX *to, CU_TYPE type, uint64_t rows, uint64_t columns,
-					       int64_t lead)
+CU_BLAS_STATUS fake_cublasLtMatrixLayoutCreate(CU_MATRIX *to, CU_TYPE type, uint64_t rows, uint64_t columns, int64_t ld)
 {
 	FAKE_CALL(cublasLtMatrixLayoutCreate);
-	if (!rows || !columns || lead < (int64_t)rows)
+	if (!rows || !columns || ld < (int64_t)rows)
 		return BAD("a matrix of %zu x %zu with columns %lld apart", (size_t)rows, (size_t)columns,
-			   (long long)lead);
+			   (long long)ld);
 	struct matrix *matrix = make(MATRIX, sizeof *matrix, "matrix layouts");
 	matrix->type = type;
 	matrix->rows = (int64_t)rows;
 	matrix->columns = (int64_t)columns;
-	matrix->lead = lead;
+	matrix->ld = ld;
 	matrix->batch = 1;
 	*to = matrix;
 	return 0;
@@ -231,10 +230,10 @@ static int check(const struct product *p, const struct matrix *a, const struct m
 	if (cu_fake.no_int8)
 		return CU_BLAS_NOT_SUPPORTED;
 	if (a->type != CU_TYPE_I8 || b->type != CU_TYPE_I8 || d->type != CU_TYPE_I32 || p->scale != CU_TYPE_I32 ||
-	    !p->transposed_a || p->transposed_b || m % 4 || k % 4 || a->lead % 4 || b->lead % 4 || d->lead % 4 ||
+	    !p->transposed_a || p->transposed_b || m % 4 || k % 4 || a->ld % 4 || b->ld % 4 || d->ld % 4 ||
 	    p->epilogue != CU_EPILOGUE_NONE)
 		return BAD("int8 wants rows of 4: m %lld, k %lld, leads %lld, %lld, %lld", (long long)m, (long long)k,
-			   (long long)a->lead, (long long)b->lead, (long long)d->lead);
+			   (long long)a->ld, (long long)b->ld, (long long)d->ld);
 	return 0;
 }
 
@@ -298,7 +297,7 @@ static double short_of(double value)
 
 static size_t extent(const struct matrix *x)
 {
-	int64_t last = (x->batch - 1) * x->stride + (x->columns - 1) * x->lead + x->rows;
+	int64_t last = (x->batch - 1) * x->stride + (x->columns - 1) * x->ld + x->rows;
 	return (size_t)last * unit(x->type);
 }
 
@@ -311,8 +310,8 @@ struct operands {
 
 static void multiply_integers(const struct operands *o, int64_t i, int64_t j, int64_t k, bool adds)
 {
-	const int8_t *a = (const int8_t *)o->at_a + i * o->a->lead, *b = (const int8_t *)o->at_b + j * o->b->lead;
-	int32_t *d = (int32_t *)(void *)o->at_d + j * o->d->lead + i;
+	const int8_t *a = (const int8_t *)o->at_a + i * o->a->ld, *b = (const int8_t *)o->at_b + j * o->b->ld;
+	int32_t *d = (int32_t *)(void *)o->at_d + j * o->d->ld + i;
 	uint32_t sum = adds ? (uint32_t)*d : 0;
 	for (int64_t l = 0; l < k; l++)
 		sum += (uint32_t)(a[l] * b[l]);
@@ -322,11 +321,11 @@ static void multiply_integers(const struct operands *o, int64_t i, int64_t j, in
 static void multiply_floats(const struct operands *o, int64_t i, int64_t j, int64_t k, float alpha, float beta)
 {
 	const struct product *p = o->p;
-	const int64_t at = j * o->d->lead + i;
+	const int64_t at = j * o->d->ld + i;
 	double sum = 0;
 	for (int64_t l = 0; l < k; l++) {
-		double x = element(o->at_a, o->a->type, p->transposed_a ? i * o->a->lead + l : l * o->a->lead + i);
-		double y = element(o->at_b, o->b->type, p->transposed_b ? l * o->b->lead + j : j * o->b->lead + l);
+		double x = element(o->at_a, o->a->type, p->transposed_a ? i * o->a->ld + l : l * o->a->ld + i);
+		double y = element(o->at_b, o->b->type, p->transposed_b ? l * o->b->ld + j : j * o->b->ld + l);
 		sum += p->compute == CU_COMPUTE_TF32 ? short_of(x) * short_of(y) : x * y;
 	}
 	sum *= (double)alpha;

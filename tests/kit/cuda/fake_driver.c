@@ -288,12 +288,12 @@ CU_RESULT fake_cuMemAlloc_v2(CU_ADDRESS *address, size_t bytes)
 	if (bytes > cu_fake.memory_bytes - gpu.used)
 		return OUT_OF_MEMORY;
 	struct allocation *a = calloc(1, sizeof *a);
-	const size_t room = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	a->map_bytes = (room + page - 1) / page * page;
+	const size_t capacity = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	a->map_bytes = (capacity + page - 1) / page * page;
 	a->map = mmap(NULL, a->map_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (a->map == MAP_FAILED)
 		abort();
-	a->address = (uint64_t)(uintptr_t)(a->map + a->map_bytes - room);
+	a->address = (uint64_t)(uintptr_t)(a->map + a->map_bytes - capacity);
 	a->bytes = bytes;
 	a->next = gpu.allocation;
 	gpu.allocation = a;

@@ -82,7 +82,7 @@ static inline void gpu_close(struct gpu *gpu)
 	free(gpu);
 }
 
-/* Memory of the GPU: `skew` elements beyond an address that any vector load may have; guard bytes before and behind. */
+/* Memory of the GPU: `skew` elements beyond an address that any vector load may have; guard bytes before and after. */
 struct device_memory {
 	unsigned char *block, *data;
 	size_t bytes;
@@ -212,7 +212,7 @@ static inline bool draws_last(const struct kernel_case *c, const struct npl_laye
 		return cu_kernel_follows(layer, -1 - k);
 	if (shape->rank != layer->out->shape.rank)
 		return false;
-	return cu_kernel_same_way(layer, k) || test_range(seed, 0, 1);
+	return cu_kernel_same_layout(layer, k) || test_range(seed, 0, 1);
 }
 
 static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)

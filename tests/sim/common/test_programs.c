@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What machines with programs share (sim/common/), on an instruction set that is no machine's: fields with and without
- * a sign, of every size, by position and by key, flags behind dots and as words, names, floats, constants. What the
+ * a sign, of every size, by position and by key, flags after dots and as words, names, floats, constants. What the
  * common parts promise: any program that is valid goes to text and to binary and back unchanged, and what is wrong is
  * said with its place. */
 #include <criterion/criterion.h>

@@ -114,7 +114,7 @@ Test(dma, cutting_worked_by_hand)
 	npl_memory_close(memory);
 }
 
-/* Rows of 8 bytes that are one request, over accesses of 64: those side by side share accesses, but for one that is
+/* Rows of 8 bytes that are one request, over accesses of 64: those side by side share accesses, except one that is
  * pushed too late and one that is elsewhere. */
 Test(dma, rows_of_a_request_share_accesses)
 {
@@ -181,7 +181,7 @@ Test(dma, times_worked_by_hand)
 	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 100000, .tag = 3});
 	cr_expect_eq(finish(dma, 0, 3), 0);
 	cr_expect_eq(npl_dma_counters(dma, 0)->reads, 100000);
-	/* Empty descriptors complete in their turn, behind what is before them. */
+	/* Empty descriptors complete in their turn, after what is before them. */
 	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 8, .tag = 4});
 	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.tag = 5});
 	struct npl_memory_completion c;
@@ -465,7 +465,7 @@ static void live(struct npl_dma *dma, const struct npl_memory *memory, uint64_t 
 	if (test_range(rng, 0, 1)) /* before the boundary is left */
 		push_some(dma, rng);
 	cr_assert(npl_dma_relative_state(dma, &to));
-	cr_assert_leq(to.n, to.room);
+	cr_assert_leq(to.n, to.capacity);
 	past->words = to.n;
 	past->events = 0;
 	const uint64_t end = npl_memory_now(memory);

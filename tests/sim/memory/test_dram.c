@@ -37,7 +37,7 @@ Test(dram, mappings)
 		for (uint64_t a = 0; a < accesses; a++) {
 			const uint64_t address = a * bytes + (uint64_t)test_range(&rng, 0, (int64_t)bytes - 1);
 			const struct dram_case_place want = dram_case_locate(&c, address);
-			const struct dram_place got = dram_locate(&mapping, address);
+			const struct dram_address got = dram_locate(&mapping, address);
 			const uint64_t bank = (want.rank * (uint64_t)c.bank_groups + want.group) * (uint64_t)c.banks +
 					      want.bank;
 			cr_assert(got.channel == want.channel && got.rank == want.rank && got.group == want.group &&

@@ -30,7 +30,7 @@ struct request {
 struct history {
 	struct dram_config config;
 	char mapping[DRAM_CASE_MAPPING];
-	uint64_t seed, rng, room; /* cycles that there is room for */
+	uint64_t seed, rng, capacity; /* cycles that there is room for */
 	struct npl_memory *memory;
 	struct npl_memory_counters count;
 	int pushed, completed;
@@ -107,7 +107,7 @@ static void note(struct history *h, uint64_t cycle)
 static void work(struct history *h, bool each_cycle)
 {
 	int64_t busy = test_range(&h->rng, 1, 40);
-	while (h->completed < REQUESTS && npl_memory_now(h->memory) < h->room) {
+	while (h->completed < REQUESTS && npl_memory_now(h->memory) < h->capacity) {
 		const uint64_t now = npl_memory_now(h->memory);
 		for (int64_t k = test_range(&h->rng, 0, 3); k > 0 && h->pushed < REQUESTS; k--)
 			if (test_range(&h->rng, 1, 40) <= busy)
@@ -294,12 +294,12 @@ static void one(uint64_t seed, bool commands)
 	h->config.trefi = 4 * dram_case_least_trefi(&h->config) + test_range(&h->rng, 0, 500);
 	if (commands)
 		h->config.channels = h->config.ranks = 1;
-	h->room = 400000;
+	h->capacity = 400000;
 	h->memory = dram_case_open(&h->config, seed & 1, &err);
 	cr_assert(h->memory, "seed %llu: %s", (unsigned long long)seed, err.msg);
-	h->command = calloc(h->room + 1, sizeof *h->command);
-	h->served = malloc((h->room + 1) * sizeof *h->served);
-	memset(h->served, -1, (h->room + 1) * sizeof *h->served);
+	h->command = calloc(h->capacity + 1, sizeof *h->command);
+	h->served = malloc((h->capacity + 1) * sizeof *h->served);
+	memset(h->served, -1, (h->capacity + 1) * sizeof *h->served);
 	work(h, commands);
 	sums(h);
 	data_bus(h);

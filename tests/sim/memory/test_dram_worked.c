@@ -2,7 +2,7 @@
  *
  * The DRAM's timing in cases worked out by hand, on both engines: when a request is answered, by the sum of JEDEC's
  * times written beside it, one time or one rule of the controller (sim/memory/dram.h) a case. The times are no
- * memory's: each has its own value, but for tCCD_S, which is a burst, so that no two can be mistaken for each other. */
+ * memory's: each has its own value, except tCCD_S, which is a burst, so that no two can be mistaken for each other. */
 #include <criterion/criterion.h>
 
 #include "tests/kit/sim/dram/case.h"

@@ -6,10 +6,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "sim/memory/link_model.h"
 #include "tests/kit/support.h"
-
-__extension__ typedef unsigned __int128 wide;
 
 static struct npl_link_config pcie(int64_t generation, int64_t lanes, int64_t payload, int64_t header)
 {
@@ -57,7 +56,7 @@ Test(link_model, rates_worked_by_hand)
 	ratio_is(model_of(pcie(6, 16, 128, 12)).line, 118000000000, 1, "64 GT/s, 236 of 256 bytes");
 	/* 8 bytes around a header of 12: 256 of 276 bytes are data; 14.61 GB/s, 13.6 GiB/s. */
 	ratio_is(model_of(pcie(3, 16, 256, 12)).rate, 13107200000000, 897, "256-byte packets");
-	/* 128 of 152 behind a 64-bit address. */
+	/* 128 of 152 after a 64-bit address. */
 	ratio_is(model_of(pcie(1, 1, 128, 16)).rate, 4000000000, 19, "128-byte packets");
 	/* Flits have no framing of their own: 128 of 140. */
 	ratio_is(model_of(pcie(6, 1, 128, 12)).rate, 47200000000, 7, "generation 6"); /* 7.375e9 * 32 / 35 */
@@ -92,7 +91,7 @@ Test(link_model, transfers_worked_by_hand)
 		cr_expect_eq(npl_link_cycles(&model, row[i].bytes, &clock), row[i].cycles, "row %zu: %llu", i,
 			     (unsigned long long)npl_link_cycles(&model, row[i].bytes, &clock));
 	}
-	/* 10 GiB/s are 15.339 bytes a cycle: slower, but for a packet of one word with its 20 bytes. */
+	/* 10 GiB/s are 15.339 bytes a cycle: slower, except a packet of one word with its 20 bytes. */
 	struct npl_link_config limited = pcie(3, 16, 256, 12);
 	limited.limit_bytes_per_second = 10737418240;
 	limited.latency_seconds = 1.5e-6;
@@ -124,21 +123,22 @@ Test(link_model, transfers_follow_each_other_exactly)
 			line_bytes[way] += npl_link_line_bytes(&model, bytes);
 			all[way] += bytes;
 			last[way] = npl_link_transfer(&port, way, 0, bytes);
-			wide on_line = (wide)line_bytes[way] * (wide)port.clock.numerator *
-				       (wide)model.line.denominator,
-			     line_per = (wide)port.clock.denominator * (wide)model.line.numerator;
+			npl_u128 on_line = (npl_u128)line_bytes[way] * (npl_u128)port.clock.numerator *
+					   (npl_u128)model.line.denominator,
+				 line_per = (npl_u128)port.clock.denominator * (npl_u128)model.line.numerator;
 			uint64_t expected = (uint64_t)((on_line + line_per - 1) / line_per);
 			if (config.limit_bytes_per_second) {
-				wide behind = (wide)all[way] * (wide)port.clock.numerator,
-				     per = (wide)port.clock.denominator * (wide)config.limit_bytes_per_second;
+				npl_u128 behind = (npl_u128)all[way] * (npl_u128)port.clock.numerator,
+					 per = (npl_u128)port.clock.denominator *
+					       (npl_u128)config.limit_bytes_per_second;
 				uint64_t slow = (uint64_t)((behind + per - 1) / per);
 				expected = slow > expected ? slow : expected;
 			}
 			cr_assert_eq(last[way], expected + latency, "seed %llu, transfer %d", (unsigned long long)seed,
 				     i);
 		}
-		cr_assert_eq(port.way[0].bytes, all[0]);
-		cr_assert_eq(port.way[0].transfers + port.way[1].transfers, 300);
+		cr_assert_eq(port.lane[0].bytes, all[0]);
+		cr_assert_eq(port.lane[0].transfers + port.lane[1].transfers, 300);
 		/* After a pause it begins anew, and takes as long as one alone. */
 		uint64_t now = last[0] + 1000;
 		cr_assert_eq(npl_link_transfer(&port, NPL_LINK_OUT, now, 5000),
@@ -192,7 +192,7 @@ Test(link_model, parameters_of_a_machine)
 								  "256", "12", "1000000000", "10737418240", "6e-6"),
 						  {0}};
 	struct npl_arena arena = {0};
-	struct npl_description file = {.name = "test", .key = "driver", .runs_on = "test"};
+	struct npl_description file = {.name = "test", .driver_or_model_key = "driver", .driver_or_model = "test"};
 	struct machine machine;
 	struct npl_err err;
 	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);

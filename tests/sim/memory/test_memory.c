@@ -8,13 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "npulab/memory.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/support.h"
 
 #define SEED 0x3e30ull
-
-__extension__ typedef unsigned __int128 wide;
 
 static const struct npl_hz clocks[] = {{1000000000, 1}, {980000000, 1}, {700000000, 1}, {3200000000, 3},
 				       {2800000000, 3}, {100000000, 1}, {999999937, 7}};
@@ -79,7 +78,7 @@ static void stream(struct npl_memory *memory, const struct npl_hz *clock, uint64
 {
 	struct npl_memory_completion done;
 	uint64_t tag = 0, taken = 0, bytes[2000];
-	wide total = 0;
+	npl_u128 total = 0;
 	enum { N = sizeof bytes / sizeof *bytes };
 	while (taken < N) {
 		struct npl_memory_request r = {
@@ -97,7 +96,8 @@ static void stream(struct npl_memory *memory, const struct npl_hz *clock, uint64
 		for (; npl_memory_completed(memory, &done); taken++) {
 			cr_assert_eq(done.tag, taken);
 			total += bytes[taken];
-			wide above = total * (wide)clock->numerator, below = (wide)rate * (wide)clock->denominator;
+			npl_u128 above = total * (npl_u128)clock->numerator,
+				 below = (npl_u128)rate * (npl_u128)clock->denominator;
 			uint64_t want = (uint64_t)((above + below - 1) / below) + latency;
 			cr_assert_eq(done.cycle, want, "%d at %g Hz: %llu, expected %llu", (int)taken,
 				     (double)clock->numerator / (double)clock->denominator,
@@ -299,8 +299,8 @@ Test(memory, clocks_meet_exactly)
 		for (int to = 0; to < CLOCKS; to++)
 			for (int i = 0; i < 200; i++) {
 				const uint64_t t = test_rng(&rng) >> test_range(&rng, 24, 63);
-				const wide f = (wide)clocks[from].numerator * (wide)clocks[to].denominator,
-					   g = (wide)clocks[to].numerator * (wide)clocks[from].denominator;
+				const npl_u128 f = (npl_u128)clocks[from].numerator * (npl_u128)clocks[to].denominator,
+					       g = (npl_u128)clocks[to].numerator * (npl_u128)clocks[from].denominator;
 				const uint64_t up = npl_hz_ceil(t, &clocks[from], &clocks[to]),
 					       down = npl_hz_floor(t, &clocks[from], &clocks[to]);
 				cr_assert(up * f >= t * g && (!up || (up - 1) * f < t * g), "%llu, %d to %d",

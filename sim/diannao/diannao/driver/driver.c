@@ -17,6 +17,7 @@ static void dn_close(void *state)
 	if (!machine)
 		return;
 	npl_memory_close(machine->memory);
+	npl_arena_free(&machine->arena);
 	free(machine);
 }
 
@@ -26,9 +27,14 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
 	if (!machine)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	machine->config = *(const struct dn_config *)config;
-	if (dn_config_check(&machine->config, err) || dn_memory_open(&machine->config, false, &machine->memory, err)) {
+	int rc = dn_config_check(&machine->config, err);
+	if (!rc)
+		rc = dn_memory_open(&machine->config, false, &machine->memory, err);
+	if (!rc && !(machine->memory_yaml = npl_memory_yaml(machine->memory, &machine->arena)))
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (rc) {
 		dn_close(machine);
-		return err->code;
+		return rc;
 	}
 	*state = machine;
 	return 0;
@@ -63,6 +69,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)config->clock_hz;
 	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;
+	info->memory_yaml = machine->memory_yaml;
 	info->memory_bytes_per_second = memory->peak_bytes_per_second;
 	info->link = (struct npl_link){
 		.name = "main memory",

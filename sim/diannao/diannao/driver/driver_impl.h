@@ -19,6 +19,8 @@ struct dn_chosen {
 
 struct dn_machine {
 	struct dn_config config;
+	struct npl_arena arena;
+	const char *memory_yaml;
 	struct npl_memory *memory;
 	bool rtl;                           /* the engine */
 	struct dn_chosen chosen[DN_CHOSEN]; /* choice i is at i modulo DN_CHOSEN */
@@ -35,7 +37,7 @@ double dn_bytes_per_cycle(const struct dn_machine *machine); /* of memory, at mo
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err);
 
-/* A layer's program on the fast engine or, but for values, on rtl. */
+/* A layer's program on the fast engine or, except values, on rtl. */
 struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
 				    struct dn_generator *generator);
 

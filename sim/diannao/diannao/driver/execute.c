@@ -138,7 +138,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	return rc;
 }
 
-/* Puts a word behind "|" where there is one before it. */
+/* Puts a word after "|" where there is one before it. */
 static void add(char *name, const char *slot, const char *op)
 {
 	const size_t used = strlen(name);

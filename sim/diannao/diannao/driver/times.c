@@ -73,7 +73,7 @@ static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time
 	uint64_t before = 0; /* boundary at which the one before has ended */
 	(void)err;
 	if (times->count)
-		times->ended[times->count - 1] = cycles; /* what comes behind the last one's end is waited for by it */
+		times->ended[times->count - 1] = cycles; /* what comes after the last one's end is waited for by it */
 	for (int64_t i = 0; i < times->count; i++) {
 		struct npl_instruction_time *t = &times->time[i];
 		if (t->begin < before)

@@ -11,7 +11,7 @@
 #include "sim/common/execute.h"
 #include "sim/diannao/diannao/engine/engine.h"
 
-/* The engines' classes, and what comes before and behind. */
+/* The engines' classes, and what comes before and after. */
 enum { DN_TIME_QUEUED = DN_CYCLE_CLASSES, DN_TIME_MEMORY, DN_TIME_CLASSES };
 extern const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES];
 

@@ -47,7 +47,7 @@ enum dn_cycle_class {
  * event's index is that of the instruction: the one that decoded, that asked for the load (all its rows have arrived),
  * whose first step is in the cycle, that ended, whose results completed the store. Intervals are all cycles, in the
  * order of time; their instruction is the one at the head of the NFU's queue or, while there is none, the next to be
- * decoded, or, behind the last, that one. */
+ * decoded, or, after the last, that one. */
 
 /* One execution of a program that has passed the check (isa/check.h). */
 struct dn_execution {

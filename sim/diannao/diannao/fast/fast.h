@@ -73,9 +73,9 @@ struct dn_fast_mark {
 
 /* Units of one level. */
 struct dn_fast_units {
-	int64_t unit, end;                   /* units begun so far; number of the unit behind those that are alike */
-	uint64_t marked_at;                  /* number of the instruction at which the last mark was made */
-	int64_t marks, since_anchor, window; /* of these units */
+	int64_t unit, end;                       /* units begun so far; number of the unit after those that are alike */
+	uint64_t marked_at;                      /* number of the instruction at which the last mark was made */
+	int64_t marks, since_anchor, window;     /* of these units */
 	struct dn_fast_mark mark[DN_FAST_MARKS]; /* the last ones; anchor: one that is kept for longer and longer */
 	struct dn_fast_mark anchor;
 };
@@ -149,7 +149,7 @@ static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event what, uin
 
 /* decode.c: steps 2 and 3 of a boundary. */
 int dn_fast_end_and_decode(struct dn_fast *f);
-bool dn_fast_may_decode(const struct dn_fast *f);     /* `next`, but for the room in the queue of the NFU */
+bool dn_fast_may_decode(const struct dn_fast *f);     /* `next`, except the room in the queue of the NFU */
 bool dn_fast_requests_ended(const struct dn_fast *f); /* and the pipeline is empty */
 
 /* requests.c: steps 4 and 1 or 5. */

@@ -131,13 +131,13 @@ static bool gather(const struct dn_fast *f, struct npl_memory_words *words)
 
 static int make_space(const struct dn_fast *f, struct npl_memory_words *words, uint64_t n)
 {
-	if (n <= words->room)
+	if (n <= words->capacity)
 		return 0;
 	uint64_t *grown = reallocarray(words->word, n, 2 * sizeof *grown);
 	if (!grown)
 		return npl_fail(f->err, NPL_ENOMEM, "out of memory for the states of a program");
 	words->word = grown;
-	words->room = 2 * n;
+	words->capacity = 2 * n;
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static int make_space(const struct dn_fast *f, struct npl_memory_words *words, u
 static int look(struct dn_fast *f)
 {
 	struct dn_fast_repeat *r = &f->repeat;
-	while ((r->enabled = gather(f, &r->state.words)) && r->state.words.n > r->state.words.room)
+	while ((r->enabled = gather(f, &r->state.words)) && r->state.words.n > r->state.words.capacity)
 		if (make_space(f, &r->state.words, r->state.words.n))
 			return f->err->code;
 	if (r->enabled)

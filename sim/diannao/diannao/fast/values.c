@@ -122,7 +122,7 @@ static void multiply(struct dn_fast_values *v, const int16_t *x, const int16_t *
 	}
 }
 
-/* The words of these rows, one after the other: of a row alone, but for Tn 1, whose word has two. */
+/* The words of these rows, one after the other: of a row alone, except Tn 1, whose word has two. */
 static void add_biases(struct dn_fast_values *v, uint64_t row)
 {
 	const size_t row_bytes = v->sb.row_values * sizeof *v->sb.value;

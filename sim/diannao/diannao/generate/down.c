@@ -2,7 +2,7 @@
  *
  * DN_DOWN (tiles.h): lines of a tile of columns slide down through NBin under the rows of outputs. A line lies in NBin
  * as one stretch; of the oldest, columns are freed window by window when the row is the last that reads it, so that the
- * next line loads behind them. */
+ * next line loads after them. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -117,44 +117,44 @@ static void down_visit(struct dn_generator *g)
 
 /* Of a row of outputs the windows that read nothing: they only store. The first one of a tile may load lines, the last
  * one frees them. */
-static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
+static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const struct dn_axis *y = &g->axis[0], *x = &g->axis[1];
 	const struct dn_range lines = {0, y->kernel}, taps = {0, x->kernel};
 	const int64_t last = g->x_end - 1 - g->x_first;
-	if (!turn || turn >= last)
+	if (!iteration || iteration >= last)
 		return 0;
 	if (dn_reads_none(y, g->y, lines))
-		return last - turn;
-	return dn_reads_none(x, g->x_first + turn, taps)
-		       ? dn_alike_windows(x, g->x_first + turn, g->x_end - 1, 0, x->kernel)
+		return last - iteration;
+	return dn_reads_none(x, g->x_first + iteration, taps)
+		       ? dn_alike_windows(x, g->x_first + iteration, g->x_end - 1, 0, x->kernel)
 		       : 0;
 }
 
 /* The first tile of the first image loads the kernel, the last of the last one frees it. The first row of outputs of a
  * tile loads all lines under it, the last frees them. */
-static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	const struct dn_layer *layer = g->layer;
-	const int64_t last = dn_turns(g, loop) - 1;
+	const int64_t last = dn_iterations(g, loop) - 1;
 	switch (loop) {
 	case DN_CONV_GROUPS:
-		return last + 1 - turn;
+		return last + 1 - iteration;
 	case DN_GROUP_TILES:
-		return dn_full_groups(g) - turn;
+		return dn_full_groups(g) - iteration;
 	case DN_IMAGES:
-		return turn ? last - turn : 0;
+		return iteration ? last - iteration : 0;
 	case DN_BLOCKS: {
-		const int64_t first = turn * g->width, kernel = g->axis[1].kernel;
+		const int64_t first = iteration * g->width, kernel = g->axis[1].kernel;
 		const int64_t run = dn_alike_windows(&g->axis[1], first, layer->out[1], 0, kernel) / g->width;
-		if (!g->image && !turn)
+		if (!g->image && !iteration)
 			return 0;
-		return g->image + 1 == layer->images ? npl_min_i64(run, last - turn) : run;
+		return g->image + 1 == layer->images ? npl_min_i64(run, last - iteration) : run;
 	}
 	case DN_OUT_LINES:
-		return dn_sliding_windows(g, 0, 0, layer->out[0], turn, (struct dn_range){0, g->axis[0].kernel});
+		return dn_sliding_windows(g, 0, 0, layer->out[0], iteration, (struct dn_range){0, g->axis[0].kernel});
 	default:
-		return positions_alike(g, turn);
+		return positions_alike(g, iteration);
 	}
 }
 

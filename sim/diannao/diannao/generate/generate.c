@@ -36,7 +36,7 @@ static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
 
 static void skip(void *state, int level, int64_t units)
 {
-	dn_skip_turns(state, level, units);
+	dn_skip_iterations(state, level, units);
 }
 
 struct dn_stream dn_generator_stream(struct dn_generator *generator)

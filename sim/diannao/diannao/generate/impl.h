@@ -58,11 +58,11 @@ struct dn_generator {
 	int64_t base;    /* NBin row of the first column of a part or line of a tile */
 	int64_t sb_base; /* the number of the first SB row of the kernel or part */
 
-	/* The next visit: the turns of its loops, 0 of those that the nest has not, and what follows from them. */
-	int64_t turn[DN_LOOPS];
+	/* The next visit: the iterations of its loops, 0 of those that the nest has not, and what follows from them. */
+	int64_t iteration[DN_LOOPS];
 	int64_t image, conv_group, y, x, x_first, x_end; /* x_first..x_end - 1: the tile or block */
 	int64_t group, group_end, group_at;              /* the group tile; within it */
-	int64_t store_groups;                            /* of a turn of DN_STORES */
+	int64_t store_groups;                            /* of an iteration of DN_STORES */
 	struct dn_part part;
 };
 
@@ -71,11 +71,11 @@ struct dn_nest_code {
 	int levels;
 	enum dn_loop loop[DN_UNIT_LEVELS];
 	void (*visit)(struct dn_generator *g);
-	/* Turns of a loop from this one on whose instructions are the same but for addresses, those of the loops around
-	 * it being as they are; below 1: none. It may look at what follows from the loops around it, and at nothing
-	 * else. */
-	int64_t (*turns_alike)(const struct dn_generator *g, enum dn_loop loop, int64_t turn);
-	/* The rows held where the next visit is, after turns that have been left out. NULL: as many as before those. */
+	/* How many iterations of a loop, from this one on, have the same instructions except for addresses while the
+	 * loops around it stay where they are; below 1: none. It may read only what follows from the loops around it.
+	 * */
+	int64_t (*iterations_alike)(const struct dn_generator *g, enum dn_loop loop, int64_t iteration);
+	/* The rows held where the next visit is, after iterations that have been left out. NULL: as many as before those. */
 	void (*set_held_rows)(struct dn_generator *g);
 };
 extern const struct dn_nest_code dn_code_down, dn_code_across, dn_code_streamed, dn_code_pooled, dn_code_pooled_across;
@@ -85,8 +85,8 @@ bool dn_begin_loops(struct dn_generator *g);
 bool dn_next_visit(struct dn_generator *g);
 /* As in engine.h, of the visit that comes next. */
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS]);
-void dn_skip_turns(struct dn_generator *g, int level, int64_t turns);
-int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop);
+void dn_skip_iterations(struct dn_generator *g, int level, int64_t iterations);
+int64_t dn_iterations(const struct dn_generator *g, enum dn_loop loop);
 /* Windows along d from o on, of first..end-1, of which each loads and frees as many columns or lines as the one before,
  * or none: o has one before it, and the last one is not among them. */
 int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o,
@@ -125,7 +125,7 @@ void dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t 
 	     int64_t end_tap);
 int64_t dn_rank_of(const struct dn_columns *columns, int64_t position); /* -1: it is not needed */
 int64_t dn_next_needed(const struct dn_columns *columns,
-		       int64_t position); /* from this one on; none: behind the input */
+		       int64_t position); /* from this one on; none: after the input */
 /* The rank of the first that windows o..end-1 read; all there are if they read none. */
 int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
 /* At window o, with one before it: the columns, of so many NBin rows, that those before it have loaded and not

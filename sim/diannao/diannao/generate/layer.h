@@ -26,7 +26,7 @@ struct dn_lrn {
 struct dn_layer {
 	enum dn_kind kind;
 	int64_t images, groups;
-	int64_t ni, no; /* maps of one group; equal but for DN_SUM */
+	int64_t ni, no; /* maps of one group; equal except DN_SUM */
 	int64_t in[NPL_SPATIAL], out[NPL_SPATIAL];
 	struct npl_window window;
 	bool private_kernels; /* every position has a kernel of its own */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of a nest (impl.h): where the next visit is, and which turns are alike and may be left out.
+ * The loops of a nest (impl.h): where the next visit is, and which iterations are alike and may be left out.
  *
- * Each loop is a level of units (engine.h): a turn of it with all that is inside. Where all turns of a loop are alike,
- * and the next turn of the loop around it is alike too, both loops' turns are one run of units of the inner loop, and
- * the outer loop has no units of its own. A long run finds what repeats after many turns only, and few levels find it
- * sooner. */
+ * Each loop is a level of units (engine.h): an iteration of it with all that is inside. Where all iterations of a loop
+ * are alike, and the next iteration of the loop around it is alike too, the iterations of both loops are one run of
+ * units of the inner loop, and the outer loop has no units of its own. What repeats is found only after many iterations
+ * of a long run, and sooner with few levels. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -31,9 +31,9 @@ static int64_t window_parts(const struct dn_generator *g)
 	return npl_div_up_i64(taps, g->tiles->taps);
 }
 
-int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop)
+int64_t dn_iterations(const struct dn_generator *g, enum dn_loop loop)
 {
-	const int64_t stored = g->turn[DN_STORES] * g->store_groups;
+	const int64_t stored = g->iteration[DN_STORES] * g->store_groups;
 	switch (loop) {
 	case DN_IMAGES:
 		return g->layer->images;
@@ -58,28 +58,28 @@ int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop)
 	}
 }
 
-/* What follows from the turns. */
+/* What follows from the iterations. */
 static void place(struct dn_generator *g)
 {
-	const int64_t *turn = g->turn, groups = g->map.groups;
-	g->image = turn[DN_IMAGES];
-	g->conv_group = turn[DN_CONV_GROUPS];
-	g->y = turn[DN_OUT_LINES];
-	g->x_first = turn[DN_BLOCKS] * g->width;
+	const int64_t *iteration = g->iteration, groups = g->map.groups;
+	g->image = iteration[DN_IMAGES];
+	g->conv_group = iteration[DN_CONV_GROUPS];
+	g->y = iteration[DN_OUT_LINES];
+	g->x_first = iteration[DN_BLOCKS] * g->width;
 	g->x_end = npl_min_i64(g->x_first + g->width, g->layer->out[1]);
-	g->x = g->x_first + turn[DN_POSITIONS];
+	g->x = g->x_first + iteration[DN_POSITIONS];
 	if (g->tiles->nest != DN_STREAMED)
 		g->store_groups = groups;
 	else if (g->x_end - g->x_first == 1)
 		g->store_groups = g->stored_groups;
 	else
 		g->store_groups = g->tile_groups;
-	g->group = turn[DN_STORES] * g->store_groups + turn[DN_GROUP_TILES] * g->tile_groups;
+	g->group = iteration[DN_STORES] * g->store_groups + iteration[DN_GROUP_TILES] * g->tile_groups;
 	g->group_end = npl_min_i64(g->group + g->tile_groups, groups);
-	g->group_at = g->group + turn[DN_GROUPS];
+	g->group_at = g->group + iteration[DN_GROUPS];
 	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, taps = g->tiles->taps ? g->tiles->taps : 1;
-	g->part = dn_part_from(g->layer, g->tiles, g->map.in_rows, turn[DN_KERNEL_LINES] * lines,
-			       turn[DN_KERNEL_TAPS] * taps, turn[DN_KERNEL_ROWS] * g->tiles->rows);
+	g->part = dn_part_from(g->layer, g->tiles, g->map.in_rows, iteration[DN_KERNEL_LINES] * lines,
+			       iteration[DN_KERNEL_TAPS] * taps, iteration[DN_KERNEL_ROWS] * g->tiles->rows);
 }
 
 bool dn_begin_loops(struct dn_generator *g)
@@ -98,16 +98,16 @@ bool dn_begin_loops(struct dn_generator *g)
 	return true;
 }
 
-/* The next turn of the loop at this level, or of those around it. */
+/* The next iteration of the loop at this level, or of those around it. */
 static bool next_turn(struct dn_generator *g, int level)
 {
 	for (; level >= 0; level--) {
 		const enum dn_loop loop = g->code->loop[level];
-		if (++g->turn[loop] < dn_turns(g, loop)) {
+		if (++g->iteration[loop] < dn_iterations(g, loop)) {
 			place(g);
 			return true;
 		}
-		g->turn[loop] = 0;
+		g->iteration[loop] = 0;
 	}
 	return false;
 }
@@ -117,51 +117,53 @@ bool dn_next_visit(struct dn_generator *g)
 	return next_turn(g, g->code->levels - 1);
 }
 
-static int64_t alike_from(const struct dn_generator *g, int level, int64_t turn)
+static int64_t alike_from(const struct dn_generator *g, int level, int64_t iteration)
 {
-	const int64_t alike = g->code->turns_alike(g, g->code->loop[level], turn);
+	const int64_t alike = g->code->iterations_alike(g, g->code->loop[level], iteration);
 	return alike < 0 ? 0 : alike;
 }
 
 static bool all_alike(const struct dn_generator *g, int level)
 {
-	const int64_t turns = dn_turns(g, g->code->loop[level]);
-	return turns == 1 || alike_from(g, level, 0) == turns;
+	const int64_t iterations = dn_iterations(g, g->code->loop[level]);
+	return iterations == 1 || alike_from(g, level, 0) == iterations;
 }
 
-/* Turns of the loop at this level, with those in turns of the loops around it. */
+/* Iterations of the loop at this level, with those in iterations of the loops around it. */
 static int64_t run_from_here(const struct dn_generator *g, int level)
 {
 	const enum dn_loop loop = g->code->loop[level];
-	const int64_t turns = dn_turns(g, loop), run = turns > 1 ? alike_from(g, level, g->turn[loop]) : 0;
+	const int64_t iterations = dn_iterations(g, loop),
+		      run = iterations > 1 ? alike_from(g, level, g->iteration[loop]) : 0;
 	if (!level || !all_alike(g, level))
 		return run;
 	const int64_t around = run_from_here(g, level - 1);
-	if (turns == 1)
+	if (iterations == 1)
 		return around;
-	return around > 1 ? run + (around - 1) * turns : run;
+	return around > 1 ? run + (around - 1) * iterations : run;
 }
 
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
 {
-	bool inside = false; /* its turns are counted as those of the loop inside it */
+	bool inside = false; /* its iterations are counted as those of the loop inside it */
 	for (int level = g->code->levels - 1; level >= 0; level--) {
 		units[level] = inside ? 0 : run_from_here(g, level);
-		if (g->turn[g->code->loop[level]])
+		if (g->iteration[g->code->loop[level]])
 			return;
 		inside = all_alike(g, level);
 	}
 }
 
-/* A run of units goes on in the next turn of the loop around it, so many turns may be more than the loop has. */
-void dn_skip_turns(struct dn_generator *g, int level, int64_t turns)
+/* A run of units goes on in the next iteration of the loop around it, so that `iterations` may be more than the loop
+ * has. */
+void dn_skip_iterations(struct dn_generator *g, int level, int64_t iterations)
 {
-	g->turn[g->code->loop[level]] += turns - 1;
+	g->iteration[g->code->loop[level]] += iterations - 1;
 	for (int i = level; i > 0; i--) {
 		const enum dn_loop loop = g->code->loop[i];
-		const int64_t all = dn_turns(g, loop);
-		g->turn[g->code->loop[i - 1]] += g->turn[loop] / all;
-		g->turn[loop] %= all;
+		const int64_t all = dn_iterations(g, loop);
+		g->iteration[g->code->loop[i - 1]] += g->iteration[loop] / all;
+		g->iteration[loop] %= all;
 	}
 	place(g);
 	g->ended = !next_turn(g, level);

@@ -42,7 +42,7 @@ static void pooled_visit(struct dn_generator *g)
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel),
 			      kx = dn_taps_inside(&g->axis[1], g->x, 0, g->axis[1].kernel);
 	const int64_t width = kx.end - kx.first, taps = (ky.end - ky.first) * width;
-	const int64_t first = g->turn[DN_WINDOW_PARTS] * g->tiles->taps,
+	const int64_t first = g->iteration[DN_WINDOW_PARTS] * g->tiles->taps,
 		      end = npl_min_i64(first + g->tiles->taps, taps);
 	const int64_t base = g->nbin.next;
 	struct dn_visit visit = {.from = first ? DN_FROM_KEEP : DN_FROM_RESET, .to = DN_TO_KEEP};
@@ -66,20 +66,20 @@ static void pooled_visit(struct dn_generator *g)
 }
 
 /* Windows that read the same taps; of one all parts but the first and the last. */
-static int64_t pooled_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+static int64_t pooled_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	switch (loop) {
 	case DN_IMAGES:
-		return g->layer->images - turn;
+		return g->layer->images - iteration;
 	case DN_OUT_LINES:
 	case DN_POSITIONS: {
 		const struct dn_axis *axis = &g->axis[loop == DN_POSITIONS];
-		return dn_alike_windows(axis, turn, axis->out, 0, axis->kernel);
+		return dn_alike_windows(axis, iteration, axis->out, 0, axis->kernel);
 	}
 	case DN_GROUP_TILES:
-		return dn_full_groups(g) / g->tile_groups - turn;
+		return dn_full_groups(g) / g->tile_groups - iteration;
 	default:
-		return turn ? dn_turns(g, loop) - 1 - turn : 0;
+		return iteration ? dn_iterations(g, loop) - 1 - iteration : 0;
 	}
 }
 

@@ -51,17 +51,17 @@ static void across_visit(struct dn_generator *g)
 }
 
 /* Rows of outputs, as far as all lines under them are inside; of one the windows that load as many columns. */
-static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	switch (loop) {
 	case DN_IMAGES:
-		return g->layer->images - turn;
+		return g->layer->images - iteration;
 	case DN_OUT_LINES:
-		return dn_alike_windows(&g->axis[0], turn, g->axis[0].out, 0, g->axis[0].kernel);
+		return dn_alike_windows(&g->axis[0], iteration, g->axis[0].out, 0, g->axis[0].kernel);
 	case DN_GROUP_TILES:
-		return dn_full_groups(g) / g->tile_groups - turn;
+		return dn_full_groups(g) / g->tile_groups - iteration;
 	default:
-		return dn_sliding_windows(g, 1, 0, g->axis[1].out, turn, (struct dn_range){0, g->axis[1].kernel});
+		return dn_sliding_windows(g, 1, 0, g->axis[1].out, iteration, (struct dn_range){0, g->axis[1].kernel});
 	}
 }
 

@@ -162,59 +162,59 @@ static void sliding_visit(struct dn_generator *g)
 		dn_free_sb(g, g->sb.next);
 }
 
-/* Windows of a block, but for the first and the last of it, that load and free as many columns as the one before; where
- * nothing is read, whatever the group does of loading and freeing. */
-static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
+/* How many windows from this one on load and free as many columns as the window before; the first and the last of a
+ * block are never among them. Where no line is read this holds for every group. */
+static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const struct dn_range lines = lines_of(g), taps = {g->part.kx, g->part.kx_end};
-	const int64_t last = g->x_end - 1 - g->x_first, o = g->x_first + turn;
-	if (!turn || turn >= last)
+	const int64_t last = g->x_end - 1 - g->x_first, o = g->x_first + iteration;
+	if (!iteration || iteration >= last)
 		return 0;
 	if (lines.first == lines.end)
-		return last - turn;
+		return last - iteration;
 	if (!across(g) && g->group_end - g->group > 1 && !dn_reads_none(&g->axis[1], o, taps))
 		return 0;
 	return dn_sliding_windows(g, 1, g->x_first, g->x_end, o, taps);
 }
 
 /* The first row of the first image loads the kernels, the last of the last one frees them. */
-static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	const struct dn_layer *layer = g->layer;
-	const int64_t last = dn_turns(g, loop) - 1;
+	const int64_t last = dn_iterations(g, loop) - 1;
 	switch (loop) {
 	case DN_CONV_GROUPS:
-		return last + 1 - turn;
+		return last + 1 - iteration;
 	case DN_GROUP_TILES: /* LRN's read other rows each */
-		return g->layer->lrn.present ? 0 : dn_full_groups(g) / g->tile_groups - turn;
+		return g->layer->lrn.present ? 0 : dn_full_groups(g) / g->tile_groups - iteration;
 	case DN_GROUPS:
 		return 0;
 	case DN_IMAGES:
-		return turn ? last - turn : 0;
+		return iteration ? last - iteration : 0;
 	case DN_OUT_LINES: {
-		const int64_t run = dn_alike_windows(&g->axis[0], turn, layer->out[0], 0, g->axis[0].kernel);
-		if (!g->image && !turn)
+		const int64_t run = dn_alike_windows(&g->axis[0], iteration, layer->out[0], 0, g->axis[0].kernel);
+		if (!g->image && !iteration)
 			return 0;
-		return g->image + 1 == layer->images ? npl_min_i64(run, last - turn) : run;
+		return g->image + 1 == layer->images ? npl_min_i64(run, last - iteration) : run;
 	}
 	default:
-		return positions_alike(g, turn);
+		return positions_alike(g, iteration);
 	}
 }
 
 /* Lines (or parts of several) that lie inside the input or outside as this one does. The first part of a window has its
  * biases, the last one stores. */
-static int64_t lines_alike(const struct dn_generator *g, int64_t turn)
+static int64_t lines_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const struct dn_axis *axis = &g->axis[0];
-	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, line = turn * lines;
+	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, line = iteration * lines;
 	const struct dn_range inside = dn_taps_inside(axis, g->y, 0, axis->kernel);
 	int64_t end = axis->kernel;
 	if (line < inside.first)
 		end = inside.first;
 	else if (line < inside.end)
 		end = inside.end;
-	return turn ? npl_min_i64((end - line) / lines, dn_turns(g, DN_KERNEL_LINES) - 1 - turn) : 0;
+	return iteration ? npl_min_i64((end - line) / lines, dn_iterations(g, DN_KERNEL_LINES) - 1 - iteration) : 0;
 }
 
 /* Taps of a line from this one on that all windows of the block have inside the input, or all outside; 0: some have it
@@ -232,66 +232,67 @@ static int64_t taps_from(const struct dn_generator *g, int64_t tap)
 }
 
 /* Parts of a line. */
-static int64_t taps_alike(const struct dn_generator *g, int64_t turn)
+static int64_t taps_alike(const struct dn_generator *g, int64_t iteration)
 {
-	const int64_t taps = g->tiles->taps ? g->tiles->taps : 1, line = g->turn[DN_KERNEL_LINES];
-	const int64_t whole = g->axis[1].kernel / taps, last = dn_turns(g, DN_KERNEL_TAPS) - 1;
-	if (!line && !turn)
+	const int64_t taps = g->tiles->taps ? g->tiles->taps : 1, line = g->iteration[DN_KERNEL_LINES];
+	const int64_t whole = g->axis[1].kernel / taps, last = dn_iterations(g, DN_KERNEL_TAPS) - 1;
+	if (!line && !iteration)
 		return 0;
-	return npl_min_i64(taps_from(g, turn * taps) / taps,
-			   (line + 1 == dn_turns(g, DN_KERNEL_LINES) ? npl_min_i64(whole, last) : whole) - turn);
+	return npl_min_i64(taps_from(g, iteration * taps) / taps,
+			   (line + 1 == dn_iterations(g, DN_KERNEL_LINES) ? npl_min_i64(whole, last) : whole) -
+				   iteration);
 }
 
 /* Parts of a tap. */
-static int64_t rows_alike(const struct dn_generator *g, int64_t turn)
+static int64_t rows_alike(const struct dn_generator *g, int64_t iteration)
 {
-	const int64_t line = g->turn[DN_KERNEL_LINES], tap = g->turn[DN_KERNEL_TAPS];
-	const int64_t whole = g->layer->ni / g->tn / g->tiles->rows, last = dn_turns(g, DN_KERNEL_ROWS) - 1;
-	const bool ends = line + 1 == dn_turns(g, DN_KERNEL_LINES) && tap + 1 == dn_turns(g, DN_KERNEL_TAPS);
-	if (!line && !tap && !turn)
+	const int64_t line = g->iteration[DN_KERNEL_LINES], tap = g->iteration[DN_KERNEL_TAPS];
+	const int64_t whole = g->layer->ni / g->tn / g->tiles->rows, last = dn_iterations(g, DN_KERNEL_ROWS) - 1;
+	const bool ends = line + 1 == dn_iterations(g, DN_KERNEL_LINES) && tap + 1 == dn_iterations(g, DN_KERNEL_TAPS);
+	if (!line && !tap && !iteration)
 		return 0;
-	return (ends ? npl_min_i64(whole, last) : whole) - turn;
+	return (ends ? npl_min_i64(whole, last) : whole) - iteration;
 }
 
 /* The first group of a tile loads columns, the last one frees them. */
-static int64_t groups_alike(const struct dn_generator *g, int64_t turn)
+static int64_t groups_alike(const struct dn_generator *g, int64_t iteration)
 {
-	const int64_t last = dn_turns(g, DN_GROUPS) - 1;
-	if (!turn || (last_part(g) && results_at_once(g) > 1))
+	const int64_t last = dn_iterations(g, DN_GROUPS) - 1;
+	if (!iteration || (last_part(g) && results_at_once(g) > 1))
 		return 0;
-	return npl_min_i64(last, dn_full_groups(g) - g->group) - turn;
+	return npl_min_i64(last, dn_full_groups(g) - g->group) - iteration;
 }
 
 /* Blocks whose windows all read the same taps, or a row that reads nothing. */
-static int64_t blocks_alike(const struct dn_generator *g, int64_t turn)
+static int64_t blocks_alike(const struct dn_generator *g, int64_t iteration)
 {
-	const int64_t first = turn * g->width, end = g->layer->out[1], lines = g->axis[0].kernel;
+	const int64_t first = iteration * g->width, end = g->layer->out[1], lines = g->axis[0].kernel;
 	const bool none = dn_reads_none(&g->axis[0], g->y, (struct dn_range){0, lines});
 	return (none ? end - first : dn_alike_windows(&g->axis[1], first, end, 0, g->axis[1].kernel)) / g->width;
 }
 
-static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	switch (loop) {
 	case DN_IMAGES:
 	case DN_CONV_GROUPS:
-		return dn_turns(g, loop) - turn;
+		return dn_iterations(g, loop) - iteration;
 	case DN_OUT_LINES:
-		return dn_alike_windows(&g->axis[0], turn, g->layer->out[0], 0, g->axis[0].kernel);
+		return dn_alike_windows(&g->axis[0], iteration, g->layer->out[0], 0, g->axis[0].kernel);
 	case DN_BLOCKS:
-		return blocks_alike(g, turn);
+		return blocks_alike(g, iteration);
 	case DN_STORES:
-		return dn_full_groups(g) / g->store_groups - turn;
+		return dn_full_groups(g) / g->store_groups - iteration;
 	case DN_KERNEL_LINES:
-		return lines_alike(g, turn);
+		return lines_alike(g, iteration);
 	case DN_KERNEL_TAPS:
-		return taps_alike(g, turn);
+		return taps_alike(g, iteration);
 	case DN_KERNEL_ROWS:
-		return rows_alike(g, turn);
+		return rows_alike(g, iteration);
 	case DN_GROUPS:
-		return groups_alike(g, turn);
+		return groups_alike(g, iteration);
 	case DN_POSITIONS:
-		return positions_alike(g, turn);
+		return positions_alike(g, iteration);
 	default:
 		return 0;
 	}

@@ -51,7 +51,7 @@ bool dn_all_inside(const struct dn_axis *axis, int64_t o)
 	return first >= 0 && first + (axis->kernel - 1) * axis->dilation < axis->in;
 }
 
-/* The first window of which this tap is at `position` or behind it. */
+/* The first window of which this tap is at `position` or after it. */
 static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t position)
 {
 	return npl_div_up_i64(position + axis->pad - tap * axis->dilation, axis->stride);

@@ -32,7 +32,7 @@ struct dn_queue {
 struct dn_load {
 	struct sim_access access; /* bytes */
 	const struct dn_queue *queue;
-	int64_t rows_end; /* the row behind its last */
+	int64_t rows_end; /* the row after its last */
 };
 struct dn_memory_order {
 	struct sim_accesses stored;
@@ -73,7 +73,7 @@ int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, cons
 		     const char *source, struct npl_err *err);
 /* Bytes of memory that a checked program stores, from the first to before `end`; equal: none. */
 void dn_program_written(const struct sim_program *program, uint64_t *first, uint64_t *end);
-/* The byte behind the last that it loads or stores. */
+/* The byte after the last that it loads or stores. */
 uint64_t dn_program_memory(const struct sim_program *program);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Order in memory (docs/diannao-isa.md, Memory): loads run ahead of the instructions before them, stores behind, and
+ * Order in memory (docs/diannao-isa.md, Memory): loads run ahead of the instructions before them, stores after, and
  * nothing but CP SYNC orders them. Since the last one this keeps the bytes stored, and the loads whose rows no step has
  * needed yet: all others have come before a store of now can begin. */
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 
 #include "check_impl.h"
 #include "core/base/arith.h"
+#include "core/base/grow.h"
 
 int dn_refuse(struct dn_check *check, const char *format, ...)
 {
@@ -72,12 +73,10 @@ static bool keep_load(struct dn_memory_order *order, const struct dn_load *load)
 	if (full)
 		forget_loads(order);
 	if (full && order->count >= order->capacity / 2) { /* so that looking through them costs little per load */
-		int64_t capacity = order->capacity ? 2 * order->capacity : 64;
-		struct dn_load *grown = reallocarray(order->load, (size_t)capacity, sizeof *grown);
-		if (!grown)
+		struct dn_load *more = npl_grow(order->load, order->capacity, &order->capacity, sizeof *more);
+		if (!more)
 			return false;
-		order->load = grown;
-		order->capacity = capacity;
+		order->load = more;
 	}
 	order->load[order->count++] = *load;
 	return true;

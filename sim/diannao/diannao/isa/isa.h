@@ -5,8 +5,8 @@
  * field means. The manual has a meaning that reproduces that sequence. Text and binary follow from a table (syntax.c).
  *
  * An instruction covers the loops over inputs and outputs of one group of Tn outputs: some NBin rows times as many SB
- * rows, one a step. Instructions run in order; their loads run ahead of them, their stores behind. NBin and SB are
- * queues of rows: a LOAD appends rows behind those held, a READ names rows counted from the oldest, and rows are freed
+ * rows, one a step. Instructions run in order; their loads run ahead of them, their stores after. NBin and SB are
+ * queues of rows: a LOAD appends rows after those held, a READ names rows counted from the oldest, and rows are freed
  * in order, when an instruction without REUSE ends. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_ISA_ISA_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_ISA_ISA_H

@@ -83,7 +83,7 @@ void dn_rtl_sums_write(struct dn_rtl_nbout *nbout, int64_t index, const int64_t 
 	memcpy(nbout->exact + index * tn, exact, (size_t)tn * sizeof *exact);
 }
 
-/* The place of 16 bits that is `offset` behind the start of a result row. */
+/* The place of 16 bits that is `offset` after the start of a result row. */
 static int16_t *result_at(const struct dn_rtl_nbout *nbout, int64_t row, int64_t offset)
 {
 	const int64_t at = (row + offset / nbout->tn) % nbout->result_rows;

@@ -123,7 +123,7 @@ struct dn_rtl_bundle {
 	int64_t lanes, row, rows;
 	uint64_t store; /* number of the request */
 };
-/* Registers behind each other, of which indices move and not the contents: register k is at (newest + k) mod n. */
+/* Registers after each other, of which indices move and not the contents: register k is at (newest + k) mod n. */
 struct dn_rtl_pipe {
 	int64_t n, newest;
 	struct dn_rtl_bundle *bundle;

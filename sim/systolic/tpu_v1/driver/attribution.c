@@ -3,6 +3,7 @@
  * A run's cycles and counters by layer (attribution.h). */
 #include "attribution.h"
 
+#include "core/base/arith.h"
 #include "core/base/grow.h"
 #include <stddef.h>
 #include <stdlib.h>
@@ -67,17 +68,17 @@ void tpu_attribution_close(struct tpu_attribution *attribution)
 	*attribution = (struct tpu_attribution){0};
 }
 
-static uint64_t planes_of(const struct tpu_registers *held, enum tpu_register type)
+static uint64_t planes_of(const struct tpu_registers *registers, enum tpu_register type)
 {
-	return held->value[type] == TPU_I32 ? 4 : held->value[type] == TPU_I16 ? 2 : 1;
+	return (uint64_t)tpu_planes((enum tpu_type)registers->value[type]);
 }
 
-static void count_matrix(const struct tpu_attribution *attribution, const struct tpu_registers *held,
+static void count_matrix(const struct tpu_attribution *attribution, const struct tpu_registers *registers,
 			 const struct tpu_instruction *in, struct tpu_counters *counters)
 {
 	uint64_t cells = (uint64_t)(attribution->config->rows * attribution->config->columns);
 	uint64_t vectors = in->length * (in->flags & TPU_MATRIX_INPUTS16 ? 2u : 1u);
-	uint64_t useful = held->value[TPU_REG_USEFUL_CELLS];
+	uint64_t useful = registers->value[TPU_REG_USEFUL_CELLS];
 	counters->useful_macs += vectors * useful;
 	counters->unused_macs += vectors * (cells - useful);
 	counters->ub_rows_read += vectors;
@@ -85,36 +86,36 @@ static void count_matrix(const struct tpu_attribution *attribution, const struct
 	counters->tiles += in->flags & TPU_MATRIX_SWITCH ? 1 : 0;
 }
 
-static void count_activate(const struct tpu_attribution *attribution, const struct tpu_registers *held, int64_t i,
+static void count_activate(const struct tpu_attribution *attribution, const struct tpu_registers *registers, int64_t i,
 			   struct tpu_counters *counters)
 {
 	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
 	enum tpu_operand operand = tpu_operand_of(in->flags);
 	uint64_t results = in->length;
 	if (tpu_pooling_of(in->flags) != TPU_NO_POOLING)
-		results = results / (held->value[TPU_REG_IN_HEIGHT] * held->value[TPU_REG_IN_WIDTH]) *
-			  held->value[TPU_REG_OUT_HEIGHT] * held->value[TPU_REG_OUT_WIDTH];
+		results = results / (registers->value[TPU_REG_IN_HEIGHT] * registers->value[TPU_REG_IN_WIDTH]) *
+			  registers->value[TPU_REG_OUT_HEIGHT] * registers->value[TPU_REG_OUT_WIDTH];
 	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
-		counters->ub_rows_read += in->length * planes_of(held, TPU_REG_SOURCE_TYPE);
+		counters->ub_rows_read += in->length * planes_of(registers, TPU_REG_SOURCE_TYPE);
 	if (operand == TPU_ADD || operand == TPU_MULTIPLY)
-		counters->ub_rows_read += in->length * planes_of(held, TPU_REG_OPERAND_TYPE);
-	counters->ub_rows_written += results * planes_of(held, TPU_REG_RESULT_TYPE);
+		counters->ub_rows_read += in->length * planes_of(registers, TPU_REG_OPERAND_TYPE);
+	counters->ub_rows_written += results * planes_of(registers, TPU_REG_RESULT_TYPE);
 	counters->activate_cycles += attribution->ended[i] - attribution->started[i] -
 				     (uint64_t)attribution->config->activate_latency_cycles;
 }
 
-static void count_instruction(const struct tpu_attribution *attribution, const struct tpu_registers *held, int64_t i,
-			      struct tpu_counters *counters)
+static void count_instruction(const struct tpu_attribution *attribution, const struct tpu_registers *registers,
+			      int64_t i, struct tpu_counters *counters)
 {
 	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
 	uint64_t columns = (uint64_t)attribution->config->columns, host_bytes;
 	counters->instructions++;
 	switch (tpu_unit_of(in->opcode)) {
 	case TPU_MATRIX:
-		count_matrix(attribution, held, in, counters);
+		count_matrix(attribution, registers, in, counters);
 		break;
 	case TPU_ACTIVATION:
-		count_activate(attribution, held, i, counters);
+		count_activate(attribution, registers, i, counters);
 		break;
 	case TPU_WEIGHTS:
 		counters->weight_bytes += in->acc * columns *
@@ -123,7 +124,7 @@ static void count_instruction(const struct tpu_attribution *attribution, const s
 		break;
 	case TPU_HOST_IN:
 	case TPU_HOST_OUT:
-		host_bytes = (uint64_t)in->length * held->value[TPU_REG_HOST_ROW_BYTES];
+		host_bytes = (uint64_t)in->length * registers->value[TPU_REG_HOST_ROW_BYTES];
 		if (in->opcode == TPU_READ_HOST_MEMORY) {
 			counters->host_bytes_in += host_bytes;
 			counters->ub_rows_written += in->length;
@@ -151,15 +152,15 @@ static struct tpu_share *share_of(const struct tpu_attribution *attribution, int
 static void count_instructions(struct tpu_attribution *attribution)
 {
 	const struct sim_program *program = &attribution->generated->program;
-	struct tpu_registers held = tpu_reset_registers(attribution->config->rows, attribution->config->columns);
+	struct tpu_registers registers = tpu_reset_registers(attribution->config->rows, attribution->config->columns);
 	for (int64_t i = 0; i < program->count; i++) {
 		const struct tpu_instruction *in = &tpu_code(program)[i];
 		struct tpu_share *share = share_of(attribution, i);
-		count_instruction(attribution, &held, i, &share->counters);
+		count_instruction(attribution, &registers, i, &share->counters);
 		share->overflows += attribution->faults[i].overflows;
 		share->saturations += attribution->faults[i].saturations;
 		if (in->opcode == TPU_SET_CONFIG)
-			held.value[in->acc] = in->length;
+			registers.value[in->acc] = in->length;
 	}
 }
 
@@ -208,8 +209,6 @@ static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_clas
 	}
 }
 
-__extension__ typedef unsigned __int128 wide;
-
 /* A counter of the whole run in parts as the layers' bytes of weights, or their cycles. */
 static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_t counter, bool by_weights)
 {
@@ -219,7 +218,7 @@ static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_
 	for (int i = 0; i < attribution->generated->n_layers && all; i++) {
 		struct tpu_share *share = &attribution->of_layer[i];
 		before += by_weights ? share->counters.weight_bytes : share->cycles;
-		uint64_t upto = (uint64_t)((wide)whole * before / all);
+		uint64_t upto = (uint64_t)((npl_u128)whole * before / all);
 		memcpy((char *)&share->counters + counter, &(uint64_t){upto - given}, sizeof upto);
 		given = upto;
 	}

@@ -31,7 +31,7 @@ static const char *const event_names[TPU_EVENTS] = {
 	[TPU_HOST_ENDED] = "host_ended",
 };
 
-/* Memories for a run with values, but for the weights. NPL_ENOMEM; to be freed in any case. */
+/* Memories for a run with values, except the weights. NPL_ENOMEM; to be freed in any case. */
 static int open_memory(const struct tpu_config *config, const struct npl_execution *execution, int64_t written_end,
 		       struct tpu_memory *memory, struct npl_err *err)
 {

@@ -278,7 +278,7 @@ static void walk_read(const struct times *times, struct walk *walk, int64_t i, u
 static void walk_matrix(const struct times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
 	uint64_t *cycles = times->time[i].cycles;
-	/* Its waits for a tile, and its work, are known; they have their place behind the others. */
+	/* Its waits for a tile, and its work, are known; they have their place after the others. */
 	const uint64_t weights = cycles[TPU_TIME_WEIGHT_STALL] + cycles[TPU_TIME_WEIGHT_SHIFT];
 	cycles[TPU_TIME_ACCUMULATORS] = times->started[i] - *now - weights;
 	walk->free[TPU_MATRIX] = times->started[i] + cycles[TPU_TIME_ARRAY_ACTIVE];

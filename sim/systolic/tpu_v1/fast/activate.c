@@ -75,7 +75,7 @@ static void set_operand(struct tpu_fast_activation *a)
 					       .operand_scale = tpu_float(r, TPU_REG_OPERAND_SCALE),
 					       .target = a->result_target};
 	if (a->function == TPU_SIGMOID || a->function == TPU_TANH)
-		a->operand.target = tpu_fast_target_of(TPU_I16, 0, false);
+		a->operand.target = tpu_fast_target_of(TPU_I16, 0, TPU_IDENTITY);
 }
 
 static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machine *m, const struct tpu_instruction *in,
@@ -98,11 +98,11 @@ static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machin
 	a->result.base = in->ub;
 	a->result.first = held(m, TPU_REG_FIRST_RESULT);
 	a->raw = a->result.type == TPU_I32;
-	bool rectified = a->function == TPU_RELU || a->function == TPU_RELU6;
+	const enum tpu_function of_source = tpu_operand_of(in->flags) == TPU_NO_OPERAND ? a->function : TPU_IDENTITY;
 	a->source_target = tpu_fast_target_of(a->source.type, tpu_signed(&m->registers, TPU_REG_SOURCE_ZERO_POINT),
-					      rectified && tpu_operand_of(in->flags) == TPU_NO_OPERAND);
+					      of_source);
 	a->result_target = tpu_fast_target_of(a->result.type, tpu_signed(&m->registers, TPU_REG_RESULT_ZERO_POINT),
-					      rectified);
+					      a->function);
 	set_operand(a);
 	a->bytes_at_once = !(in->flags & TPU_ACTIVATE_FROM_BUFFER) && a->operand.kind == TPU_NO_OPERAND &&
 			   a->function <= TPU_RELU6 && a->pooling == TPU_NO_POOLING && a->result.type <= TPU_U8;
@@ -247,7 +247,7 @@ static int from_accumulators(const struct tpu_fast_activation *a, bool last_use,
 	struct tpu_fast_machine *m = a->machine;
 	const int64_t first = a->instruction->acc, past = first + a->instruction->length;
 	const struct tpu_fast_pending *prepared = NULL;
-	int rc = last_use ? 0 : tpu_fast_settle(m, first, past, err);
+	int rc = last_use ? 0 : tpu_fast_evaluate_pending(m, first, past, err);
 	for (int64_t row = first; row < past && !rc;) {
 		int64_t until = past;
 		struct tpu_fast_pending *pending = tpu_fast_pending_at(m, row, &until);

@@ -97,8 +97,6 @@ static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_
 	return cycles;
 }
 
-__extension__ typedef unsigned __int128 wide;
-
 static uint64_t link_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
 {
 	struct tpu_counters *counters = &s->outcome->counters;
@@ -111,7 +109,7 @@ static uint64_t link_duration(struct tpu_fast_schedule *s, const struct tpu_inst
 		counters->host_bytes_out += bytes;
 		counters->ub_rows_read += in->length;
 	}
-	wide cycles = ((wide)bytes * (uint64_t)s->config->clock_hz + rate - 1) / rate;
+	npl_u128 cycles = ((npl_u128)bytes * (uint64_t)s->config->clock_hz + rate - 1) / rate;
 	return tpu_link_latency_cycles(s->config) + (uint64_t)cycles;
 }
 

@@ -14,7 +14,7 @@ static uint8_t *staged_row(const struct tpu_fast_machine *m, const struct tpu_fa
 	return worker->staged + i * m->staged_pitch;
 }
 
-/* The end of what the pass may read: bytes behind it may be results that another thread writes. */
+/* The end of what the pass may read: bytes after it may be results that another thread writes. */
 static const uint8_t *end_of(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass)
 {
 	return m->memory->buffer + npl_min_i64(pass->end_row * m->width, (int64_t)m->buffer_bytes);
@@ -147,7 +147,7 @@ static void stage_line(const struct tpu_fast_machine *m, struct tpu_fast_worker 
 }
 
 /* Vectors of several taps, put together in `staged`: by output lines, then by lines of the kernel, as what is copied
- * for neighbours is the same but for where it lies. Lines come in the order of their bytes, so that one that wrote too
+ * for neighbours is the same except where it lies. Lines come in the order of their bytes, so that one that wrote too
  * much is mended by the next. */
 static void several_taps(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 			 const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)

@@ -35,7 +35,7 @@ static void settle_block(void *context, int64_t i, int worker)
 }
 
 /* Brings a whole entry to memory, and frees it. */
-static int settle_entry(struct tpu_fast_machine *m, struct tpu_fast_pending *p, struct npl_err *err)
+static int evaluate_entry(struct tpu_fast_machine *m, struct tpu_fast_pending *p, struct npl_err *err)
 {
 	struct settling settling = {.machine = m, .entry = p};
 	for (int64_t row = p->first; row < p->end; row++)
@@ -59,7 +59,7 @@ static int free_slot(struct tpu_fast_machine *m, struct tpu_fast_pending **slot,
 		oldest = p->age < oldest->age ? p : oldest;
 	}
 	*slot = oldest;
-	return settle_entry(m, oldest, err);
+	return evaluate_entry(m, oldest, err);
 }
 
 static int add_pass(struct tpu_fast_pending *p, const struct tpu_fast_pass *pass, struct npl_err *err)
@@ -113,12 +113,12 @@ int tpu_fast_forget(struct tpu_fast_machine *m, int64_t first, int64_t past, str
 	return rc;
 }
 
-int tpu_fast_settle(struct tpu_fast_machine *m, int64_t first, int64_t past, struct npl_err *err)
+int tpu_fast_evaluate_pending(struct tpu_fast_machine *m, int64_t first, int64_t past, struct npl_err *err)
 {
 	int rc = 0;
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++)
 		if (meets(p, first, past))
-			rc = settle_entry(m, p, err);
+			rc = evaluate_entry(m, p, err);
 	return rc;
 }
 
@@ -128,7 +128,7 @@ int tpu_fast_before_write(struct tpu_fast_machine *m, int64_t first, int64_t pas
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++)
 		for (int64_t i = 0; i < p->passes && p->first < p->end && !rc; i++)
 			if (p->pass[i].first_row < past && first < p->pass[i].end_row)
-				rc = settle_entry(m, p, err);
+				rc = evaluate_entry(m, p, err);
 	return rc;
 }
 
@@ -147,7 +147,7 @@ struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *m, int64_t
 	return NULL;
 }
 
-static int64_t held(const struct tpu_fast_machine *m, enum tpu_register r)
+static int64_t register_value(const struct tpu_fast_machine *m, enum tpu_register r)
 {
 	return m->registers.value[r];
 }
@@ -155,23 +155,23 @@ static int64_t held(const struct tpu_fast_machine *m, enum tpu_register r)
 static struct tpu_fast_window window_of(const struct tpu_fast_machine *m)
 {
 	return (struct tpu_fast_window){
-		.in_height = held(m, TPU_REG_IN_HEIGHT),
-		.in_width = held(m, TPU_REG_IN_WIDTH),
-		.out_height = held(m, TPU_REG_OUT_HEIGHT),
-		.out_width = held(m, TPU_REG_OUT_WIDTH),
-		.kernel_width = held(m, TPU_REG_KERNEL_WIDTH),
-		.stride_y = held(m, TPU_REG_STRIDE_Y),
-		.stride_x = held(m, TPU_REG_STRIDE_X),
-		.dilation_y = held(m, TPU_REG_DILATION_Y),
-		.dilation_x = held(m, TPU_REG_DILATION_X),
+		.in_height = register_value(m, TPU_REG_IN_HEIGHT),
+		.in_width = register_value(m, TPU_REG_IN_WIDTH),
+		.out_height = register_value(m, TPU_REG_OUT_HEIGHT),
+		.out_width = register_value(m, TPU_REG_OUT_WIDTH),
+		.kernel_width = register_value(m, TPU_REG_KERNEL_WIDTH),
+		.stride_y = register_value(m, TPU_REG_STRIDE_Y),
+		.stride_x = register_value(m, TPU_REG_STRIDE_X),
+		.dilation_y = register_value(m, TPU_REG_DILATION_Y),
+		.dilation_x = register_value(m, TPU_REG_DILATION_X),
 		.pad_top = tpu_signed(&m->registers, TPU_REG_PAD_TOP),
 		.pad_left = tpu_signed(&m->registers, TPU_REG_PAD_LEFT),
-		.pixel_lanes = held(m, TPU_REG_PIXEL_LANES),
-		.row_pixels = held(m, TPU_REG_ROW_PIXELS),
-		.first_lane = held(m, TPU_REG_FIRST_LANE),
-		.tap_lanes = held(m, TPU_REG_TAP_LANES),
-		.first_tap = held(m, TPU_REG_FIRST_TAP),
-		.taps = held(m, TPU_REG_TAPS),
+		.pixel_lanes = register_value(m, TPU_REG_PIXEL_LANES),
+		.row_pixels = register_value(m, TPU_REG_ROW_PIXELS),
+		.first_lane = register_value(m, TPU_REG_FIRST_LANE),
+		.tap_lanes = register_value(m, TPU_REG_TAP_LANES),
+		.first_tap = register_value(m, TPU_REG_FIRST_TAP),
+		.taps = register_value(m, TPU_REG_TAPS),
 	};
 }
 
@@ -196,7 +196,7 @@ static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t in
 		return pass;
 	pass.window = window_of(m);
 	const struct tpu_fast_window *w = &pass.window;
-	int64_t output = held(m, TPU_REG_FIRST_OUTPUT), outputs = w->out_height * w->out_width;
+	int64_t output = register_value(m, TPU_REG_FIRST_OUTPUT), outputs = w->out_height * w->out_width;
 	int64_t image = w->in_height * w->in_width;
 	pass.first += output;
 	pass.first_row = in->ub + output / outputs * image / w->row_pixels;
@@ -283,7 +283,7 @@ static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t pa
 	*entry = p;
 	if (p && p->first == first && p->end == past)
 		return 0;
-	rc = tpu_fast_settle(m, first, past, err);
+	rc = tpu_fast_evaluate_pending(m, first, past, err);
 	return rc ? rc : new_entry(m, first, past, true, entry, err);
 }
 
@@ -310,9 +310,9 @@ int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *e
 		if (!rc)
 			bound(m, entry);
 		pass.shift += 8;
-		pass.ub += held(m, TPU_REG_INPUT_PLANE_ROWS);
-		pass.first_row += held(m, TPU_REG_INPUT_PLANE_ROWS);
-		pass.end_row += held(m, TPU_REG_INPUT_PLANE_ROWS);
+		pass.ub += register_value(m, TPU_REG_INPUT_PLANE_ROWS);
+		pass.first_row += register_value(m, TPU_REG_INPUT_PLANE_ROWS);
+		pass.end_row += register_value(m, TPU_REG_INPUT_PLANE_ROWS);
 	}
 	rc = rc ? rc : add_pass(entry, &pass, err);
 	if (!rc)

@@ -10,13 +10,15 @@
 
 #define EACH __attribute__((always_inline)) static inline
 
-struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point, bool rectified)
+struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point, enum tpu_function taken_by)
 {
 	static const int32_t low[TPU_TYPES] = {-128, 0, -32768, 0}, high[TPU_TYPES] = {127, 255, 32767, 0};
-	return (struct tpu_fast_target){.zero_point = zero_point,
-					.low = low[type] - zero_point,
-					.high = high[type] - zero_point,
-					.counted_low = rectified ? INT32_MIN : low[type] - zero_point};
+	return (struct tpu_fast_target){
+		.zero_point = zero_point,
+		.low = low[type] - zero_point,
+		.high = high[type] - zero_point,
+		.counted_low = taken_by == TPU_RELU || taken_by == TPU_RELU6 ? INT32_MIN : low[type] - zero_point,
+		.counted_high = taken_by == TPU_RELU6 ? INT32_MAX : high[type] - zero_point};
 }
 
 /* Rounds to the nearest integer, ties to even, after clamping to one beyond low..high, which still shows that the value
@@ -30,13 +32,14 @@ EACH int32_t rounded(float value, int32_t low, int32_t high)
 	return (int32_t)(shifted - big);
 }
 
-/* The value within low..high; *changed counts, at the low end only below counted_low. */
-EACH int32_t saturated(int32_t q, int32_t low, int32_t high, int32_t counted_low, uint32_t *changed)
+/* The value, rounded, in the target; *changed counts the saturations that count. */
+EACH int32_t to_target(float value, struct tpu_fast_target to, uint32_t *changed)
 {
-	int32_t inside = q < low ? low : q;
-	inside = inside > high ? high : inside;
-	*changed += (uint32_t)(q > high) + (uint32_t)(q < counted_low);
-	return inside;
+	const int32_t q = rounded(value, to.low, to.high);
+	int32_t inside = q < to.low ? to.low : q;
+	inside = inside > to.high ? to.high : inside;
+	*changed += (uint32_t)(q > to.counted_high) + (uint32_t)(q < to.counted_low);
+	return inside + to.zero_point;
 }
 
 EACH uint32_t wraps(uint32_t a, uint32_t b)
@@ -58,13 +61,12 @@ EACH uint64_t each_add_bias(int32_t *restrict sum, const int32_t *restrict bias,
 EACH uint64_t each_requantise(const int32_t *restrict sum, const int32_t *restrict bias, const float *restrict scale,
 			      const struct tpu_fast_target *target, int64_t n, int16_t *restrict q, uint64_t *overflows)
 {
-	const int32_t low = target->low, counted = target->counted_low, high = target->high, zero = target->zero_point;
+	const struct tpu_fast_target to = *target;
 	uint32_t changed = 0, wrapped = 0;
 	for (int64_t j = 0; j < n; j++) {
 		int32_t v = (int32_t)((uint32_t)sum[j] + (uint32_t)bias[j]);
 		wrapped += wraps((uint32_t)sum[j], (uint32_t)bias[j]);
-		q[j] = (int16_t)(saturated(rounded((float)v * scale[j], low, high), low, high, counted, &changed) +
-				 zero);
+		q[j] = (int16_t)to_target((float)v * scale[j], to, &changed);
 	}
 	*overflows += wrapped;
 	return changed;
@@ -74,12 +76,12 @@ EACH uint64_t each_requantise_bytes(const int32_t *restrict sum, const int32_t *
 				    const float *restrict scale, const struct tpu_fast_target *target, int32_t floor,
 				    int32_t ceiling, int64_t n, uint8_t *restrict q, uint64_t *overflows)
 {
-	const int32_t low = target->low, counted = target->counted_low, high = target->high, zero = target->zero_point;
+	const struct tpu_fast_target to = *target;
 	uint32_t changed = 0, wrapped = 0;
 	for (int64_t j = 0; j < n; j++) {
 		int32_t v = (int32_t)((uint32_t)sum[j] + (uint32_t)bias[j]);
 		wrapped += wraps((uint32_t)sum[j], (uint32_t)bias[j]);
-		v = saturated(rounded((float)v * scale[j], low, high), low, high, counted, &changed) + zero;
+		v = to_target((float)v * scale[j], to, &changed);
 		v = v < floor ? floor : v;
 		q[j] = (uint8_t)(v > ceiling ? ceiling : v);
 	}
@@ -90,36 +92,34 @@ EACH uint64_t each_requantise_bytes(const int32_t *restrict sum, const int32_t *
 EACH uint64_t each_combine(const struct tpu_fast_operand *operand, int64_t n, int16_t *restrict q,
 			   const int16_t *restrict o)
 {
-	const int32_t low = operand->target.low, counted = operand->target.counted_low, high = operand->target.high,
-		      zero = operand->target.zero_point;
+	const struct tpu_fast_target to = operand->target;
 	const int32_t zs = operand->source_zero, zo = operand->operand_zero;
 	const float ss = operand->source_scale, so = operand->operand_scale;
 	uint32_t changed = 0;
 	if (operand->kind == TPU_ADD)
 		for (int64_t j = 0; j < n; j++) {
 			float a = (float)(q[j] - zs) * ss, b = (float)(o[j] - zo) * so;
-			q[j] = (int16_t)(saturated(rounded(a + b, low, high), low, high, counted, &changed) + zero);
+			q[j] = (int16_t)to_target(a + b, to, &changed);
 		}
 	else if (operand->kind == TPU_MULTIPLY)
 		for (int64_t j = 0; j < n; j++) {
 			float product = (float)((q[j] - zs) * (o[j] - zo)) * ss;
-			q[j] = (int16_t)(saturated(rounded(product, low, high), low, high, counted, &changed) + zero);
+			q[j] = (int16_t)to_target(product, to, &changed);
 		}
 	else
 		for (int64_t j = 0; j < n; j++) {
 			float product = (float)(q[j] - zs) * ss;
-			q[j] = (int16_t)(saturated(rounded(product, low, high), low, high, counted, &changed) + zero);
+			q[j] = (int16_t)to_target(product, to, &changed);
 		}
 	return changed;
 }
 
 EACH uint64_t each_scale(float scale, const struct tpu_fast_target *target, int64_t n, int16_t *q)
 {
-	const int32_t low = target->low, counted = target->counted_low, high = target->high, zero = target->zero_point;
+	const struct tpu_fast_target to = *target;
 	uint32_t changed = 0;
 	for (int64_t j = 0; j < n; j++)
-		q[j] = (int16_t)(saturated(rounded((float)q[j] * scale, low, high), low, high, counted, &changed) +
-				 zero);
+		q[j] = (int16_t)to_target((float)q[j] * scale, to, &changed);
 	return changed;
 }
 

@@ -11,9 +11,12 @@
 /* Where a rounded value ends up: value + zero_point within the type. */
 struct tpu_fast_target {
 	int32_t zero_point, low, high; /* of the value before the zero point is added */
-	int32_t counted_low;           /* below it a change counts: low, or the least there is where relu follows */
+	/* Changes of what is below or above count: low and high, or nothing where the function brings such values to its
+	 * own limit. */
+	int32_t counted_low, counted_high;
 };
-struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point, bool rectified);
+/* taken_by: the function that takes the value next; TPU_IDENTITY: none, or another step takes it. */
+struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point, enum tpu_function taken_by);
 
 /* Second operands of a step. */
 struct tpu_fast_operand {

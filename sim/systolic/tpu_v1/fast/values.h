@@ -164,7 +164,7 @@ int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_
 /* Before rows [first, past) of the buffer are written: nobody that waits may still need what they hold. */
 int tpu_fast_before_write(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 /* Brings accumulator rows [first, past) to memory. */
-int tpu_fast_settle(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
+int tpu_fast_evaluate_pending(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 /* The pending passes that make up row `row`, NULL: it is in memory; in either case up to (not including) *until, which
  * is at most what it was. */
 struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, int64_t row, int64_t *until);

@@ -91,7 +91,7 @@ static bool split_batch(struct tpu_gen *gen)
 static int64_t bytes_of(const struct tpu_gen_store *store)
 {
 	return store->image.images * store->image.channels * store->image.size[0] * store->image.size[1] *
-	       tpu_gen_planes(store->type);
+	       tpu_planes(store->type);
 }
 
 /* Images of all tensors, when they have as many: then the batch can be split. */
@@ -108,7 +108,7 @@ static int place_in_host(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++) {
 		struct tpu_gen_store *store = &gen->store[s];
-		if (store->absent || !(store->staged || store->streamed))
+		if (store->absent || !(store->staged_in_parts || store->staged_in_strips))
 			continue;
 		store->host_address = gen->host_bytes;
 		gen->host_bytes += bytes_of(store);
@@ -157,7 +157,8 @@ static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 	for (int s = 0; s < gen->n_stores; s++) {
 		const struct tpu_gen_store *store = &gen->store[s];
-		if (!store->absent && !store->staged && (store->maker < 0 || store->wanted) && bytes_of(store) > 0)
+		if (!store->absent && !store->staged_in_parts && (store->maker < 0 || store->wanted) &&
+		    bytes_of(store) > 0)
 			(*candidate)[n++] = (struct candidate){bytes_of(store), s};
 	}
 	qsort(*candidate, (size_t)n, sizeof **candidate, largest_first);
@@ -168,7 +169,7 @@ static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
 static int try_at_home(struct tpu_gen *gen, const struct candidate *candidate, int first, int end, bool home, bool *fit)
 {
 	for (int i = first; i < end; i++)
-		gen->store[candidate[i].store].staged = home;
+		gen->store[candidate[i].store].staged_in_parts = home;
 	int rc = lay_out(gen);
 	if (!rc)
 		*fit = split_batch(gen);
@@ -205,7 +206,7 @@ int tpu_gen_allocate(struct tpu_gen *gen)
 {
 	tpu_gen_groups(gen);
 	for (int s = 0; s < gen->n_stores; s++)
-		gen->store[s].staged = tpu_gen_is_asked_for(gen, &gen->store[s]);
+		gen->store[s].staged_in_parts = tpu_gen_is_asked_for(gen, &gen->store[s]);
 	if (lay_out(gen))
 		return NPL_ENOMEM;
 	find_images(gen);

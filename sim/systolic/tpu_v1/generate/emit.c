@@ -129,7 +129,7 @@ void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
 	uint32_t bits;
 	if (!(fabsf(scale) <= TPU_MOST_SCALE)) {
 		const char *name = emit->layer >= 0 ? gen->layer[emit->layer]->name : NULL;
-		if (!gen->options->timing_only && !emit->rc)
+		if (!gen->request->timing_only && !emit->rc)
 			emit->rc = npl_fail(
 				gen->err, NPL_EINPUT,
 				"%s: the scales of its tensors give a ratio of %g, expected a number up to 2^96",

@@ -87,7 +87,7 @@ static void enter(struct fit *fit, int r, int before)
 		fit->of[link->after].before = r;
 }
 
-/* The last allocation of the list behind which a gap of so many rows may be; -1: anywhere. */
+/* The last allocation of the list after which a gap of so many rows may be; -1: anywhere. */
 static int skip_to(const struct fit *fit, int64_t rows)
 {
 	int last = -1;

@@ -73,7 +73,7 @@ static int list_staged(struct tpu_gen *gen)
 	for (int s = gen->n_stores - 1; s >= 0; s--) {
 		const struct tpu_gen_store *store = &gen->store[s];
 		const bool in = store->maker < 0;
-		if (!store->staged || (in && store->first < 0))
+		if (!store->staged_in_parts || (in && store->first < 0))
 			continue;
 		int *first = &gen->stage_first[in][in ? tpu_gen_comes_at(gen, s) : tpu_gen_leaves_at(gen, s)];
 		gen->stage_next[in][s] = *first;
@@ -108,8 +108,8 @@ static void count_asked_for(struct tpu_gen *gen)
 		const struct tpu_gen_store *store = &gen->store[s];
 		const struct npl_image *image = &store->image;
 		if (tpu_gen_is_asked_for(gen, store))
-			gen->asked_for += (uint64_t)(image->images * image->channels * image->size[0] * image->size[1] *
-						     tpu_gen_planes(store->type));
+			gen->link_bytes_requested += (uint64_t)(image->images * image->channels * image->size[0] *
+								image->size[1] * tpu_planes(store->type));
 	}
 }
 
@@ -178,16 +178,16 @@ static int generate(struct tpu_gen *gen)
 	return rc ? rc : tpu_gen_locations(gen);
 }
 
-int tpu_generate(const struct tpu_config *config, const struct npl_layer *const *layers, int n,
-		 const struct tpu_generate_options *options, struct tpu_generated *generated, struct npl_err *err)
+int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
+		 struct npl_err *err)
 {
 	enum { MOST_ROWS = 1 << 24 }; /* that instructions can name */
 	int64_t buffer = tpu_buffer_size_rows(config);
 	struct tpu_gen gen = {
 		.config = config,
-		.layer = layers,
-		.n_layers = n,
-		.options = options,
+		.layer = group->layer,
+		.n_layers = group->n,
+		.request = group,
 		.generated = generated,
 		.err = err,
 		.rows = config->rows,
@@ -196,10 +196,10 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer *const 
 		.accumulators = config->accumulator_rows,
 		.buffer_rows = buffer < MOST_ROWS ? buffer : MOST_ROWS,
 	};
-	*generated = (struct tpu_generated){.n_layers = n, .program.set = &tpu_instructions};
-	int rc = n > 0 ? generate(&gen) : npl_fail(err, NPL_EINTERNAL, "a program of %d layers", n);
+	*generated = (struct tpu_generated){.n_layers = group->n, .program.set = &tpu_instructions};
+	int rc = group->n > 0 ? generate(&gen) : npl_fail(err, NPL_EINTERNAL, "a program of %d layers", group->n);
 	generated->host_bytes = (size_t)gen.host_bytes;
-	generated->host_bytes_for_size = gen.transferred - gen.asked_for;
+	generated->host_bytes_for_size = gen.transferred - gen.link_bytes_requested;
 	tpu_gen_emit_close(&gen);
 	npl_arena_free(&gen.arena);
 	if (rc)

@@ -5,7 +5,7 @@
  * any other is given and is there when the program starts.
  *
  *     struct tpu_generated g;
- *     if (tpu_generate(&config, layers, n, &options, &g, &err)) ...
+ *     if (tpu_generate(&config, &group, &g, &err)) ...
  *     struct tpu_memory memory = {.buffer = ..., .weights = g.weights, .weight_bytes = g.weight_bytes, .host = ...,
  *                                 .host_bytes = g.host_bytes};
  *     tpu_load_tensor(&g, &config, x, x, &memory, &err);          each of g.location that is given
@@ -34,19 +34,9 @@
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_GENERATE_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_GENERATE_H
 
+#include "npulab/layer_group.h"
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
-
-struct tpu_generate_options {
-	int n_wanted;
-	const struct npl_tensor *const
-		*wanted;       /* outs that are read afterwards; none named: those that no layer reads */
-	bool inputs_over_link; /* given tensors come from host memory, */
-	int n_resident;        /* but for these, which are in the unified buffer from before */
-	const struct npl_tensor *const *resident;
-	bool outputs_over_link; /* wanted ones go there */
-	bool timing_only;       /* no weight image; data of weights and biases may be NULL */
-};
 
 /* Channels first .. first + channels - 1 of a tensor: in the unified buffer, vector v (image, row, column) of plane p
  * begins at lane (v mod row_pixels) * pixel_lanes + lane of row `row` + p * plane_rows + v / row_pixels; in host memory
@@ -102,10 +92,12 @@ struct tpu_generated {
 /* Whether the machine can run the layer, size aside. The reason when not in why. */
 bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n);
 
-/* NPL_EDEVICE: a layer is not supported, or one tile of it does not fit, naming the layer; NPL_EINPUT: a scale that is
- * no finite number from 0; NPL_ENOMEM. Unless it returns 0 there is nothing to free. */
-int tpu_generate(const struct tpu_config *config, const struct npl_layer *const *layers, int n,
-		 const struct tpu_generate_options *options, struct tpu_generated *generated, struct npl_err *err);
+/* The program of a layer group, whose members `constant` and `node` it does not read. With timing_only it makes no
+ * weight image, and data of weights and biases may be NULL. With n_wanted 0, wanted are the outputs that no layer of
+ * the group reads. NPL_EDEVICE: a layer is not supported, or one tile of it does not fit, naming the layer; NPL_EINPUT:
+ * a scale that is no finite number from 0; NPL_ENOMEM. Unless it returns 0 there is nothing to free. */
+int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
+		 struct npl_err *err);
 void tpu_generated_free(struct tpu_generated *generated); /* accepts a zeroed one */
 
 /* NULL: it lies nowhere, but passes from step to step of the activation unit. */

@@ -310,10 +310,10 @@ static int one_layer(struct tpu_gen *gen, int layer)
 	return 0;
 }
 
-static int mark_kept(struct tpu_gen *gen)
+static int mark_resident(struct tpu_gen *gen)
 {
-	for (int i = 0; i < gen->options->n_resident; i++) {
-		int v = find_value(gen, gen->options->resident[i]);
+	for (int i = 0; i < gen->request->n_resident; i++) {
+		int v = find_value(gen, gen->request->resident[i]);
 		if (v < 0)
 			return npl_fail(gen->err, NPL_EINTERNAL, "a tensor is kept that no layer reads");
 		if (tpu_gen_resolve(gen, v))
@@ -326,14 +326,14 @@ static int mark_kept(struct tpu_gen *gen)
 
 static int mark_wanted(struct tpu_gen *gen)
 {
-	const struct tpu_generate_options *o = gen->options;
-	for (int i = 0; i < o->n_wanted; i++) {
-		int v = find_value(gen, o->wanted[i]);
+	const struct npl_layer_group *request = gen->request;
+	for (int i = 0; i < request->n_wanted; i++) {
+		int v = find_value(gen, request->wanted[i]);
 		if (v < 0)
 			return npl_fail(gen->err, NPL_EDEVICE, "a tensor is wanted that no layer makes or reads");
 		gen->value[v].wanted = true;
 	}
-	for (int i = 0; i < gen->n_layers && o->n_wanted == 0; i++) {
+	for (int i = 0; i < gen->n_layers && request->n_wanted == 0; i++) {
 		struct tpu_gen_value *value = &gen->value[find_value(gen, gen->layer[i]->out)];
 		value->wanted = !value->read;
 	}
@@ -364,6 +364,6 @@ int tpu_gen_nodes(struct tpu_gen *gen)
 			return rc;
 	}
 	int rc = resolve_read(gen);
-	rc = rc ? rc : mark_kept(gen);
+	rc = rc ? rc : mark_resident(gen);
 	return rc ? rc : mark_wanted(gen);
 }

@@ -75,7 +75,7 @@ static struct tpu_gen_group *group_by(struct tpu_gen *gen, const struct tpu_gen_
 {
 	int s = node->in[k] < 0 ? -1 : whole_store(gen, node->in[k]);
 	if (s < 0 || gen->store[s].maker < 0 || gen->store[s].uses != 1 || gen->store[s].wanted ||
-	    gen->store[s].streamed)
+	    gen->store[s].staged_in_strips)
 		return NULL;
 	struct tpu_gen_group *group = &gen->group[gen->store[s].maker];
 	if (group->out != node->in[k] || !fits(gen, group, node, node->in[1 - k]))

@@ -50,9 +50,10 @@ struct tpu_gen_store {
 	int first;   /* group that reads it first; -1: none */
 	bool absent; /* passes from node to node inside a group */
 	bool wanted;
-	int activated;         /* the value by which the activation unit reads it; -1: none, -2: several */
-	bool resident;         /* given, and in the buffer from before */
-	bool staged, streamed; /* at home in host memory: comes here for a part of the batch, or in strips */
+	int activation_operand; /* the value by which the activation unit reads it; -1: none, -2: several */
+	bool resident;          /* given, and in the buffer from before */
+	bool staged_in_parts,
+		staged_in_strips; /* at home in host memory: comes here for a part of the batch, or in strips */
 	int allocation;
 	int64_t lane; /* of its first channel in its allocation, counted over the allocation's blocks */
 	int64_t host_address;
@@ -149,7 +150,7 @@ struct tpu_gen {
 	const struct tpu_config *config;
 	const struct npl_layer *const *layer;
 	int n_layers;
-	const struct tpu_generate_options *options;
+	const struct npl_layer_group *request;
 	struct tpu_generated *generated;
 	struct npl_err *err;
 	struct npl_arena arena;
@@ -175,15 +176,15 @@ struct tpu_gen {
 	bool split;         /* some group does the batch in parts */
 	int64_t part_image; /* first image of the part that is emitted */
 	int64_t host_bytes;
-	uint64_t transferred, asked_for; /* bytes over the link; of those, by inputs_over_link and outputs_over_link */
-	int64_t weight_rows;             /* of the weight image */
-	int64_t accumulator;             /* row from which on the next block takes its rows, going round */
+	uint64_t transferred,
+		link_bytes_requested; /* bytes over the link; of those, by inputs_over_link and outputs_over_link */
+	int64_t weight_rows;          /* of the weight image */
+	int64_t accumulator;          /* row from which on the next block takes its rows, going round */
 	struct tpu_gen_emit *emit;
 };
 
 /* supports.c */
 bool tpu_gen_type(enum npl_dtype dtype, enum tpu_type *type);
-int tpu_gen_planes(enum tpu_type type);
 /* A tensor of any rank as (images, channels, height, width). */
 struct npl_image tpu_gen_image(const struct npl_shape *shape);
 /* Limits of a Clip that starts at 0 as the function that it is; false: it is none. */

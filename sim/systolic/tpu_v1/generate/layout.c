@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which lanes of which rows channels lie in (impl.h). A store has an allocation of its own, but for those that a
+ * Which lanes of which rows channels lie in (impl.h). A store has an allocation of its own, except those that a
  * Concat joins: they share one, side by side, as far as nothing is lost by it. What the activation unit reads must lie
  * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, e
 		gen->allocations_capacity = capacity;
 	}
 	struct tpu_gen_allocation *allocation = &gen->allocation[gen->n_allocations];
-	*allocation = (struct tpu_gen_allocation){.planes = tpu_gen_planes(type),
+	*allocation = (struct tpu_gen_allocation){.planes = tpu_planes(type),
 						  .images = image->images,
 						  .height = image->size[0],
 						  .width = image->size[1],
@@ -82,13 +82,13 @@ static bool own_allocations(struct tpu_gen *gen)
 static void note_activated(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++)
-		gen->store[s].activated = -1;
+		gen->store[s].activation_operand = -1;
 	for (int g = 0; g < gen->n_groups; g++) {
 		const struct tpu_gen_group *group = &gen->group[g];
 		int read[2] = {group->matrix < 0 ? group->source : -1, group->second};
 		for (int i = 0; i < 2; i++)
 			for (int p = 0; read[i] >= 0 && p < gen->value[read[i]].n_pieces; p++) {
-				int *by = &gen->store[gen->value[read[i]].piece[p].store].activated;
+				int *by = &gen->store[gen->value[read[i]].piece[p].store].activation_operand;
 				*by = *by == -1 || *by == read[i] ? read[i] : -2;
 			}
 	}
@@ -97,7 +97,7 @@ static void note_activated(struct tpu_gen *gen)
 /* Whether the activation unit reads a part of the store from the buffer, through another value than v. */
 static bool read_by_activation(const struct tpu_gen_store *store, int v)
 {
-	return store->activated != -1 && store->activated != v;
+	return store->activation_operand != -1 && store->activation_operand != v;
 }
 
 /* Whether the piece of a Concat can lie at its lane of the joint allocation: whatever makes it can write there, with no
@@ -106,7 +106,7 @@ static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_pie
 {
 	const struct tpu_gen_store *store = &gen->store[piece->store];
 	int64_t channels = store->image.channels, w = gen->width;
-	if (store->maker < 0 || store->allocation >= 0 || store->staged || store->streamed ||
+	if (store->maker < 0 || store->allocation >= 0 || store->staged_in_parts || store->staged_in_strips ||
 	    piece->channels != channels)
 		return false;
 	if (lane % w == 0 && 2 * channels > w)

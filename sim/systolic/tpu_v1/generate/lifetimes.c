@@ -32,7 +32,7 @@ static void each_store(struct tpu_gen *gen, void (*see)(struct tpu_gen *gen, int
 		for (int i = 0; i < 3; i++)
 			for (int p = 0; v[i] >= 0 && p < gen->value[v[i]].n_pieces; p++) {
 				int s = gen->value[v[i]].piece[p].store;
-				if (!gen->store[s].streamed)
+				if (!gen->store[s].staged_in_strips)
 					see(gen, s, g);
 			}
 	}
@@ -45,7 +45,7 @@ static void see_images(struct tpu_gen *gen, int s, int g)
 	const struct tpu_gen_group *group = &gen->group[g];
 	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
 	int segment = group->parts > 1 ? group->segment_first : -1;
-	bool stays = (store->maker < 0 || store->wanted) && !store->staged;
+	bool stays = (store->maker < 0 || store->wanted) && !store->staged_in_parts;
 	if (allocation->last >= 0 && allocation->segment != segment)
 		allocation->all_images = true;
 	if (stays && segment >= 0)
@@ -85,13 +85,13 @@ static void see_life(struct tpu_gen *gen, int s, int g)
 	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
 	bool whole = allocation->all_images && group->parts > 1;
 	extend(allocation, whole ? group->segment_first : g, whole ? group->segment_last : g);
-	if (store->maker < 0 && !store->staged)
+	if (store->maker < 0 && !store->staged_in_parts)
 		extend(allocation, 0, 0);
-	if (store->maker < 0 && store->staged)
+	if (store->maker < 0 && store->staged_in_parts)
 		extend(allocation, tpu_gen_comes_at(gen, s), g);
-	if (store->wanted && !store->staged)
+	if (store->wanted && !store->staged_in_parts)
 		extend(allocation, gen->n_groups, gen->n_groups);
-	if (store->wanted && store->staged && store->maker >= 0)
+	if (store->wanted && store->staged_in_parts && store->maker >= 0)
 		extend(allocation, g, tpu_gen_leaves_at(gen, s));
 }
 
@@ -109,7 +109,7 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 	}
 	each_store(gen, see_life);
 	for (int s = 0; s < gen->n_stores; s++) /* given, and wanted as it is */
-		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged)
+		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged_in_parts)
 			extend(&gen->allocation[gen->store[s].allocation], 0, gen->n_groups);
 	if (gen->split)
 		tpu_gen_common_pixels(gen);
@@ -125,7 +125,7 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store)
 {
-	bool asked = store->maker < 0 ? gen->options->inputs_over_link && !store->resident
-				      : store->wanted && gen->options->outputs_over_link;
+	bool asked = store->maker < 0 ? gen->request->inputs_over_link && !store->resident
+				      : store->wanted && gen->request->outputs_over_link;
 	return asked && !store->absent;
 }

@@ -19,7 +19,7 @@ static int extents_of(struct tpu_gen *gen, int v, struct tpu_extent *out)
 		const struct tpu_gen_piece *piece = &value->piece[p];
 		const struct tpu_gen_store *store = &gen->store[piece->store];
 		int64_t vectors = store->image.images * store->image.size[0] * store->image.size[1];
-		if (store->staged || store->streamed)
+		if (store->staged_in_parts || store->staged_in_strips)
 			out[count++] = (struct tpu_extent){.first = channel,
 							   .channels = piece->channels,
 							   .in_host = true,
@@ -32,7 +32,7 @@ static int extents_of(struct tpu_gen *gen, int v, struct tpu_extent *out)
 		return -1;
 	for (int i = 0; i < n; i++) {
 		const struct tpu_gen_store *store = &gen->store[extent[i].store];
-		if (store->staged || store->streamed)
+		if (store->staged_in_parts || store->staged_in_strips)
 			continue;
 		const struct tpu_gen_allocation *allocation = &gen->allocation[extent[i].allocation];
 		out[count++] = (struct tpu_extent){.first = extent[i].first,
@@ -60,10 +60,11 @@ static bool is_location(const struct tpu_gen *gen, int v)
  * one after the other are never there together. */
 static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
 {
-	if (store->streamed)
+	if (store->staged_in_strips)
 		return true;
 	const struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
-	return !store->staged && (allocation->segment < 0 || allocation->all_images) && allocation->last >= last;
+	return !store->staged_in_parts && (allocation->segment < 0 || allocation->all_images) &&
+	       allocation->last >= last;
 }
 
 /* Pieces that nobody reads side by side may be gone before the last of them is made. */
@@ -121,7 +122,7 @@ int tpu_gen_locations(struct tpu_gen *gen)
 								      .channels = value->image.channels,
 								      .height = value->image.size[0],
 								      .width = value->image.size[1],
-								      .planes = tpu_gen_planes(value->type),
+								      .planes = tpu_planes(value->type),
 								      .n_extents = n,
 								      .extent = next};
 		next += n;

@@ -20,7 +20,7 @@ static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	double fetch = (double)(c->rows * c->columns) * (double)c->clock_hz / tpu_weight_rate(c);
 	double switched = fmax(fetch, (double)c->rows), pass = each * (group->wide_inputs ? 2 : 1);
 	double matrix = tiles > 1 ? n * tiles * fmax(pass, switched) : fmax(n * pass, switched);
-	double activate = n * each * (double)c->activate_cycles_per_row * tpu_gen_planes(gen->value[group->out].type);
+	double activate = n * each * (double)c->activate_cycles_per_row * tpu_planes(gen->value[group->out].type);
 	if (2 * each <= (double)gen->accumulators)
 		return fmax(matrix, activate);
 	return matrix + activate + n * (double)(c->rows + c->columns);
@@ -122,7 +122,7 @@ static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_gro
 	const struct tpu_config *c = gen->config;
 	int64_t most = npl_min_i64(npl_min_i64(count / gen->rows, MOST_PIECES), count / unit), best = 1,
 		soonest = INT64_MAX;
-	int64_t planes = tpu_gen_planes(gen->value[group->out].type);
+	int64_t planes = tpu_planes(gen->value[group->out].type);
 	for (int64_t pieces = 1; pieces <= most; pieces++) {
 		int64_t each = count / pieces, pass = each * (group->wide_inputs ? 2 : 1);
 		int64_t activate = each * c->activate_cycles_per_row * planes + c->activate_latency_cycles;

@@ -19,7 +19,7 @@ static int list_stages(const struct tpu_gen *gen, struct tpu_gen_group *group, e
 		bool listed = false;
 		for (int i = 0; i < group->n_stages; i++)
 			listed |= stage[i].role == role && stage[i].store == s;
-		if (!gen->store[s].streamed)
+		if (!gen->store[s].staged_in_strips)
 			others++;
 		else if (!listed)
 			stage[group->n_stages++] = (struct tpu_gen_stage){
@@ -30,8 +30,8 @@ static int list_stages(const struct tpu_gen *gen, struct tpu_gen_group *group, e
 
 static void stream_store(struct tpu_gen_store *store)
 {
-	store->streamed = true;
-	store->staged = false;
+	store->staged_in_strips = true;
+	store->staged_in_parts = false;
 }
 
 static void stream_all(struct tpu_gen *gen, int v)
@@ -178,7 +178,7 @@ static bool evict(struct tpu_gen *gen, int g)
 	struct tpu_gen_store *largest = NULL;
 	for (int s = 0; s < gen->n_stores; s++) {
 		struct tpu_gen_store *store = &gen->store[s];
-		if (store->absent || store->streamed)
+		if (store->absent || store->staged_in_strips)
 			continue;
 		const struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
 		if (allocation->first <= g && g <= allocation->last &&
@@ -231,7 +231,7 @@ int tpu_gen_stream(struct tpu_gen *gen)
 	gen->streaming = true;
 	gen->weight_rows = 0;
 	for (int s = 0; s < gen->n_stores; s++)
-		gen->store[s].staged = tpu_gen_is_asked_for(gen, &gen->store[s]);
+		gen->store[s].staged_in_parts = tpu_gen_is_asked_for(gen, &gen->store[s]);
 	if (tpu_gen_layout(gen))
 		return NPL_ENOMEM;
 	int store_allocations = gen->n_allocations, rc = 0;

@@ -27,11 +27,6 @@ bool tpu_gen_type(enum npl_dtype dtype, enum tpu_type *type)
 	}
 }
 
-int tpu_gen_planes(enum tpu_type type)
-{
-	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
-}
-
 struct npl_image tpu_gen_image(const struct npl_shape *shape)
 {
 	struct npl_image image = {1, 1, {1, 1}};
@@ -249,11 +244,35 @@ static bool function_ok(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
+/* Whether the activation unit can bring numbers of this scale to the output's: no scale in use is above 2^96
+ * (docs/tpu-isa.md, Rules). True while the scales are not known. */
+static bool scale_ok(const struct npl_layer *layer, double scale, char *why, size_t n)
+{
+	const double ratio = scale / (double)layer->out->quant.scale;
+	return !(layer->out->quant.scale > 0) || !(ratio > (double)TPU_MOST_SCALE) ||
+	       npl_refuse(why, n,
+			  "the scales of its tensors give a ratio of %g, the activation unit takes at most 2^96",
+			  ratio);
+}
+
+/* Inputs that are brought to the output's scale, each by itself. */
+static bool scales_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	for (int i = 0; i < layer->n_in; i++)
+		if (layer->in[i] && !scale_ok(layer, (double)layer->in[i]->quant.scale, why, n))
+			return false;
+	return true;
+}
+
 static bool elementwise_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (layer->op == NPL_OP_SUM && layer->n_in > 2)
 		return npl_refuse(why, n, "the activation unit adds two tensors, not more");
-	return same_shape(layer, why, n);
+	if (!same_shape(layer, why, n))
+		return false;
+	if (layer->op != NPL_OP_MUL)
+		return scales_ok(layer, why, n);
+	return scale_ok(layer, (double)layer->in[0]->quant.scale * (double)layer->in[1]->quant.scale, why, n);
 }
 
 /* Inputs that are activations: Clip's limits and the like are not. */
@@ -285,7 +304,7 @@ static bool by_operator(const struct npl_layer *layer, char *why, size_t n)
 	case NPL_OP_SUM:
 		return activations(layer, why, n) && elementwise_ok(layer, why, n);
 	case NPL_OP_CONCAT:
-		return activations(layer, why, n) && concat_ok(layer, why, n);
+		return activations(layer, why, n) && concat_ok(layer, why, n) && scales_ok(layer, why, n);
 	case NPL_OP_SLICE:
 		return activations(&first, why, n) && slice_ok(&first, why, n);
 	case NPL_OP_FLATTEN:

@@ -9,6 +9,7 @@
 #include "impl.h"
 
 #include "core/base/arith.h"
+#include "core/base/grow.h"
 
 #define COPIED_PIECES 32 /* of a value, at most: of one with more the others see a piece */
 
@@ -79,21 +80,17 @@ int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int
 /* Pieces in a list that grows. */
 struct list {
 	struct tpu_gen_piece *piece;
-	size_t n, capacity;
+	int64_t n, capacity;
 };
 
 /* False: out of memory. */
 static bool push(struct list *list, const struct tpu_gen_piece *piece)
 {
-	if (list->n == list->capacity) {
-		const size_t capacity = 2 * list->capacity + 64;
-		struct tpu_gen_piece *more = realloc(list->piece, capacity * sizeof *more);
-		if (!more)
-			return false;
-		list->piece = more;
-		list->capacity = capacity;
-	}
-	list->piece[list->n++] = *piece;
+	struct tpu_gen_piece *more = npl_grow(list->piece, list->n, &list->capacity, sizeof *more);
+	if (!more)
+		return false;
+	list->piece = more;
+	more[list->n++] = *piece;
 	return true;
 }
 
@@ -130,13 +127,13 @@ int tpu_gen_resolve(struct tpu_gen *gen, int v)
 		return 0;
 	const struct tpu_gen_piece whole = {.store = -1, .value = v, .channels = value->image.channels};
 	bool done = push(&open, &whole) && open_all(gen, &open, &stores);
-	struct tpu_gen_piece *piece = done ? npl_arena_array(&gen->arena, stores.n, sizeof *piece) : NULL;
+	struct tpu_gen_piece *piece = done ? npl_arena_array(&gen->arena, (size_t)stores.n, sizeof *piece) : NULL;
 	if (piece) {
 		int64_t channel = 0;
 		value->piece = piece;
 		value->n_pieces = 0;
 		value->nested = false;
-		for (size_t p = 0; p < stores.n; p++)
+		for (int64_t p = 0; p < stores.n; p++)
 			append(value, stores.piece[p], &channel);
 	}
 	free(open.piece);

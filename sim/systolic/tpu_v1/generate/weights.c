@@ -207,7 +207,7 @@ int tpu_gen_weights(struct tpu_gen *gen)
 				"the weights in whole tiles take %lld rows of %lld bytes, the weight memory has %lld",
 				(long long)gen->weight_rows, (long long)gen->columns,
 				(long long)(held < reach ? held : reach));
-	if (gen->options->timing_only || !gen->weight_rows)
+	if (gen->request->timing_only || !gen->weight_rows)
 		return 0;
 	g->weight_bytes = (size_t)(gen->weight_rows * gen->columns);
 	g->weights = calloc(1, g->weight_bytes);

@@ -10,11 +10,6 @@ struct vectors {
 	int planes;
 };
 
-static int planes_of(enum tpu_type type)
-{
-	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
-}
-
 static enum tpu_type type_in(const struct tpu_check *check, enum tpu_register r)
 {
 	return (enum tpu_type)tpu_held(check, r);
@@ -170,13 +165,13 @@ static int check_places(struct tpu_check *check, int64_t results)
 	int64_t first = tpu_held(check, TPU_REG_FIRST_SOURCE), length = check->at->length;
 	struct vectors source = {tpu_held(check, TPU_REG_SOURCE), first, length,
 				 tpu_held(check, TPU_REG_SOURCE_PLANE_ROWS),
-				 planes_of(type_in(check, TPU_REG_SOURCE_TYPE))};
+				 tpu_planes(type_in(check, TPU_REG_SOURCE_TYPE))};
 	struct vectors other = {tpu_held(check, TPU_REG_OPERAND), first, length,
 				tpu_held(check, TPU_REG_OPERAND_PLANE_ROWS),
-				planes_of(type_in(check, TPU_REG_OPERAND_TYPE))};
+				tpu_planes(type_in(check, TPU_REG_OPERAND_TYPE))};
 	struct vectors result = {check->at->ub, tpu_held(check, TPU_REG_FIRST_RESULT), results,
 				 tpu_held(check, TPU_REG_RESULT_PLANE_ROWS),
-				 planes_of(type_in(check, TPU_REG_RESULT_TYPE))};
+				 tpu_planes(type_in(check, TPU_REG_RESULT_TYPE))};
 	if (from_buffer && check_vectors(check, false, &source))
 		return check->err->code;
 	if (second && check_vectors(check, false, &other))

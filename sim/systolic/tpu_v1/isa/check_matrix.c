@@ -3,15 +3,7 @@
  * Rules of matrix_multiply and convolve (docs/tpu-isa.md), and which rows of the unified buffer they read. */
 #include "check_impl.h"
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t greatest(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
+#include "core/base/arith.h"
 
 static int check_operands(struct tpu_check *check)
 {
@@ -48,8 +40,8 @@ struct range {
 static struct range touched(struct range out, struct range tap, int64_t stride, int64_t dilation, int64_t pad,
 			    int64_t size)
 {
-	return (struct range){greatest(0, out.low * stride + tap.low * dilation - pad),
-			      least(size - 1, out.high * stride + tap.high * dilation - pad)};
+	return (struct range){npl_max_i64(0, out.low * stride + tap.low * dilation - pad),
+			      npl_min_i64(size - 1, out.high * stride + tap.high * dilation - pad)};
 }
 
 /* Vectors of one image that its output positions first to last touch. */

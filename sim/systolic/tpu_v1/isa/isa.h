@@ -57,6 +57,12 @@ enum tpu_pooling { TPU_NO_POOLING, TPU_POOL_MAX, TPU_POOL_AVERAGE, TPU_POOL_AVER
 /* As the type registers hold them. */
 enum tpu_type { TPU_I8, TPU_U8, TPU_I16, TPU_I32, TPU_TYPES };
 
+/* The bytes of an element, each in a plane of its own. */
+static inline int tpu_planes(enum tpu_type type)
+{
+	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
+}
+
 static inline enum tpu_operand tpu_operand_of(unsigned flags)
 {
 	return (enum tpu_operand)((flags & TPU_ACTIVATE_OPERAND) >> 2);

@@ -325,7 +325,7 @@ struct tpu_rtl_activate {
 	/* the parameter table in use, (columns) */
 	int32_t *bias;
 	float *scale;
-	/* pipeline registers behind the unit */
+	/* pipeline registers after the unit */
 	struct tpu_rtl_result *stage; /* (stages) */
 	int32_t *stage_value;         /* (stages, columns) */
 	int64_t stages, oldest;

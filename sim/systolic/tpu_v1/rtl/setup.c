@@ -2,7 +2,7 @@
  *
  * Systolic data setup: the row of bytes that enters the array, from the unified buffer. For convolve it gathers the
  * taps of an output position, side by side, so that no patch is ever stored (US Patent 9,697,463 packs the taps of a
- * layer with few channels in this way). The skew behind it, r cycles for lane r, is in the matrix unit. */
+ * layer with few channels in this way). The skew after it, r cycles for lane r, is in the matrix unit. */
 #include "rtl.h"
 
 #include <string.h>

@@ -17,13 +17,17 @@ struct format {
 	enum tpu_type type;
 	int32_t zero_point;
 	bool rectified; /* relu or relu6 takes the value: what is lost at the low end does not count */
+	bool limited;   /* relu6 takes the value: nor does what is lost at the high end */
 };
 
 static struct format format_of(const struct tpu_rtl_issued *issued, enum tpu_register type,
-			       enum tpu_register zero_point, bool rectified)
+			       enum tpu_register zero_point, bool function_follows)
 {
-	return (struct format){(enum tpu_type)tpu_rtl_register(issued, type),
-			       tpu_signed(&issued->registers, zero_point), rectified};
+	const enum tpu_function function = tpu_function_of(issued->instruction.flags);
+	return (struct format){.type = (enum tpu_type)tpu_rtl_register(issued, type),
+			       .zero_point = tpu_signed(&issued->registers, zero_point),
+			       .rectified = function_follows && (function == TPU_RELU || function == TPU_RELU6),
+			       .limited = function_follows && function == TPU_RELU6};
 }
 
 /* To the nearest integer, ties to even. What is beyond 2^30 is beyond every type and may stay there. */
@@ -47,14 +51,8 @@ static int32_t quantise(float x, struct format to, uint64_t *saturations)
 	int32_t low = ranges[to.type].low, high = ranges[to.type].high;
 	if (value >= low && value <= high)
 		return value;
-	*saturations += value > high || !to.rectified;
+	*saturations += value > high ? !to.limited : !to.rectified;
 	return value < low ? low : high;
-}
-
-static bool rectifies(const struct tpu_rtl_issued *now)
-{
-	enum tpu_function function = tpu_function_of(now->instruction.flags);
-	return function == TPU_RELU || function == TPU_RELU6;
 }
 
 /* Accumulators plus bias. What counts is whether the sum of all products and the bias fits, not what happened on the
@@ -71,8 +69,7 @@ static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wir
 static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
 {
 	bool last = tpu_operand_of(activate->current.instruction.flags) == TPU_NO_OPERAND;
-	struct format to = format_of(&activate->current, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT,
-				     last && rectifies(&activate->current));
+	struct format to = format_of(&activate->current, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT, last);
 	for (int64_t j = 0; j < count; j++)
 		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to, &faults->saturations);
 }
@@ -96,7 +93,7 @@ _Static_assert(TPU_REG_SOURCE_PLANE_ROWS == TPU_REG_SOURCE + 1 && TPU_REG_SOURCE
 /* What the operand stage and the functions that follow make. */
 static struct format result_format(const struct tpu_rtl_issued *now)
 {
-	return format_of(now, TPU_REG_RESULT_TYPE, TPU_REG_RESULT_ZERO_POINT, rectifies(now));
+	return format_of(now, TPU_REG_RESULT_TYPE, TPU_REG_RESULT_ZERO_POINT, true);
 }
 
 static bool by_table(enum tpu_function function)
@@ -109,7 +106,7 @@ static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
-	struct format to = by_table(tpu_function_of(now->instruction.flags)) ? (struct format){TPU_I16, 0, false}
+	struct format to = by_table(tpu_function_of(now->instruction.flags)) ? (struct format){.type = TPU_I16}
 									     : result_format(now);
 	int32_t source_zero = tpu_signed(&now->registers, TPU_REG_SOURCE_ZERO_POINT);
 	int32_t operand_zero = tpu_signed(&now->registers, TPU_REG_OPERAND_ZERO_POINT);

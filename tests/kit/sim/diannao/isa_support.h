@@ -161,7 +161,7 @@ static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 	if (known && test_range(rng, 0, 1))
 		program.n_constants = (int)test_range(rng, 1, KNOWN);
 	for (int i = 0; i < program.n_constants; i++) {
-		struct dn_function function, room;
+		struct dn_function function, capacity;
 		char name[SIM_CONSTANT_NAME];
 		bool is_known = known && i < KNOWN;
 		snprintf(name, sizeof name, "f_%d", i);
@@ -172,7 +172,7 @@ static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 			function.b[k] = (int16_t)dn_isa_number(rng, INT16_MIN, INT16_MAX);
 		}
 		if (is_known && test_range(rng, 0, 5))
-			function = *dn_known_function(name, &room);
+			function = *dn_known_function(name, &capacity);
 		dn_set_function(&program.constant[i], name, &function);
 	}
 	if (test_range(rng, 0, 1))

@@ -405,7 +405,7 @@ static void group(struct maker *m, bool must_store)
 	}
 }
 
-/* What follows is decoded when all before has ended, but for an open store. */
+/* What follows is decoded when all before has ended, except an open store. */
 static void synchronise(struct maker *m)
 {
 	m->sync = true;

@@ -47,7 +47,7 @@ struct diannao_case {
 	struct npl_hz memory_clock;             /* that it is opened with */
 	struct sim_program program;
 	struct dn_function function[SIM_MOST_CONSTANTS]; /* the program's */
-	struct diannao_part part[DIANNAO_PARTS];         /* all of it, but for repeats */
+	struct diannao_part part[DIANNAO_PARTS];         /* all of it, except repeats */
 	int parts;
 	int round_first, round_end; /* of the parts that are repeated together, `rounds` times */
 	int64_t rounds;

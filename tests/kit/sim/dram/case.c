@@ -109,7 +109,7 @@ void dram_case_random(struct dram_config *c, char mapping[DRAM_CASE_MAPPING], ui
 struct npl_memory *dram_case_open(const struct dram_config *config, bool every_cycle, struct npl_err *err)
 {
 	struct npl_arena arena = {0};
-	struct npl_description machine = {.name = "case", .key = "model", .runs_on = "dram"};
+	struct npl_description machine = {.name = "case", .driver_or_model_key = "model", .driver_or_model = "dram"};
 	struct npl_memory *memory = NULL;
 	char path[] = "/tmp/npulab-test-XXXXXX.yaml";
 	int file = mkstemps(path, 5);

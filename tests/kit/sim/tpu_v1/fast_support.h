@@ -34,7 +34,7 @@ static inline void fast_compare(struct test_machine *m, const char *what)
 	test_expect(m, what);
 }
 
-/* Random bytes in the buffer and in weight memory, but for tables: biases up to `bias`, scales around `scale`. */
+/* Random bytes in the buffer and in weight memory, except tables: biases up to `bias`, scales around `scale`. */
 static inline void fast_fill(struct test_machine *m, uint64_t seed, int64_t table_row, int tables, int32_t bias,
 			     float scale)
 {

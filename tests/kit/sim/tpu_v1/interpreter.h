@@ -199,11 +199,12 @@ static inline int64_t interpreter_get(const struct interpreter *p, const struct 
 }
 
 static inline int64_t interpreter_saturate(struct interpreter *p, double rounded, int64_t type, int64_t zero_point,
-					   bool rectified)
+					   int taken_by)
 {
 	static const double low[] = {-128, 0, -32768}, high[] = {127, 255, 32767};
 	double value = rounded + (double)zero_point, kept = fmin(fmax(value, low[type]), high[type]);
-	p->saturations += kept < value || (kept > value && !rectified);
+	const bool relu6 = taken_by == TPU_RELU6;
+	p->saturations += (kept < value && !relu6) || (kept > value && !relu6 && taken_by != TPU_RELU);
 	return (int64_t)kept;
 }
 
@@ -213,7 +214,7 @@ static inline float interpreter_float(const struct interpreter *p, enum tpu_regi
 }
 
 static inline int64_t interpreter_operand(struct interpreter *p, int kind, int64_t q, int64_t o, int64_t type,
-					  int64_t zero, bool rectified)
+					  int64_t zero, int taken_by)
 {
 	volatile float a = (float)(q - interpreter_at(p, TPU_REG_SOURCE_ZERO_POINT));
 	volatile float b = (float)(o - interpreter_at(p, TPU_REG_OPERAND_ZERO_POINT));
@@ -226,7 +227,7 @@ static inline int64_t interpreter_operand(struct interpreter *p, int kind, int64
 		volatile float product = (float)((double)a * (double)b);
 		scaled = product * interpreter_float(p, TPU_REG_SOURCE_SCALE);
 	}
-	return interpreter_saturate(p, (double)nearbyintf(scaled), type, zero, rectified);
+	return interpreter_saturate(p, (double)nearbyintf(scaled), type, zero, taken_by);
 }
 
 /* points of the table are those of libm */
@@ -247,7 +248,8 @@ static inline int64_t interpreter_function(struct interpreter *p, int function, 
 	}
 	double f = floor((double)(point[0] * (256 - r) + point[1] * r + 128) / 256);
 	volatile float scaled = (float)f * interpreter_float(p, TPU_REG_FUNCTION_SCALE);
-	return interpreter_saturate(p, (double)nearbyintf(scaled), interpreter_at(p, TPU_REG_RESULT_TYPE), zero, false);
+	return interpreter_saturate(p, (double)nearbyintf(scaled), interpreter_at(p, TPU_REG_RESULT_TYPE), zero,
+				    TPU_IDENTITY);
 }
 
 /* Element j of source vector s before pooling. */
@@ -261,7 +263,6 @@ static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_
 		interpreter_at(p, TPU_REG_OPERAND_TYPE), interpreter_at(p, TPU_REG_FIRST_SOURCE)};
 	int kind = (int)tpu_operand_of(at->flags), function = (int)tpu_function_of(at->flags);
 	bool table = function == TPU_SIGMOID || function == TPU_TANH;
-	bool rectified = function == TPU_RELU || function == TPU_RELU6;
 	int64_t type = interpreter_at(p, TPU_REG_RESULT_TYPE), q;
 	if (at->flags & TPU_ACTIVATE_FROM_BUFFER) {
 		q = interpreter_get(p, &source, s, j);
@@ -276,12 +277,12 @@ static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_
 		volatile float wide = (float)q, scaled = wide * scale;
 		q = interpreter_saturate(p, (double)nearbyintf(scaled), source.type,
 					 interpreter_at(p, TPU_REG_SOURCE_ZERO_POINT),
-					 kind == TPU_NO_OPERAND && rectified);
+					 kind == TPU_NO_OPERAND ? function : TPU_IDENTITY);
 	}
 	if (kind != TPU_NO_OPERAND)
 		q = interpreter_operand(p, kind, q, kind == TPU_SCALE ? 0 : interpreter_get(p, &operand, s, j),
 					table ? TPU_I16 : type,
-					table ? 0 : interpreter_at(p, TPU_REG_RESULT_ZERO_POINT), rectified);
+					table ? 0 : interpreter_at(p, TPU_REG_RESULT_ZERO_POINT), function);
 	return interpreter_function(p, function, q);
 }
 

@@ -23,13 +23,13 @@ bool program_intervals_add(struct program_intervals stream[PROGRAM_STREAMS], con
 	if ((unsigned)interval->cycle_class >= TPU_CYCLE_CLASSES)
 		return false;
 	struct program_intervals *s = &stream[stream_of(interval->cycle_class)];
-	if (s->count == s->room) {
-		int64_t room = 2 * s->room + 16;
-		struct sim_cycles *grown = realloc(s->interval, (size_t)room * sizeof *grown);
+	if (s->count == s->capacity) {
+		int64_t capacity = 2 * s->capacity + 16;
+		struct sim_cycles *grown = realloc(s->interval, (size_t)capacity * sizeof *grown);
 		if (!grown)
 			return false;
 		s->interval = grown;
-		s->room = room;
+		s->capacity = capacity;
 	}
 	s->interval[s->count++] = *interval;
 	return true;

@@ -14,7 +14,7 @@
 enum { PROGRAM_SHARES, PROGRAM_RAW, PROGRAM_INPUT, PROGRAM_OUTPUT, PROGRAM_PAUSE, PROGRAM_STREAMS };
 struct program_intervals {
 	struct sim_cycles *interval;
-	int64_t count, room;
+	int64_t count, capacity;
 };
 
 /* False: no memory, or no such class. */

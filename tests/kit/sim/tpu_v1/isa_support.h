@@ -77,7 +77,7 @@ static inline struct tpu_instruction test_isa_random(uint64_t *rng)
 	return out;
 }
 
-/* A file of the repository, NUL behind it; to be freed. */
+/* A file of the repository, NUL after it; to be freed. */
 static inline char *test_isa_read(const char *path)
 {
 	FILE *file = fopen(path, "rb");

@@ -3,17 +3,16 @@
  * Transfers from weight memory (port.h). All that is asked of the memory is known here before it begins, so its cycles
  * are gone through once. */
 #include "port.h"
-
-__extension__ typedef unsigned __int128 wide;
+#include "core/base/arith.h"
 
 static void fixed(const struct tpu_config *m, struct program_transfer *transfer, int64_t n)
 {
-	wide rate = (wide)m->weight_bytes_per_second, end = 0, clock = (wide)m->clock_hz;
+	npl_u128 rate = (npl_u128)m->weight_bytes_per_second, end = 0, clock = (npl_u128)m->clock_hz;
 	for (struct program_transfer *t = transfer; t < transfer + n; t++) {
 		if (t->ready > (uint64_t)(end / rate))
 			end = t->ready * rate;
 		t->begun = (uint64_t)(end / rate);
-		end += (wide)t->bytes * clock;
+		end += (npl_u128)t->bytes * clock;
 		t->arrived = (uint64_t)((end + rate - 1) / rate);
 	}
 }
@@ -23,13 +22,14 @@ static void behind_port(struct npl_memory *memory, const struct tpu_config *m, s
 			int64_t n)
 {
 	const struct npl_memory_info *info = npl_memory_info(memory);
-	const wide own = (wide)info->clock.numerator, machine = (wide)m->clock_hz * (wide)info->clock.denominator;
+	const npl_u128 own = (npl_u128)info->clock.numerator,
+		       machine = (npl_u128)m->clock_hz * (npl_u128)info->clock.denominator;
 	struct npl_memory_completion done;
 	uint64_t asked = 0, answered = 0, before = 0;
 	int64_t next = 0;
 	while (next < n || answered < asked) {
 		const uint64_t k = npl_memory_now(memory);
-		while (next < n && (wide)transfer[next].ready * own <= k * machine) {
+		while (next < n && (npl_u128)transfer[next].ready * own <= k * machine) {
 			struct program_transfer *t = &transfer[next];
 			const uint64_t at = t->address + t->asked, left = t->bytes - t->asked;
 			const uint64_t room = info->access_bytes ? info->access_bytes - at % info->access_bytes : left;

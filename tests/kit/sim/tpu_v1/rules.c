@@ -5,10 +5,9 @@
  * ones possible. Nothing is scheduled here; what is common to this and the engines is the document. */
 #include <stdlib.h>
 
+#include "core/base/arith.h"
 #include "port.h"
 #include "run.h"
-
-__extension__ typedef unsigned __int128 wide;
 
 /* What the rules need of one instruction. */
 struct step {
@@ -105,7 +104,7 @@ static void fill_step(struct rules *r, int64_t i, const struct tpu_registers *g,
 	const struct tpu_instruction *in = tpu_code(&r->c->program) + i;
 	struct step *s = r->step + i;
 	uint64_t useful = g->value[TPU_REG_USEFUL_CELLS];
-	wide bytes = (wide)in->length * g->value[TPU_REG_HOST_ROW_BYTES];
+	npl_u128 bytes = (npl_u128)in->length * g->value[TPU_REG_HOST_ROW_BYTES];
 	uint64_t rate = tpu_link_bytes_per_second(m);
 	s->item = -1;
 	switch (s->unit) {

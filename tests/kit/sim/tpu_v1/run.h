@@ -52,7 +52,7 @@ struct program_run {
 bool program_run(struct program_run *run, tpu_engine *engine, const struct program_case *c, bool timing_only);
 void program_run_free(struct program_run *run);
 
-/* Whether two runs are the same; else the first difference in *why. With `times_only`, but for values. */
+/* Whether two runs are the same; else the first difference in *why. With `times_only`, except values. */
 bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *why, size_t n);
 /* Whether a run that ended follows the document's rules of time and counting, taken one by one. */
 bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *why, size_t n);

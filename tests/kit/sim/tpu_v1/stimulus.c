@@ -147,7 +147,7 @@ static void fill(uint8_t *bytes, size_t count, uint64_t *rng, enum values values
 	}
 }
 
-/* Rows of weights that are empty but for a few: what the sums can reach then depends on which. */
+/* Rows of weights that are empty except a few: what the sums can reach then depends on which. */
 static void thin_out(uint8_t *weights, int64_t rows, int64_t columns, uint64_t *rng)
 {
 	int percent = (int)test_range(rng, 30, 97);
@@ -281,7 +281,7 @@ static int64_t find(const struct sim_program *p, int64_t at, enum tpu_unit unit)
 }
 
 /* Moves a read_weights to where it may come too late, or puts one in that is more than there is room for, or a switch
- * with the tile for it behind a sync. Not always fatal. */
+ * with the tile for it after a sync. Not always fatal. */
 static int get_stuck(struct builder *b, struct npl_err *err)
 {
 	struct sim_program *p = &b->program;

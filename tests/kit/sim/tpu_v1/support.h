@@ -108,8 +108,8 @@ struct test_conv {
 
 static inline int64_t test_window_output(int64_t size, int64_t pads, int64_t kernel, int64_t dilation, int64_t stride)
 {
-	int64_t room = size + pads - ((kernel - 1) * dilation + 1);
-	return room < 0 ? 0 : room / stride + 1;
+	int64_t capacity = size + pads - ((kernel - 1) * dilation + 1);
+	return capacity < 0 ? 0 : capacity / stride + 1;
 }
 
 static inline struct npl_shape test_image_shape(bool flat, int64_t n, int64_t c, int64_t h, int64_t w)

@@ -2,7 +2,7 @@
  *
  * Promise: the steps of the NFU are the ideal cycles of the paper's loop nests, for all its layers (Chen et al.,
  * ASPLOS 2014, Table 5) and for random ones walked step by step; cycles are steps, one filling of the pipeline and,
- * but for ideal memory, waiting. No data is needed for any of it. */
+ * except ideal memory, waiting. No data is needed for any of it. */
 #include "tests/kit/sim/diannao/fixture.h"
 
 /* The nest of figures 5, 7 and 8, literally. */

@@ -98,7 +98,8 @@ Test(diannao_energy, pooling_does_not_touch_sb)
 Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was_fitted)
 {
 	struct npl_arena arena = {0};
-	struct npl_description file, none = {.name = "diannao", .key = "driver", .runs_on = "diannao"};
+	struct npl_description file,
+		none = {.name = "diannao", .driver_or_model_key = "driver", .driver_or_model = "diannao"};
 	struct dn_config a, b;
 	struct npl_err err;
 	const struct npl_param_value *of_file, *otherwise;
@@ -134,7 +135,7 @@ Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was
 Test(diannao_energy, what_a_file_does_not_say_is_absent)
 {
 	struct npl_arena arena = {0};
-	struct npl_description tiny = {.name = "tiny", .key = "driver", .runs_on = "diannao"};
+	struct npl_description tiny = {.name = "tiny", .driver_or_model_key = "driver", .driver_or_model = "diannao"};
 	struct npl_err err;
 	struct dn_config config;
 	struct npl_result result;

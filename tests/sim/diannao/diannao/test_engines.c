@@ -93,7 +93,7 @@ Test(diannao_engines, units_are_gone_through_where_addresses_matter)
 	}
 }
 
-/* Units of layers: every loop of every nest has been left out somewhere, but for those whose turns are those of another
+/* Units of layers: every loop of every nest has been left out somewhere, except those whose turns are those of another
  * loop. */
 Test(diannao_engines, units_of_layers_cost_what_they_cost)
 {

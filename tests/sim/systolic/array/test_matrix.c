@@ -220,7 +220,7 @@ static int next_fetch(const struct pass *pass, int n, int from)
 	return from;
 }
 
-/* Runs passes as early as the rules allow, but for bubbles and gaps at the given rate. */
+/* Runs passes as early as the rules allow, except bubbles and gaps at the given rate. */
 static void run_passes(struct tpu_matrix *unit, const struct pass *pass, int n, int bubble_percent, uint64_t *rng)
 {
 	int at = 0, tile = next_fetch(pass, n, 0),

@@ -25,11 +25,12 @@ static void expect_no(const struct tpu_config *config, const struct npl_layer *l
 Test(tpu_device, machine_files)
 {
 	struct npl_arena arena = {0};
-	struct npl_description empty = {.name = "empty", .key = "driver", .runs_on = "systolic"};
+	struct npl_description empty = {
+		.name = "empty", .driver_or_model_key = "driver", .driver_or_model = "systolic"};
 	struct npl_err no_err = {0};
 	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena), defaults;
 	cr_assert_eq(npl_params_read(tpu_params, &empty, &arena, &defaults, &no_err), 0, "%s", no_err.msg);
-	/* The defaults are the TPU v1's: every number of the file again, but for what its events cost and what was
+	/* The defaults are the TPU v1's: every number of the file again, except what its events cost and what was
 	 * fitted to it, which is the file's alone. */
 	const struct npl_former_default *fitted;
 	for (const struct npl_param *p = tpu_params; p->key; p++) {
@@ -113,7 +114,8 @@ Test(tpu_device, absurd_machines_are_refused)
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct npl_arena arena = {0};
-		struct npl_description machine = {.name = "test", .key = "driver", .runs_on = "systolic"};
+		struct npl_description machine = {
+			.name = "test", .driver_or_model_key = "driver", .driver_or_model = "systolic"};
 		struct tpu_config config;
 		struct npl_err err = {0};
 		cr_assert_eq(npl_description_set(&machine, &arena, bad[i][0], bad[i][1], &err), 0);

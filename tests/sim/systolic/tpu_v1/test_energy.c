@@ -184,7 +184,7 @@ Test(tpu_energy, what_a_file_does_not_say_is_absent)
 {
 	/* array: {rows: 16, columns: 16} and nothing else; then with one figure of its own. */
 	struct npl_arena arena = {0};
-	struct npl_description tiny = {.name = "tiny", .key = "driver", .runs_on = "systolic"};
+	struct npl_description tiny = {.name = "tiny", .driver_or_model_key = "driver", .driver_or_model = "systolic"};
 	struct npl_err err = {0};
 	struct tpu_config config;
 	static const char *const own[][2] = {

@@ -147,7 +147,7 @@ Test(tpu_engines, agree_about_programs_that_never_end)
 		cr_assert_geq(count[i], 15, "%d programs wait for '%s'", count[i], reasons[i]);
 }
 
-/* Memories and counts of values; that is what program_same compares but for events and counters. */
+/* Memories and counts of values; that is what program_same compares except events and counters. */
 static void expect_same_values(const struct program_run *a, const struct program_run *b, uint64_t seed,
 			       const char *what)
 {

@@ -12,7 +12,7 @@
 #include "tests/kit/sim/tpu_v1/support.h"
 
 struct seen {
-	const struct group *c;
+	const struct group *group;
 	uint64_t seed;
 	int told;
 };
@@ -20,7 +20,7 @@ struct seen {
 static int compare_made(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err)
 {
 	struct seen *seen = context;
-	const struct npl_tensor *want = seen->c->list[layer]->out + result;
+	const struct npl_tensor *want = seen->group->list[layer]->out + result;
 	(void)err;
 	for (int64_t e = 0; e < npl_tensor_count(want); e++)
 		cr_assert_eq(rule_get(out, e), rule_get(want, e), "seed %llu, layer %d, element %lld",
@@ -29,18 +29,18 @@ static int compare_made(void *context, int layer, int result, const struct npl_t
 	return 0;
 }
 
-static struct tpu_config machine_of(struct group *c)
+static struct tpu_config machine_of(struct group *group)
 {
 	struct tpu_config config = test_tpu_defaults();
-	config.rows = layer_group_range(c, 3, 24);
-	config.columns = layer_group_range(c, 3, 24);
-	config.accumulator_rows = layer_group_range(c, 20, 200);
-	config.fifo_tiles = layer_group_range(c, 1, 5);
-	config.queue_instructions = layer_group_range(c, 2, 40);
-	config.sync_cycles = layer_group_range(c, 0, 9);
-	config.matrix_registers = layer_group_range(c, 0, 3);
-	config.activate_latency_cycles = layer_group_range(c, 0, 3);
-	config.buffer_bytes = tpu_row_bytes(&config) * layer_group_range(c, 400, 40000);
+	config.rows = layer_group_range(group, 3, 24);
+	config.columns = layer_group_range(group, 3, 24);
+	config.accumulator_rows = layer_group_range(group, 20, 200);
+	config.fifo_tiles = layer_group_range(group, 1, 5);
+	config.queue_instructions = layer_group_range(group, 2, 40);
+	config.sync_cycles = layer_group_range(group, 0, 9);
+	config.matrix_registers = layer_group_range(group, 0, 3);
+	config.activate_latency_cycles = layer_group_range(group, 0, 3);
+	config.buffer_bytes = tpu_row_bytes(&config) * layer_group_range(group, 400, 40000);
 	return config;
 }
 
@@ -56,15 +56,15 @@ struct opened {
 };
 
 /* False: the device refuses these layers. */
-static bool open_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *c,
+static bool open_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *group,
 			     const struct npl_layer_group *how)
 {
 	struct npl_err err = {0};
-	int n = c->n_layers;
+	int n = group->n_layers;
 	memset(o, 0, sizeof *o);
-	memcpy(o->list, c->list, (size_t)n * sizeof *o->list);
-	o->got = *c->list[n - 1]->out;
-	o->last = *c->list[n - 1];
+	memcpy(o->list, group->list, (size_t)n * sizeof *o->list);
+	o->got = *group->list[n - 1]->out;
+	o->last = *group->list[n - 1];
 	o->last.out = &o->got;
 	o->list[n - 1] = &o->last;
 	cr_assert_eq(npl_tensor_alloc(&o->got, &err), 0);
@@ -88,27 +88,27 @@ static void close_layer_group(struct opened *o)
 }
 
 /* Whether the machine takes all layers. Scales beyond those of real networks are for the generator's own tests. */
-static bool go_together(const struct group *c, struct tpu_machine *tpu)
+static bool go_together(const struct group *group, struct tpu_machine *tpu)
 {
 	char why[300];
-	for (int i = 0; i < c->n_layers; i++) {
-		const struct npl_tensor *out = c->list[i]->out;
+	for (int i = 0; i < group->n_layers; i++) {
+		const struct npl_tensor *out = group->list[i]->out;
 		bool scaled = out->dtype == NPL_I32 || (out->quant.scale < 1e9f && out->quant.scale > 1e-9f);
-		if (!scaled || !tpu_generate_supports(&tpu->config, c->list[i], why, sizeof why))
+		if (!scaled || !tpu_generate_supports(&tpu->config, group->list[i], why, sizeof why))
 			return false;
 	}
 	return true;
 }
 
 /* Runs the layer group and checks values and the books of every layer. */
-static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *c, uint64_t seed,
+static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *group, uint64_t seed,
 			    struct npl_result results[LAYER_GROUP_MOST])
 {
 	struct npl_device_info info = {0};
 	struct npl_err err = {0};
-	struct seen seen = {c, seed, 0};
+	struct seen seen = {group, seed, 0};
 	const struct npl_layer_group_observer observer = {compare_made, &seen};
-	const struct npl_tensor *want = c->list[c->n_layers - 1]->out;
+	const struct npl_tensor *want = group->list[group->n_layers - 1]->out;
 	npl_driver_systolic.describe(tpu, &info);
 	memset(results, 0, LAYER_GROUP_MOST * sizeof *results);
 	if (!o->group.timing_only)
@@ -117,8 +117,8 @@ static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const str
 		     (unsigned long long)seed, err.msg);
 	struct npl_least_bytes least[LAYER_GROUP_MOST];
 	cr_assert_eq(npl_least_bytes_of_group(&info, &o->group, &o->info, least, &err), 0, "%s", err.msg);
-	for (int i = 0; i < c->n_layers; i++)
-		cr_assert_eq(npl_books_check("tpu", &info, c->list[i], &least[i], &results[i], &err), 0,
+	for (int i = 0; i < group->n_layers; i++)
+		cr_assert_eq(npl_books_check("tpu", &info, group->list[i], &least[i], &results[i], &err), 0,
 			     "seed %llu: %s", (unsigned long long)seed, err.msg);
 	for (int64_t e = 0; e < npl_tensor_count(want) && !o->group.timing_only; e++)
 		cr_assert_eq(rule_get(&o->got, e), rule_get(want, e), "seed %llu, element %lld",
@@ -151,29 +151,29 @@ Test(tpu_layer_group, random_layer_groups)
 {
 	int groups = 0, told = 0, moved = 0, shared = 0, kept = 0;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
-		static struct group c;
+		static struct group group;
 		static struct npl_result first[LAYER_GROUP_MOST], other[LAYER_GROUP_MOST];
 		static struct opened o;
 		o.got = (struct npl_tensor){0};
-		layer_group_random(&c, seed + 77000, 6);
-		struct tpu_machine tpu = {.config = machine_of(&c)};
-		struct npl_layer_group how = {.inputs_over_link = layer_group_range(&c, 0, 2) == 0,
-					      .outputs_over_link = layer_group_range(&c, 0, 2) == 0,
-					      .n_resident = layer_group_range(&c, 0, 3) == 0};
-		if (go_together(&c, &tpu) && open_layer_group(&o, &tpu, &c, &how)) {
-			run_layer_group(&o, &tpu, &c, seed, first);
-			run_layer_group(&o, &tpu, &c, seed, other); /* again, with what the first run kept */
-			same_results(first, other, c.n_layers, true, seed);
+		layer_group_random(&group, seed + 77000, 6);
+		struct tpu_machine tpu = {.config = machine_of(&group)};
+		struct npl_layer_group how = {.inputs_over_link = layer_group_range(&group, 0, 2) == 0,
+					      .outputs_over_link = layer_group_range(&group, 0, 2) == 0,
+					      .n_resident = layer_group_range(&group, 0, 3) == 0};
+		if (go_together(&group, &tpu) && open_layer_group(&o, &tpu, &group, &how)) {
+			run_layer_group(&o, &tpu, &group, seed, first);
+			run_layer_group(&o, &tpu, &group, seed, other); /* again, with what the first run kept */
+			same_results(first, other, group.n_layers, true, seed);
 			tpu.rtl = true;
-			run_layer_group(&o, &tpu, &c, seed, other);
-			same_results(first, other, c.n_layers, true, seed);
+			run_layer_group(&o, &tpu, &group, seed, other);
+			same_results(first, other, group.n_layers, true, seed);
 			groups++;
 			told += o.info.n_moved == 0;
 			moved += o.info.n_moved > 0;
-			for (int i = 0; i < c.n_layers; i++)
+			for (int i = 0; i < group.n_layers; i++)
 				shared += o.info.pass[i] >= 0 && o.info.pass[i] != i;
 			/* a result that only names what was given stays where that is */
-			if (o.info.pass[c.n_layers - 1] >= 0)
+			if (o.info.pass[group.n_layers - 1] >= 0)
 				cr_assert_geq(o.info.n_moved,
 					      (how.inputs_over_link && !how.n_resident) + how.outputs_over_link,
 					      "seed %llu", (unsigned long long)seed);
@@ -181,14 +181,14 @@ Test(tpu_layer_group, random_layer_groups)
 			close_layer_group(&o);
 			how.timing_only = true;
 			tpu.rtl = false;
-			cr_assert(open_layer_group(&o, &tpu, &c, &how));
-			run_layer_group(&o, &tpu, &c, seed, other);
-			same_results(first, other, c.n_layers, false, seed);
+			cr_assert(open_layer_group(&o, &tpu, &group, &how));
+			run_layer_group(&o, &tpu, &group, seed, other);
+			same_results(first, other, group.n_layers, false, seed);
 			close_layer_group(&o);
 		} else {
 			npl_tensor_free(&o.got);
 		}
-		layer_group_end(&c);
+		layer_group_end(&group);
 		free(tpu.buffer);
 	}
 	cr_assert(groups > 500 && told > 160 && moved > 80 && shared > 80 && kept > 40,

@@ -125,7 +125,7 @@ Test(tpu_stuck, queue_that_stays_full)
 	expect_end(m);
 }
 
-/* Each waits for another: the table is behind tiles for which there is room only after the pass that waits for the
+/* Each waits for another: the table is after tiles for which there is room only after the pass that waits for the
  * activate that waits for the table. Nothing is said while anything is under way: not before the host link is done. */
 Test(tpu_stuck, circle)
 {
@@ -146,7 +146,7 @@ Test(tpu_stuck, circle)
 	test_close(m);
 }
 
-/* What the head of a queue waits for waits in turn, behind others on the same accumulators: the first of them is
+/* What the head of a queue waits for waits in turn, after others on the same accumulators: the first of them is
  * named. */
 Test(tpu_stuck, the_first_that_could_help)
 {

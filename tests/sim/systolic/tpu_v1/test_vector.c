@@ -31,9 +31,10 @@ static struct pool random_pool(uint64_t *rng)
 		int64_t extent = (p.kernel[d] - 1) * p.dilation[d] + 1;
 		p.pad_begin[d] = unused ? 0 : test_range(rng, 0, extent - 1);
 		p.pad_end[d] = unused ? 0 : test_range(rng, 0, extent - 1);
-		int64_t room = size[d] + p.pad_begin[d] + p.pad_end[d] - extent;
-		p.out[d] = room < 0 ? 0 : room / p.stride[d] + 1;
-		if (room >= 0 && ceil_mode && room % p.stride[d] && p.out[d] * p.stride[d] < size[d] + p.pad_begin[d])
+		int64_t capacity = size[d] + p.pad_begin[d] + p.pad_end[d] - extent;
+		p.out[d] = capacity < 0 ? 0 : capacity / p.stride[d] + 1;
+		if (capacity >= 0 && ceil_mode && capacity % p.stride[d] &&
+		    p.out[d] * p.stride[d] < size[d] + p.pad_begin[d])
 			p.out[d]++;
 	}
 	return p;

@@ -247,7 +247,7 @@ static uint64_t catch_up(struct three *t, const struct dn_generator *other)
 		cr_assert_neq(at.cp, DN_CP_END, "seed %llu, nest %d", (unsigned long long)t->seed, t->c->tiles.nest);
 		seen = shape(&at, seen);
 	} while (t->all->taken < t->all->put || t->all->ended != other->ended ||
-		 memcmp(t->all->turn, other->turn, sizeof other->turn));
+		 memcmp(t->all->iteration, other->iteration, sizeof other->iteration));
 	return seen;
 }
 

@@ -25,7 +25,7 @@
 #define READ_SUMS ALL "NBOUT READ,WRITE,0,0 | NFU NOP,ADD,NBOUT,NBOUT,NONE,"
 
 struct rule {
-	const char *good, *bad; /* but for the end */
+	const char *good, *bad; /* except the end */
 	const char *says, *expects;
 };
 
@@ -263,7 +263,7 @@ Test(diannao_isa_check, sums)
 		{POOL "NFU NOP,ADD,RESET,KEEP,NONE,0,0\n" ALL STORE("8") "NFU NOP,ADD,KEEP,NFU3,NONE,0,0\n",
 		 POOL STORE("16") RESULT ALL "NBOUT NOP,STORE,0,0 | NFU NOP,ADD,KEEP,NFU3,NONE,0,0\n",
 		 "test.s:3: NFU: NFU-2 IN is KEEP", "NFU-2 OUT was not KEEP before"},
-		/* also behind an instruction without steps */
+		/* also after an instruction without steps */
 		{POOL "NFU NOP,ADD,RESET,KEEP,NONE,0,0\nSB LOAD,1,0,32\n" ALL "NFU NOP,ADD,KEEP,KEEP,NONE,0,0\n",
 		 POOL "NFU NOP,ADD,KEEP,KEEP,NONE,0,0\n", "NFU-2 IN is KEEP", "expected RESET or NBOUT"},
 		{IN8 WRITE "0,0\n" WRITE "0,0\n", IN8 WRITE "0,0\n" WRITE "0,0\n" WRITE "0,0\n",
@@ -436,7 +436,7 @@ struct moved {
 	bool sb;
 };
 
-/* The small machine doing `steps` random things in a few bytes of memory; the first that nothing orders behind another
+/* The small machine doing `steps` random things in a few bytes of memory; the first that nothing orders after another
  * is in *refused, or -1. */
 static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refused)
 {

@@ -377,7 +377,7 @@ Test(diannao_isa, sequence_of_the_paper)
 	sim_program_free(&program);
 	free(text);
 	/* The third row is that of twice the inputs: the 241st instruction, and its inputs are the 16th chunk's. The
-	 * results then lie behind 8 MB of synapses, among which the inputs are. */
+	 * results then lie after 8 MB of synapses, among which the inputs are. */
 	text = classifier(16384, 256, 4194304, 8388608);
 	cr_assert(strstr(text,
 			 "SB LOAD,0,7864320,32768 | NBIN LOAD,1,0,0,0,4225024,2048 | NBOUT READ,STORE,8388608,512 | "

@@ -483,7 +483,7 @@ Test(diannao_rtl_time, programs_that_cannot_go_on)
 		for (uint64_t i = 0; i < 9; i++)
 			hand_store(hand_maximum(h, 4 * i, 0, 1), i ? 0 : 200, i ? 0 : 36);
 		cannot(h, "no transfer brings");
-		/* room that nobody makes, behind a SYNC */
+		/* room that nobody makes, after a SYNC */
 		h = hand_open(2, memories[m]);
 		hand_load_nbin(hand_add(h), 0, 32, 1);
 		hand_load_nbin(hand_add(h), 0, 4, 1);

@@ -41,11 +41,17 @@ static void draw(struct vectors *v, uint64_t *rng)
 	}
 }
 
-static int64_t saturated(float value, int type, int64_t zero, bool rectified, uint64_t *changed)
+/* The function that takes a value next. */
+static enum tpu_function function_of(uint64_t seed)
+{
+	return (const enum tpu_function[]){TPU_IDENTITY, TPU_RELU, TPU_RELU6}[seed % 3];
+}
+
+static int64_t saturated(float value, int type, int64_t zero, enum tpu_function taken_by, uint64_t *changed)
 {
 	double shifted = (double)nearbyintf(value) + (double)zero;
 	double kept = fmin(fmax(shifted, (double)least[type]), (double)most[type]);
-	*changed += rectified ? kept < shifted : kept != shifted;
+	*changed += (kept < shifted && taken_by != TPU_RELU6) || (kept > shifted && taken_by == TPU_IDENTITY);
 	return (int64_t)kept;
 }
 
@@ -86,7 +92,7 @@ Test(tpu_fast_steps, requantise)
 		int32_t zero = (int32_t)zero_of(type, &rng),
 			floor_ = (int32_t)test_range(&rng, least[type], most[type]);
 		int32_t ceiling = (int32_t)test_range(&rng, least[type], most[type]);
-		const struct tpu_fast_target target = tpu_fast_target_of((enum tpu_type)type, zero, seed % 2);
+		const struct tpu_fast_target target = tpu_fast_target_of((enum tpu_type)type, zero, function_of(seed));
 		int16_t want[N] = {0}, got[N];
 		int n = length_of(&rng);
 		draw(&v, &rng);
@@ -94,7 +100,7 @@ Test(tpu_fast_steps, requantise)
 			int64_t exact = (int64_t)v.sum[j] + v.bias[j];
 			volatile float value = (float)(int32_t)(uint32_t)exact, scaled = value * v.scale[j];
 			wrapped += exact != (int32_t)exact;
-			want[j] = (int16_t)saturated(scaled, type, zero, seed % 2, &changed);
+			want[j] = (int16_t)saturated(scaled, type, zero, function_of(seed), &changed);
 		}
 		EACH(steps)
 		{
@@ -127,7 +133,7 @@ Test(tpu_fast_steps, requantise)
 	}
 }
 
-static int64_t combined(const struct tpu_fast_operand *x, int64_t q, int64_t o, int type, bool rectified,
+static int64_t combined(const struct tpu_fast_operand *x, int64_t q, int64_t o, int type, enum tpu_function taken_by,
 			uint64_t *changed)
 {
 	volatile float a = (float)(q - x->source_zero), b = (float)(o - x->operand_zero), value = a * x->source_scale;
@@ -139,7 +145,7 @@ static int64_t combined(const struct tpu_fast_operand *x, int64_t q, int64_t o, 
 		volatile float product = (float)((q - x->source_zero) * (o - x->operand_zero));
 		value = product * x->source_scale;
 	}
-	return saturated(value, type, x->target.zero_point, rectified, changed);
+	return saturated(value, type, x->target.zero_point, taken_by, changed);
 }
 
 Test(tpu_fast_steps, operands_and_scales)
@@ -157,15 +163,16 @@ Test(tpu_fast_steps, operands_and_scales)
 		int16_t want[N] = {0}, scaled[N] = {0}, got[N];
 		int n = length_of(&rng);
 		draw(&v, &rng);
-		x.target = tpu_fast_target_of((enum tpu_type)type, (int32_t)zero_of(type, &rng), seed % 2);
+		x.target = tpu_fast_target_of((enum tpu_type)type, (int32_t)zero_of(type, &rng), function_of(seed));
 		for (int j = 0; j < n; j++) {
 			if (x.kind == TPU_MULTIPLY) { /* products of 16-bit values have zero points of 0 */
 				v.q[j] = (int16_t)(v.q[j] / 2);
 				v.o[j] = (int16_t)(v.o[j] / 2);
 			}
-			want[j] = (int16_t)combined(&x, v.q[j], v.o[j], type, seed % 2, &changed);
+			want[j] = (int16_t)combined(&x, v.q[j], v.o[j], type, function_of(seed), &changed);
 			volatile float value = (float)v.q[j] * x.source_scale;
-			scaled[j] = (int16_t)saturated(value, type, x.target.zero_point, seed % 2, &scale_changed);
+			scaled[j] = (int16_t)saturated(value, type, x.target.zero_point, function_of(seed),
+						       &scale_changed);
 		}
 		EACH(steps)
 		{

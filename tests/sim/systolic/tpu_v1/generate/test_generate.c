@@ -82,11 +82,11 @@ static void compare_results(const struct ran *r, const struct tpu_config *config
 
 /* Generates, checks and runs a layer group, and compares what is wanted. False: it joins, slices or adds flattened
  * tensors, which is refused. */
-static bool run_layer_group(const struct group *c, const struct tpu_config *config,
-			    const struct tpu_generate_options *options, uint64_t seed, struct ran *r)
+static bool run_layer_group(const struct npl_layer_group *request, const struct tpu_config *config, uint64_t seed,
+			    struct ran *r)
 {
 	struct npl_err err = {0};
-	int rc = tpu_generate(config, c->list, c->n_layers, options, &r->generated, &err);
+	int rc = tpu_generate(config, request, &r->generated, &err);
 	if (rc == NPL_EDEVICE && strstr(err.msg, "flattened"))
 		return false;
 	cr_assert_eq(rc, 0, "seed %llu: %s", (unsigned long long)seed, err.msg);
@@ -125,11 +125,11 @@ static bool run_layer_group(const struct group *c, const struct tpu_config *conf
 }
 
 /* Multiply-accumulates of the layer group as the array counts them: 16-bit operands go through it in two halves. */
-static uint64_t products(const struct group *c)
+static uint64_t products(const struct group *group)
 {
 	uint64_t products = 0;
-	for (int i = 0; i < c->n_layers; i++) {
-		const struct npl_layer *l = c->list[i];
+	for (int i = 0; i < group->n_layers; i++) {
+		const struct npl_layer *l = group->list[i];
 		uint64_t times = l->in[0]->dtype == NPL_I16 ? 2 : 1;
 		if (l->macs)
 			products += l->macs * times * (l->in[1]->dtype == NPL_I16 ? 2 : 1);
@@ -166,24 +166,24 @@ static void run_end(struct ran *r)
 }
 
 /* Perhaps some tensors of the layer group instead of those at its ends. */
-static void random_wanted(struct group *c, struct tpu_generate_options *options, const struct npl_tensor **wanted)
+static void random_wanted(struct group *group, struct npl_layer_group *request, const struct npl_tensor **wanted)
 {
-	if (layer_group_range(c, 0, 1))
+	if (layer_group_range(group, 0, 1))
 		return;
-	options->wanted = wanted;
-	options->n_wanted = (int)layer_group_range(c, 1, 3);
-	for (int i = 0; i < options->n_wanted; i++)
-		wanted[i] = c->list[layer_group_range(c, 0, c->n_layers - 1)]->out;
+	request->wanted = wanted;
+	request->n_wanted = (int)layer_group_range(group, 1, 3);
+	for (int i = 0; i < request->n_wanted; i++)
+		wanted[i] = group->list[layer_group_range(group, 0, group->n_layers - 1)]->out;
 }
 
 /* Supported, and scales have not run away over the layers. */
-static bool layer_group_ok(const struct group *c, const struct tpu_config *config)
+static bool layer_group_ok(const struct group *group, const struct tpu_config *config)
 {
 	char why[300];
-	for (int i = 0; i < c->n_layers; i++)
-		if (!tpu_generate_supports(config, c->list[i], why, sizeof why) ||
-		    c->list[i]->out->quant.scale > 1e9f ||
-		    (c->list[i]->out->dtype != NPL_I32 && c->list[i]->out->quant.scale < 1e-9f))
+	for (int i = 0; i < group->n_layers; i++)
+		if (!tpu_generate_supports(config, group->list[i], why, sizeof why) ||
+		    group->list[i]->out->quant.scale > 1e9f ||
+		    (group->list[i]->out->dtype != NPL_I32 && group->list[i]->out->quant.scale < 1e-9f))
 			return false;
 	return true;
 }
@@ -192,18 +192,19 @@ Test(tpu_generate, single_layers)
 {
 	int ran = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct group c;
+		struct group group;
 		struct ran r;
-		layer_group_random(&c, seed, 1);
-		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {0};
-		if (layer_group_ok(&c, &config) && run_layer_group(&c, &config, &options, seed, &r)) {
-			cr_assert_eq(r.interpreter.useful_macs, products(&c), "seed %llu", (unsigned long long)seed);
-			compare_with_core(c.list[0], seed);
+		layer_group_random(&group, seed, 1);
+		struct tpu_config config = random_machine(&group.rng);
+		struct npl_layer_group request = {.layer = group.list, .n = group.n_layers};
+		if (layer_group_ok(&group, &config) && run_layer_group(&request, &config, seed, &r)) {
+			cr_assert_eq(r.interpreter.useful_macs, products(&group), "seed %llu",
+				     (unsigned long long)seed);
+			compare_with_core(group.list[0], seed);
 			run_end(&r);
 			ran++;
 		}
-		layer_group_end(&c);
+		layer_group_end(&group);
 	}
 	cr_assert_gt(ran, share(300));
 }
@@ -212,19 +213,21 @@ Test(tpu_generate, groups)
 {
 	int ran = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct group c;
+		struct group group;
 		struct ran r;
-		layer_group_random(&c, seed, 12);
-		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.inputs_over_link = layer_group_range(&c, 0, 1),
-						       .outputs_over_link = layer_group_range(&c, 0, 1)};
+		layer_group_random(&group, seed, 12);
+		struct tpu_config config = random_machine(&group.rng);
+		struct npl_layer_group request = {.layer = group.list,
+						  .n = group.n_layers,
+						  .inputs_over_link = layer_group_range(&group, 0, 1),
+						  .outputs_over_link = layer_group_range(&group, 0, 1)};
 		const struct npl_tensor *wanted[3];
-		random_wanted(&c, &options, wanted);
-		if (layer_group_ok(&c, &config) && run_layer_group(&c, &config, &options, seed, &r)) {
+		random_wanted(&group, &request, wanted);
+		if (layer_group_ok(&group, &config) && run_layer_group(&request, &config, seed, &r)) {
 			run_end(&r);
 			ran++;
 		}
-		layer_group_end(&c);
+		layer_group_end(&group);
 	}
 	cr_assert_gt(ran, share(150));
 }
@@ -234,28 +237,29 @@ Test(tpu_generate, small_buffers)
 {
 	int ran = 0, refused = 0, parted = 0, streamed = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct group c;
+		struct group group;
 		struct ran r;
 		struct npl_err err = {0};
-		layer_group_random(&c, seed + 1000000, 6);
-		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.inputs_over_link = layer_group_range(&c, 0, 3) == 0,
-						       .outputs_over_link = layer_group_range(&c, 0, 3) == 0};
+		layer_group_random(&group, seed + 1000000, 6);
+		struct tpu_config config = random_machine(&group.rng);
+		struct npl_layer_group request = {.layer = group.list,
+						  .n = group.n_layers,
+						  .inputs_over_link = layer_group_range(&group, 0, 3) == 0,
+						  .outputs_over_link = layer_group_range(&group, 0, 3) == 0};
 		const struct npl_tensor *wanted[3];
-		random_wanted(&c, &options, wanted);
-		if (layer_group_ok(&c, &config) &&
-		    !tpu_generate(&config, c.list, c.n_layers, &options, &r.generated, &err)) {
+		random_wanted(&group, &request, wanted);
+		if (layer_group_ok(&group, &config) && !tpu_generate(&config, &request, &r.generated, &err)) {
 			int64_t row_bytes = tpu_row_bytes(&config), need = r.generated.peak_rows;
 			tpu_generated_free(&r.generated);
-			config.buffer_bytes = row_bytes * layer_group_range(&c, 2, need > 2 ? need : 2);
-			int rc = tpu_generate(&config, c.list, c.n_layers, &options, &r.generated, &err);
+			config.buffer_bytes = row_bytes * layer_group_range(&group, 2, need > 2 ? need : 2);
+			int rc = tpu_generate(&config, &request, &r.generated, &err);
 			if (rc) {
 				cr_assert_eq(rc, NPL_EDEVICE, "seed %llu: %s", (unsigned long long)seed, err.msg);
 				refused++;
 			} else {
 				tpu_generated_free(&r.generated);
-				cr_assert(run_layer_group(&c, &config, &options, seed, &r));
-				cr_assert_geq(r.interpreter.useful_macs, products(&c));
+				cr_assert(run_layer_group(&request, &config, seed, &r));
+				cr_assert_geq(r.interpreter.useful_macs, products(&group));
 				cr_assert_leq(r.generated.peak_rows * row_bytes, config.buffer_bytes);
 				parted += r.generated.parts > 1;
 				streamed += r.generated.host_bytes_for_size > 0;
@@ -263,7 +267,7 @@ Test(tpu_generate, small_buffers)
 				run_end(&r);
 			}
 		}
-		layer_group_end(&c);
+		layer_group_end(&group);
 	}
 	cr_assert(ran > share(300) && parted > share(150) && streamed > share(150) && refused > share(10),
 		  "%d ran, %d in parts, %d through host memory, %d refused", ran, parted, streamed, refused);
@@ -274,29 +278,51 @@ Test(tpu_generate, wide_images)
 {
 	int streamed = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct group c;
+		struct group group;
 		struct ran r;
 		struct npl_err err = {0};
-		struct tpu_generate_options options = {0};
-		layer_group_start(&c, seed + 2000000);
-		const struct npl_tensor *x = layer_group_given(&c, npl_shape_of(4, 1, layer_group_range(&c, 1, 4),
-										layer_group_range(&c, 2, 6),
-										layer_group_range(&c, 20, 60)));
-		struct tpu_config config = random_machine(&c.rng);
-		config.rows = layer_group_range(&c, 6, 12);
-		config.columns = layer_group_range(&c, 6, 12);
-		config.buffer_bytes = tpu_row_bytes(&config) * layer_group_range(&c, 3, 24);
-		if (layer_group_range(&c, 0, 1))
-			layer_group_conv(&c, x, 12);
+		layer_group_start(&group, seed + 2000000);
+		const struct npl_tensor *x = layer_group_given(
+			&group, npl_shape_of(4, 1, layer_group_range(&group, 1, 4), layer_group_range(&group, 2, 6),
+					     layer_group_range(&group, 20, 60)));
+		struct tpu_config config = random_machine(&group.rng);
+		config.rows = layer_group_range(&group, 6, 12);
+		config.columns = layer_group_range(&group, 6, 12);
+		config.buffer_bytes = tpu_row_bytes(&config) * layer_group_range(&group, 3, 24);
+		if (layer_group_range(&group, 0, 1))
+			layer_group_conv(&group, x, 12);
 		else
-			layer_group_pool(&c, x);
-		if (layer_group_ok(&c, &config) && !tpu_generate(&config, c.list, 1, &options, &r.generated, &err)) {
+			layer_group_pool(&group, x);
+		const struct npl_layer_group request = {.layer = group.list, .n = group.n_layers};
+		if (layer_group_ok(&group, &config) && !tpu_generate(&config, &request, &r.generated, &err)) {
 			tpu_generated_free(&r.generated);
-			cr_assert(run_layer_group(&c, &config, &options, seed, &r));
+			cr_assert(run_layer_group(&request, &config, seed, &r));
 			streamed += r.generated.host_bytes_for_size > 0;
 			run_end(&r);
 		}
-		layer_group_end(&c);
+		layer_group_end(&group);
 	}
 	cr_assert_gt(streamed, share(150));
+}
+
+/* Scales so far apart that the activation unit cannot bring one to the other: the layer is refused with the reason, so
+ * that the host runs it. */
+Test(tpu_generate, scales_too_far_apart_are_refused)
+{
+	const struct tpu_config config = test_tpu_defaults();
+	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(2, 2, 4), .quant = {.scale = 1e15f}}, y = x;
+	const struct npl_layer add = {.name = "add", .op = NPL_OP_ADD, .n_in = 2, .in = {&x, &x}, .out = &y};
+	struct npl_layer multiply = add;
+	char why[300] = "";
+	multiply.op = NPL_OP_MUL;
+	cr_assert(tpu_generate_supports(&config, &add, why, sizeof why), "%s", why);
+	cr_assert(tpu_generate_supports(&config, &multiply, why, sizeof why), "%s", why);
+	y.quant.scale = 1; /* 10^15 for the sum, 10^30 for the product; 2^96 is 8 * 10^28 */
+	cr_assert(tpu_generate_supports(&config, &add, why, sizeof why), "%s", why);
+	cr_assert_not(tpu_generate_supports(&config, &multiply, why, sizeof why));
+	cr_assert(strstr(why, "a ratio of 1e+30, the activation unit takes at most 2^96"), "%s", why);
+	y.quant.scale = 1e-15f;
+	cr_assert_not(tpu_generate_supports(&config, &add, why, sizeof why));
+	y.quant.scale = 0; /* not known: without values */
+	cr_assert(tpu_generate_supports(&config, &add, why, sizeof why), "%s", why);
 }

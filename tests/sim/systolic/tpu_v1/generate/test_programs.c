@@ -121,12 +121,15 @@ struct made {
 /* Generates without values, checks, and runs on the fast engine for the counters. */
 static struct made make(const struct net *n, const struct tpu_config *config, bool host_io)
 {
-	struct tpu_generate_options options = {
-		.timing_only = true, .inputs_over_link = host_io, .outputs_over_link = host_io};
+	const struct npl_layer_group group = {.layer = n->list,
+					      .n = n->n_layers,
+					      .timing_only = true,
+					      .inputs_over_link = host_io,
+					      .outputs_over_link = host_io};
 	struct tpu_memory memory = {.timing_only = true};
 	struct npl_err err = {0};
 	struct made m;
-	cr_assert_eq(tpu_generate(config, n->list, n->n_layers, &options, &m.g, &err), 0, "%s", err.msg);
+	cr_assert_eq(tpu_generate(config, &group, &m.g, &err), 0, "%s", err.msg);
 	cr_assert_null(m.g.weights);
 	cr_assert_eq(tpu_program_check(config, &m.g.program, &memory, "generated", &err), 0, "%s", err.msg);
 	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = config, .program = &m.g.program, .memory = memory},
@@ -351,9 +354,10 @@ Test(tpu_generate_programs, not_fused)
 	n = (struct net){0};
 	y = conv(&n, tensor(&n, NPL_U8, npl_shape_of(4, 1, 64, 14, 14)), 64, 3, 1, 1);
 	const struct npl_tensor *wanted[] = {y, relu(&n, y)};
-	struct tpu_generate_options options = {.timing_only = true, .wanted = wanted, .n_wanted = 2};
+	const struct npl_layer_group group = {
+		.layer = n.list, .n = n.n_layers, .timing_only = true, .wanted = wanted, .n_wanted = 2};
 	struct npl_err err = {0};
-	cr_assert_eq(tpu_generate(&config, n.list, n.n_layers, &options, &m.g, &err), 0, "%s", err.msg);
+	cr_assert_eq(tpu_generate(&config, &group, &m.g, &err), 0, "%s", err.msg);
 	cr_assert_eq(count(&m.g, TPU_ACTIVATE), 2);
 	cr_assert_not_null(tpu_location_of(&m.g, y));
 	tpu_generated_free(&m.g);
@@ -468,7 +472,7 @@ Test(tpu_generate_programs, host_memory)
 }
 
 /* A middle tensor too large for the whole batch: parts, no host memory, weights once per part. A tensor too large for
- * one image: strips, each byte once over the link but for the halo. */
+ * one image: strips, each byte once over the link except the halo. */
 Test(tpu_generate_programs, split)
 {
 	struct tpu_config config = test_tpu_defaults();
@@ -512,9 +516,9 @@ Test(tpu_generate_programs, timing_only)
 	struct made m = make(&n, &config, false);
 	for (int i = 0; i < n.n_tensors; i++)
 		cr_assert_eq(npl_tensor_alloc(&n.tensor[i], &err), 0);
-	struct tpu_generate_options options = {0};
+	const struct npl_layer_group group = {.layer = n.list, .n = n.n_layers};
 	struct tpu_generated with;
-	cr_assert_eq(tpu_generate(&config, n.list, n.n_layers, &options, &with, &err), 0, "%s", err.msg);
+	cr_assert_eq(tpu_generate(&config, &group, &with, &err), 0, "%s", err.msg);
 	cr_assert_eq(with.program.count, m.g.program.count);
 	for (int64_t i = 0; i < with.program.count; i++) {
 		uint8_t a[TPU_INSTRUCTION_BYTES], b[TPU_INSTRUCTION_BYTES];
@@ -528,12 +532,14 @@ Test(tpu_generate_programs, timing_only)
 	tpu_generated_free(&m.g);
 }
 
-static void refused(const struct net *n, const struct tpu_config *config, const struct tpu_generate_options *options,
-		    int code, const char *part)
+static void refused(const struct net *n, const struct tpu_config *config, struct npl_layer_group group, int code,
+		    const char *part)
 {
 	struct tpu_generated g;
 	struct npl_err err = {0};
-	int rc = tpu_generate(config, n->list, n->n_layers, options, &g, &err);
+	group.layer = n->list;
+	group.n = n->n_layers;
+	int rc = tpu_generate(config, &group, &g, &err);
 	cr_assert_eq(rc, code, "%d: %s", rc, err.msg);
 	cr_assert_not_null(strstr(err.msg, part), "%s", err.msg);
 }
@@ -541,39 +547,40 @@ static void refused(const struct net *n, const struct tpu_config *config, const 
 Test(tpu_generate_programs, refusals)
 {
 	struct tpu_config config = test_tpu_defaults(), small = config;
-	struct tpu_generate_options options = {.timing_only = true}, values = {0};
+	struct npl_layer_group timing = {.n = 1, .timing_only = true}, values = {0};
 	struct npl_err err = {0};
 	struct net n = {0};
 	struct npl_tensor *x = tensor(&n, NPL_U8, npl_shape_of(2, 4, 2048));
 	struct npl_tensor *y = gemm(&n, x, 64);
 	small.weight_bytes = 65536;
-	refused(&n, &small, &options, NPL_EDEVICE, "weight memory");
+	refused(&n, &small, timing, NPL_EDEVICE, "weight memory");
 	small = config;
 	small.buffer_bytes = 512;
 	struct tpu_generated g;
-	cr_assert_eq(tpu_generate(&small, n.list, 1, &options, &g, &err), 0, "one block of K at a time: %s", err.msg);
+	timing.layer = n.list;
+	cr_assert_eq(tpu_generate(&small, &timing, &g, &err), 0, "one block of K at a time: %s", err.msg);
 	tpu_generated_free(&g);
 	y->dtype = NPL_I32;
-	refused(&n, &small, &options, NPL_EDEVICE, "does not fit in the 2 rows");
+	refused(&n, &small, timing, NPL_EDEVICE, "does not fit in the 2 rows");
 	y->dtype = NPL_U8;
 
 	for (int i = 0; i < n.n_tensors; i++)
 		cr_assert_eq(npl_tensor_alloc(&n.tensor[i], &err), 0);
 	y->quant.scale = 0;
-	refused(&n, &config, &values, NPL_EINPUT, "output channel 0 is scaled by");
+	refused(&n, &config, values, NPL_EINPUT, "output channel 0 is scaled by");
 	struct npl_tensor *z = add(&n, x, x);
 	z->quant.scale = 0;
 	y->quant.scale = 1;
-	refused(&n, &config, &values, NPL_EINPUT, "test: the scales of its tensors give a ratio of inf");
+	refused(&n, &config, values, NPL_EINPUT, "test: the scales of its tensors give a ratio of inf");
 	n.n_layers--;
 	for (int i = 0; i < n.n_tensors; i++)
 		npl_tensor_free(&n.tensor[i]);
 
 	const struct npl_tensor stranger = {0}, *wanted[] = {&stranger};
-	options.wanted = wanted;
-	options.n_wanted = 1;
-	refused(&n, &config, &options, NPL_EDEVICE, "no layer makes or reads");
-	options = (struct tpu_generate_options){.timing_only = true};
+	timing.wanted = wanted;
+	timing.n_wanted = 1;
+	refused(&n, &config, timing, NPL_EDEVICE, "no layer makes or reads");
+	timing = (struct npl_layer_group){.timing_only = true};
 	n.layer[0].in[1] = NULL;
-	refused(&n, &config, &options, NPL_EDEVICE, "test (Gemm): the layer has no weights");
+	refused(&n, &config, timing, NPL_EDEVICE, "test (Gemm): the layer has no weights");
 }

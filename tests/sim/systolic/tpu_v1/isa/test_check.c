@@ -24,7 +24,7 @@
 #define SET(r, v) "set_config " r " " v "\n"
 
 struct rule {
-	const char *good, *bad; /* but for the halt */
+	const char *good, *bad; /* except the halt */
 	const char *says, *expects;
 };
 

@@ -42,7 +42,7 @@ static void cell_of(const char *row, int column, char *cell, size_t n)
 	snprintf(cell, n, "%.*s", (int)(end - row), row);
 }
 
-/* The next name in backticks, or NULL; *at moves behind it. */
+/* The next name in backticks, or NULL; *at moves after it. */
 static const char *next_name(const char **at, char *name, size_t n)
 {
 	const char *open = strchr(*at, '`'), *close = open ? strchr(open + 1, '`') : NULL;

@@ -40,7 +40,7 @@ Test(tpu_rtl_time, one_tile)
 		EXPECT_COUNT(m, weight_shift, 256);
 		EXPECT_COUNT(m, tiles, 1);
 		EXPECT_COUNT(m, weight_bytes, 65536);
-		/* halt is looked at from 3 on and waits for the matrix unit; but for the shift and the rows, to the
+		/* halt is looked at from 3 on and waits for the matrix unit; except the shift and the rows, to the
 		 * end. */
 		EXPECT_COUNT(m, raw_stall, 510);
 		test_close(m);

@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "arith.h"
+
 static int larger_first(const void *a, const void *b)
 {
-	const struct cu_piece *x = *(struct cu_piece *const *)a, *y = *(struct cu_piece *const *)b;
+	const struct npl_memory_piece *x = *(struct npl_memory_piece *const *)a,
+				      *y = *(struct npl_memory_piece *const *)b;
 	if (x->bytes != y->bytes)
 		return x->bytes < y->bytes ? 1 : -1;
 	return (x > y) - (x < y); /* a fixed order for equals */
@@ -16,29 +19,30 @@ static int larger_first(const void *a, const void *b)
 
 static int lower_first(const void *a, const void *b)
 {
-	const struct cu_piece *x = *(struct cu_piece *const *)a, *y = *(struct cu_piece *const *)b;
+	const struct npl_memory_piece *x = *(struct npl_memory_piece *const *)a,
+				      *y = *(struct npl_memory_piece *const *)b;
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 /* The lowest gap that is wide enough between the pieces that live at the same time, which lie in busy[n]. */
-static size_t lowest_gap(struct cu_piece **busy, int n, size_t bytes)
+static size_t lowest_gap(struct npl_memory_piece **busy, int n, size_t bytes, size_t alignment)
 {
 	size_t at = 0;
 	qsort(busy, (size_t)n, sizeof *busy, lower_first);
 	for (int i = 0; i < n; i++) {
 		if (busy[i]->offset >= at && busy[i]->offset - at >= bytes)
 			return at;
-		size_t end = busy[i]->offset + cu_aligned(busy[i]->bytes);
+		size_t end = busy[i]->offset + npl_round_up_u64(busy[i]->bytes, alignment);
 		at = end > at ? end : at;
 	}
 	return at;
 }
 
-int cu_plan_memory(struct cu_piece *piece, int n, size_t *total, struct npl_err *err)
+int npl_plan_memory(struct npl_memory_piece *piece, int n, size_t alignment, size_t *total, struct npl_err *err)
 {
-	struct cu_piece **order = calloc((size_t)n + 1, sizeof(struct cu_piece *)),
-			**busy = calloc((size_t)n + 1, sizeof(struct cu_piece *));
-	int rc = order && busy ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d pieces of the GPU's", n);
+	struct npl_memory_piece **order = calloc((size_t)n + 1, sizeof(struct npl_memory_piece *)),
+				**busy = calloc((size_t)n + 1, sizeof(struct npl_memory_piece *));
+	int rc = order && busy ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d pieces of memory", n);
 	*total = 0;
 	for (int i = 0; i < n && !rc; i++)
 		order[i] = &piece[i];
@@ -50,13 +54,14 @@ int cu_plan_memory(struct cu_piece *piece, int n, size_t *total, struct npl_err 
 			if (order[k]->first <= order[i]->last && order[i]->first <= order[k]->last)
 				busy[n_busy++] = order[k];
 		if (order[i]->bytes > SIZE_MAX / 4) {
-			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of the GPU's", order[i]->bytes);
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory for a piece of %zu bytes", order[i]->bytes);
 			break;
 		}
-		order[i]->offset = lowest_gap(busy, n_busy, cu_aligned(order[i]->bytes));
-		size_t end = order[i]->offset + cu_aligned(order[i]->bytes);
+		const size_t bytes = npl_round_up_u64(order[i]->bytes, alignment);
+		order[i]->offset = lowest_gap(busy, n_busy, bytes, alignment);
+		const size_t end = order[i]->offset + bytes;
 		if (end > SIZE_MAX / 2)
-			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d pieces of the GPU's", n);
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d pieces of %zu bytes", n, end);
 		*total = end > *total ? end : *total;
 	}
 	free(order);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises: every command is in the help of the program, has a help of its own, and stands in docs/commands.md. */
+#include "tests/kit/cli_run.h"
+
+static const char *const commands[] = {
+#define CLI_COMMAND(name) #name,
+#include "cli/commands.def"
+#undef CLI_COMMAND
+};
+
+static bool is_on_page(const char *page, const char *command)
+{
+	char begins[64], further[64];
+	snprintf(begins, sizeof begins, "`npulab %s", command);
+	snprintf(further, sizeof further, ", `%s`", command);
+	return strstr(page, begins) || strstr(page, further);
+}
+
+Test(commands, are_in_the_help_and_on_the_page)
+{
+	char page[32768];
+	FILE *file = fopen("docs/commands.md", "r");
+	cr_assert(file, "docs/commands.md");
+	page[fread(page, 1, sizeof page - 1, file)] = '\0';
+	fclose(file);
+	struct cli_result all = cli_run(&(struct cli_how){0}, "--help");
+	cr_assert_eq(all.status, 0, "%s", all.err);
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		struct cli_result r = cli_run(&(struct cli_how){0}, commands[i], "--help");
+		cr_expect_eq(r.status, 0, "%s: %s", commands[i], r.err);
+		cr_expect(strstr(r.out, commands[i]), "%s --help does not name it", commands[i]);
+		cr_expect(strstr(all.out, commands[i]), "`npulab --help` does not list %s", commands[i]);
+		cr_expect(is_on_page(page, commands[i]), "docs/commands.md has no row of %s", commands[i]);
+		cli_free(&r);
+	}
+	cli_free(&all);
+}
+
+/* A list goes to standard output as a table, or as JSON, or as both: the JSON to a file then. */
+Test(commands, lists_as_json_in_a_file)
+{
+	static const char *const lists[][2] = {{"devices", "tpu_v1"}, {"inspect", "digits"}, {"models", NULL}};
+	char folder[CLI_PATH], text[1 << 16];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		const char *name = lists[i][0], *of = lists[i][1] ? lists[i][1] : "--threads=1";
+		struct cli_result file = cli_run(&how, name, of, "--json", "@/list.json");
+		struct cli_result shown = cli_run(&how, name, of, "--json", "-"), table = cli_run(&how, name, of);
+		cr_assert(!file.status && !shown.status && !table.status, "%s: %s", name, file.err);
+		cr_expect_str_eq(file.out, table.out, "%s", name);
+		FILE *json = fopen(cli_path(folder, "list.json"), "r");
+		cr_assert(json, "%s", name);
+		text[fread(text, 1, sizeof text - 1, json)] = '\0';
+		fclose(json);
+		cr_expect_str_eq(text, shown.out, "%s", name);
+		cli_free(&file);
+		cli_free(&shown);
+		cli_free(&table);
+	}
+	cli_remove_folder(folder);
+}
