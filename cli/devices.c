@@ -286,7 +286,9 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 	if (yaml && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --yaml needs the name of a machine");
 	if (yaml && json)
-		return npl_fail(err, NPL_EUSAGE, "devices: --yaml and --json are two forms, expected one of them");
+		return npl_fail(err, NPL_EUSAGE,
+				cli_is_stdout(json) ? "devices: --yaml and --json - cannot both have standard output"
+						    : "devices: --yaml and --json are two forms, expected one of them");
 	if (sets.n && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
 	if (sets.n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promise of sim/diannao/nfu/segments.h: Clips between hard-wired limits are exact, sigmoid and tanh have the largest
- * errors that its header and docs/machine-diannao.md state, their coefficients are the best 16-bit ones, and no better
+ * errors that its header and docs/diannao-lrn.md state, their coefficients are the best 16-bit ones, and no better
  * limits are to be had on multiples of 1/8. All by brute force over the 16-bit integers, against libm. */
 #include "tests/kit/sim/diannao/fixture.h"
 
