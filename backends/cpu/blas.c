@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading OpenBLAS; see blas.h. The kernel family is chosen once, by the library's constructor, from
- * OPENBLAS_CORETYPE or else from its own table of processors. */
+ * Loads OpenBLAS (blas.h). The library's constructor chooses the kernel family once, from OPENBLAS_CORETYPE or else
+ * from its own table of processors. */
 #include "blas.h"
 
 #include <dlfcn.h>
@@ -17,8 +17,8 @@
  * than half a millisecond, still spare the next sgemm the waking. */
 #define THREAD_TIMEOUT "20"
 
-/* Has the threads take their buffers, and the caller its own, while it is known that there is room: what OpenBLAS has
- * it keeps. */
+/* Makes OpenBLAS's threads and the calling one take their buffers now, while there is known to be memory; OpenBLAS
+ * keeps them. */
 static void take_buffers(const struct cpu_blas *blas, int threads)
 {
 	enum { SIZE = 256 };
@@ -37,7 +37,7 @@ int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct
 	*blas = (struct cpu_blas){.isa = cpu_vectors_detect()};
 	const struct {
 		const char *name;
-		void *pointer; /* to the function pointer */
+		void *pointer; /* address of the function pointer */
 	} symbols[] = {
 		{"cblas_sgemm", &blas->sgemm},
 		{"cblas_sgemv", &blas->sgemv},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * OpenBLAS, loaded when the cpu device is opened: nothing is linked, so that npulab starts where there is none.
+ * OpenBLAS, loaded when the cpu device is opened. Nothing is linked, so that npulab starts on computers without it.
  */
 #ifndef NPULAB_BACKENDS_CPU_BLAS_H
 #define NPULAB_BACKENDS_CPU_BLAS_H
@@ -12,7 +12,7 @@
 
 #define CPU_BLAS_SONAME "libopenblas.so.0"
 
-enum { CPU_ROW_MAJOR = 101, CPU_NO_TRANS = 111, CPU_TRANS = 112 }; /* of cblas.h */
+enum { CPU_ROW_MAJOR = 101, CPU_NO_TRANS = 111, CPU_TRANS = 112 }; /* values of cblas.h */
 
 struct cpu_blas {
 	void *library;
@@ -31,21 +31,22 @@ struct cpu_blas {
 
 /* Loads the library with the kernel family that fits this processor, unless the user has set OPENBLAS_CORETYPE or the
  * library is already in the process. The environment is changed only while the library initialises itself; another
- * thread must not read or write it meanwhile. The library stays mapped until the process ends (its threads do).
- * threads: as many as there is room for (room.h), which it starts with and which take their buffers at once; 0: as it
- * likes. NPL_EDEVICE with the reason and the Debian package. */
+ * thread must not read or write it meanwhile. The library stays mapped until the process ends, because its threads do.
+ * `threads` (room.h) is the number of threads that it starts and that take their buffers at once; 0: its own choice.
+ * NPL_EDEVICE with the reason and the Debian package. */
 int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct npl_err *err);
 void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
 
-/* False: the user's OPENBLAS_CORETYPE is none of its names, or of kernels that it does not have here or the processor
- * cannot run, and it took others. */
+/* Returns false if OpenBLAS did not follow the user's OPENBLAS_CORETYPE: the name is unknown, this build lacks its
+ * kernels, or the processor cannot run them. */
 bool cpu_blas_obeys(const struct cpu_blas *blas);
-/* What the variable has to do with the kernels: " because OPENBLAS_CORETYPE is set", ", OPENBLAS_CORETYPE=NAME ignored"
- * or nothing. */
+/* Writes what OPENBLAS_CORETYPE did to the choice of kernels: " because OPENBLAS_CORETYPE is set", ",
+ * OPENBLAS_CORETYPE=NAME ignored" or nothing. */
 #define CPU_BLAS_REASON 80
 void cpu_blas_reason(const struct cpu_blas *blas, char text[CPU_BLAS_REASON]);
 
-/* "OpenBLAS 0.3.21, SkylakeX kernels, 2 threads, AVX-512"; says so when the kernels are older than the processor. */
+/* Writes a description, "OpenBLAS 0.3.21, SkylakeX kernels, 2 threads, AVX-512", which says so if the kernels are older
+ * than the processor. */
 void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, size_t n);
 
 #endif

@@ -3,28 +3,29 @@
  * Convolution as im2col and sgemm. The work is cut into blocks of output positions (and of filters, when there are
  * fewer blocks than threads); each thread fills the patches of its block, multiplies them while they are still in
  * its cache, and applies bias and Relu. Several sgemm calls run side by side, each on one thread. A 1x1 kernel of
- * stride 1 without padding multiplies the input where it lies. */
+ * stride 1 without padding multiplies the input as it is stored. */
 #include <string.h>
 
 #include "cpu.h"
 
 #include "core/base/arith.h"
 
-#define BLOCK_BYTES   ((int64_t)1 << 20) /* of patches: half of the second-level cache of a recent Xeon */
-#define BLOCK_COLUMNS 384                /* at least: sgemm packs all weights again for each block */
+/* most bytes of a block's patches: half of the second-level cache of a recent Xeon */
+#define BLOCK_BYTES   ((int64_t)1 << 20)
+#define BLOCK_COLUMNS 384 /* least columns of a block: sgemm packs all weights again for each */
 
 struct plan {
 	const struct cpu_conv *conv;
 	const struct cpu_state *cpu;
 	int64_t group_channels, group_filters;
 	int64_t depth, positions;   /* of one group's product: inner dimension and columns */
-	int64_t columns, n_columns; /* of a block; blocks of positions */
-	int64_t rows, n_rows;       /* filters of a block; blocks of filters */
+	int64_t columns, n_columns; /* columns of a block; number of blocks of positions */
+	int64_t rows, n_rows;       /* filters of a block; number of blocks of filters */
 	bool in_place;              /* the input is its own patch matrix */
-	size_t workspace_elements;  /* of one thread */
+	size_t workspace_elements;  /* floats of one thread */
 };
 
-/* 0 where b is 0, as the number of products is without an image. */
+/* Returns a / b rounded up, and 0 for b 0 (an image count of 0 makes no products). */
 static int64_t divide_up(int64_t a, int64_t b)
 {
 	return b > 0 ? npl_div_up_i64(a, b) : 0;

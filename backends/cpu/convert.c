@@ -10,7 +10,7 @@
 #include "core/computer/clock.h"
 #include "cpu.h"
 
-#define PIECE 131072 /* elements of a task at least: fewer cost more in waking threads than they save */
+#define PIECE 131072 /* least elements of a task; waking threads for fewer costs more time than it saves */
 
 struct counts {
 	uint64_t saturations, nans;
@@ -22,8 +22,8 @@ struct conversion {
 	float *floats_out;
 	const uint8_t *bytes_in;
 	uint8_t *bytes_out;
-	float scale, zero; /* zero: of the bytes as unsigned ones */
-	uint8_t flip;      /* i8 as u8: its sign bit turned over */
+	float scale, zero; /* zero: the zero point of the bytes as unsigned ones */
+	uint8_t flip;      /* bits to invert: 0x80 makes i8 unsigned */
 	int64_t count, pieces;
 	struct counts *counts; /* per worker */
 	void (*work)(const struct conversion *c, int64_t first, int64_t end, struct counts *counts);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transpose, Slice and other copies in steps (core/ops/strided.h), whose parts all threads share. */
+ * Transpose, Slice and other copies in steps (core/ops/strided.h), divided among all threads. */
 #include "core/computer/clock.h"
 #include "core/ops/strided.h"
 #include "cpu.h"
 
-/* A copy in steps, and how many of its first dimensions the threads share. */
+/* A copy in steps, and the number of its first dimensions that are divided among threads. */
 struct shared_copy {
 	struct op_strided copy;
 	const void *x;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `cpu`: this computer's processor as its best libraries use it. Networks come as layer groups
- * (layer_group.c). In float32 convolutions, global averages and LRN run on oneDNN; Gemm, MatMul and the products of
- * recurrent layers on OpenBLAS; element-wise operators, copies, poolings, sums, normalisations, Softmax and Resize on
- * the kernels of core/ops by all threads; every other one on one. Quantised layers are int8.c's. What is here runs one
- * layer alone: products on OpenBLAS, convolutions by patches where oneDNN is not asked.
+ * The device `cpu`: this computer's processor as its best libraries use it. Networks run as layer groups
+ * (layer_group.c). In float32, convolutions, global averages and LRN run on oneDNN; Gemm, MatMul and the products of
+ * recurrent layers on OpenBLAS. Element-wise operators, copies, poolings, sums, normalisations, Softmax and Resize run
+ * on the kernels of core/ops with all threads, all other operators with one thread. int8.c runs quantised layers. This
+ * file runs single layers: products on OpenBLAS, convolutions as products of patches.
  *
- * A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is not.
- * Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent.
- * facts.c: what there is to tell of the processor.
+ * A layer's time is that of its work alone: filling patches for a convolution is part of it, taking memory is not.
+ * Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so a layer's energy is
+ * absent. facts.c has the facts about the processor.
  *
- * Not here: caches warm from the layer before and cold ones are not told apart; the clock is whatever the governor
- * gives. */
+ * Limits: whether caches are still warm from the layer before is not taken into account, and the clock is whatever
+ * Linux's governor sets. */
 #include "cpu.h"
 
 #include "layer_group.h"
@@ -59,7 +59,8 @@ static void cpu_close(void *state)
 	free(cpu);
 }
 
-/* A build of OpenBLAS has a most of its own, which the integer kernels do not have. */
+/* Sets OpenBLAS's threads. A build of OpenBLAS has a greatest number of them, which limits a device in float32; a
+ * greater parameter `threads` is refused. */
 static int set_threads(struct cpu_state *cpu, struct npl_err *err)
 {
 	cpu->blas.set_num_threads(cpu->threads);
@@ -81,7 +82,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	struct cpu_state *cpu = calloc(1, sizeof *cpu);
 	if (!cpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	struct npl_err why; /* what cannot be had, describe tells */
+	struct npl_err why; /* describe reports what cannot be loaded */
 	cpu->config = *options;
 	cpu->int8 = options->precision == CPU_INT8;
 	cpu->threads = options->threads ? (int)options->threads : npl_processors();
@@ -99,7 +100,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	if (!failed)
 		failed = set_threads(cpu, err);
 	else if (cpu->int8)
-		failed = 0; /* it does its own products; those in float32 are not taken */
+		failed = 0; /* its own products need no library; those in float32 are refused */
 	if (!failed)
 		failed = npl_pool_open(cpu->threads, &cpu->pool, err);
 	if (failed) {
@@ -187,9 +188,10 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	if (layer->fused > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return run_relu6(cpu, layer, out, seconds, err);
 	char why[200];
-	if (cpu->blas.library) /* one setting per process: another device may have changed it */
+	if (cpu->blas.library) /* the setting is the process's; another device may have changed it */
 		cpu->blas.set_num_threads(cpu->threads);
-	bool volume = layer->op == NPL_OP_CONV && layer->attrs->conv.window.rank > NPL_SPATIAL; /* not by patches */
+	/* three dimensions: the reference kernel runs it */
+	bool volume = layer->op == NPL_OP_CONV && layer->attrs->conv.window.rank > NPL_SPATIAL;
 	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);
 	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused && cpu_fits_blas(layer, why, sizeof why))
@@ -211,7 +213,7 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	return failed;
 }
 
-/* A product, then what its own kernels do not fuse. */
+/* Runs a product, then the Relu6 that its own kernels do not fuse. */
 static int run_relu6(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		     struct npl_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cpu device inside: its state and the operators that have a fast path of their own (the others run on the
- * reference kernels). Each computes its layer into out and touches no clock; cpu.c measures.
+ * The inside of the cpu device: its state, and the operators with a fast implementation of their own (the others run on
+ * the reference kernels). Unless it has a parameter for it, an operator's function measures no time; cpu.c does.
  */
 #ifndef NPULAB_BACKENDS_CPU_CPU_H
 #define NPULAB_BACKENDS_CPU_CPU_H
@@ -13,9 +13,9 @@
 #include "npulab/device.h"
 
 struct cpu_config {
-	int64_t threads; /* 0: every processor this process may run on */
+	int64_t threads; /* 0: all processors that this process may run on */
 	int precision;   /* index into the choices of the parameter */
-	int convolution; /* index into the choices of the parameter of that name */
+	int convolution; /* index into the choices of the parameter `convolution` */
 	const char *powercap;
 	double tdp_watts;
 	int64_t tdp_cores;
@@ -24,23 +24,23 @@ enum { CPU_F32, CPU_INT8 };              /* precision */
 enum { CPU_CONV_ONEDNN, CPU_CONV_BLAS }; /* convolution */
 
 struct cpu_state {
-	struct cpu_config config; /* its texts live as long as the device */
+	struct cpu_config config; /* its strings live as long as the device */
 	bool int8;
 	struct cpu_blas blas; /* float32 only */
 	struct cpu_dnn dnn;   /* float32 only; engine NULL: oneDNN is absent or was not asked for */
 	struct npl_pool *pool;
 	int threads;
-	int wanted_threads; /* threads, of which there was room for fewer */
-	int blas_threads;   /* of OpenBLAS's, as many or fewer */
-	float *workspace;   /* of im2col: one part per thread, kept between layers */
+	int wanted_threads; /* threads that were asked for; `threads` is less if memory allows fewer */
+	int blas_threads;   /* threads of OpenBLAS, as many or fewer */
+	float *workspace;   /* for im2col: one part per thread, kept between layers */
 	size_t workspace_bytes;
-	char *widened; /* values of 16-bit floats in float32 (widened.h), while a layer is done */
+	char *widened; /* 16-bit floats widened to float32 while a layer runs (widened.h) */
 	size_t widened_bytes;
 	struct npl_int8_memory int8_memory;
 	bool large_sums_known, large_sums; /* whether oneDNN's convolutions of bytes keep sums beyond 2^24 exact */
 };
 
-/* At least bytes of workspace, 64-byte aligned; NPL_ENOMEM. Contents are undefined. */
+/* Makes the workspace at least `bytes` long, 64-byte aligned, with undefined contents. NPL_ENOMEM. */
 int cpu_reserve(struct cpu_state *cpu, size_t bytes, struct npl_err *err);
 
 /* A convolution as plain numbers; a 1-D one has height 1. */
@@ -53,12 +53,13 @@ struct cpu_conv {
 	int64_t out_h, out_w;
 };
 
-/* Memory a convolution needs besides its tensors; the caller reserves it before cpu_conv_run. */
+/* Returns the bytes that a convolution needs besides its tensors; the caller reserves them before cpu_conv_run. */
 size_t cpu_conv_workspace(const struct cpu_state *cpu, const struct cpu_conv *conv);
 int cpu_conv_shape(const struct npl_layer *layer, float *out, struct cpu_conv *conv, struct npl_err *err);
 void cpu_conv_run(struct cpu_state *cpu, const struct cpu_conv *conv);
 
-/* One channel in, one channel out per filter: a direct loop. Its workspace is given as a convolution's is. */
+/* A convolution with one input and one output channel per filter, computed by a direct loop. It uses the same workspace
+ * as other convolutions. */
 size_t cpu_depthwise_workspace(const struct cpu_state *cpu, const struct cpu_conv *conv);
 void cpu_depthwise_run(struct cpu_state *cpu, const struct cpu_conv *conv);
 
@@ -74,27 +75,27 @@ void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *b
 int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 
-/* recurrent.c: RNN, GRU and LSTM, whose products are OpenBLAS's or, of few rows, our own. */
+/* recurrent.c: RNN, GRU and LSTM. OpenBLAS computes their products, except those of few rows, which npulab computes. */
 bool cpu_is_recurrent(const struct npl_layer *layer);
 int cpu_recurrent_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		      struct npl_err *err);
 
-/* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols), the results one after the other. */
+/* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols); the results follow each other. */
 struct cpu_stack {
 	int64_t products, rows, inner, cols;
-	int rank; /* of the stack: its dimensions, and the steps of an operand's elements along each */
+	int rank; /* the stack's dimensions, and an operand's step in elements along each */
 	int64_t dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK];
 };
 /* NPL_EINTERNAL: the layer's shapes do not fit each other. */
 int cpu_stack_open(const struct npl_layer *layer, struct cpu_stack *stack, struct npl_err *err);
-/* The first elements of a product's operands. */
+/* Writes the index of the first element of each operand of a product. */
 void cpu_stack_at(const struct cpu_stack *stack, int64_t product, int64_t *a, int64_t *b);
 
 /* int8_matmul.c: MatMul of two 8-bit tensors into a third. */
 int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);
 
-/* MatMulInteger with one zero point for each operand, as the model has it. */
+/* MatMulInteger with one zero point for each operand, which may be a computed input. */
 bool cpu_is_matmul_integer(const struct npl_layer *layer);
 int cpu_matmul_integer_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 			   double *seconds, struct npl_err *err);
@@ -106,10 +107,10 @@ bool cpu_int8_has_table(const struct npl_layer *layer);
 int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		   struct npl_result *result, struct npl_err *err);
 
-/* int8.c: the device in 8 bits, times measured within. */
+/* int8.c: the device in 8 bits. These functions measure their own times. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
 bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
-/* A product whose weights were prepared (npl_int8_job_prepare). */
+/* Runs a product whose weights were prepared by npl_int8_job_prepare. */
 int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *job, const struct npl_layer *layer,
 			  struct npl_result *result, struct npl_err *err);
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
@@ -123,37 +124,39 @@ int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
 /* triad.c */
 int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
-/* False, with the reason, when a dimension is beyond the 32-bit integers of cblas. */
+/* Returns false, with the reason, if a dimension exceeds the 32-bit integers of cblas. */
 bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n);
 
-/* The device's way for one layer, alone: the values into out[], time and saturations into the result. */
+/* Runs one layer alone: its values go to out[], time and saturations to the result. */
 int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		  struct npl_result *result, struct npl_err *err);
 
-/* elements.c: operators that work element by element on tensors of one shape (or one element), by all threads. */
-bool cpu_is_by_element(const struct npl_layer *layer);  /* whatever types its tensors have */
-bool cpu_is_elementwise(const struct npl_layer *layer); /* and no tensor has a scale: plain numbers */
+/* elements.c: operators that work element by element on tensors of one shape (or of one element), run by all
+ * threads. */
+bool cpu_is_by_element(const struct npl_layer *layer);  /* with tensors of any types */
+bool cpu_is_elementwise(const struct npl_layer *layer); /* and no tensor is quantised */
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
-/* convert.c: between float32 and 8 bits within a layer group; NPL_EINPUT: a NaN. */
+/* convert.c: conversion between float32 and 8 bits within a layer group. NPL_EINPUT: a value is NaN. */
 bool cpu_is_conversion(const struct npl_layer *layer);
 int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);
 
-/* maxpool.c: maxima of floats; x and result lie with channels last. */
+/* maxpool.c: MaxPool of floats; input and result have channels last. */
 bool cpu_maxpool_knows(const struct npl_layer *layer);
 void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer);
 
-/* How work is cut for the threads (slices.c, copies.c). */
-#define CPU_TASKS_OF_THREAD 4     /* so that a thread which is late does not keep the others waiting for long */
-#define CPU_TASK_ELEMENTS   16384 /* of the larger tensor, at least: fewer cost more in waking threads than they save */
+/* How work is divided among threads (slices.c, copies.c). */
+#define CPU_TASKS_OF_THREAD 4 /* so that a late thread does not delay the others for long */
+/* least elements of the larger tensor; waking threads for fewer costs more time than it saves */
+#define CPU_TASK_ELEMENTS 16384
 
 /* copies.c: Transpose, Slice and other copies in steps (core/ops/strided.h). */
 bool cpu_is_copy(const struct npl_layer *layer);
 void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds);
 
-/* slices.c: Softmax and its like, sums and means, normalisations, Resize, AveragePool, maxima of floats: slices of a
- * tensor of any type. */
+/* slices.c: Softmax and LogSoftmax, sums and means, normalisations, Resize, AveragePool and maxima of floats, divided
+ * into slices of a tensor. */
 bool cpu_is_sliced(const struct npl_layer *layer);
 int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
 		   struct npl_err *err);

@@ -11,7 +11,8 @@
 enum { LANES = 16 };
 typedef float vec __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-/* A plane with padding: rows of `pitch` floats, of which the last LANES only take reads past the end. */
+/* A plane with padding: rows of `pitch` floats, of which the last LANES are only there for reads that pass a row's
+ * end. */
 struct padded {
 	int64_t rows, cols, pitch;
 	int64_t dense; /* outputs of a row at stride 1 */
@@ -20,7 +21,7 @@ struct padded {
 struct job {
 	const struct cpu_conv *conv;
 	struct padded shape;
-	size_t elements; /* of one thread's workspace: the plane, then a row of outputs */
+	size_t elements; /* floats of one thread's workspace: the plane, then a row of outputs */
 	float *workspace;
 	void (*rows)(const struct cpu_conv *conv, const struct padded *shape, const float *plane, const float *w,
 		     float bias, float *row, float *y);

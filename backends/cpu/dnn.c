@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Primitives of oneDNN and their memory; see dnn.h. */
+ * Runs primitives of oneDNN and holds their memory (dnn.h). */
 #include "dnn.h"
 
 #include <stdio.h>

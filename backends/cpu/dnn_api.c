@@ -13,7 +13,7 @@ int dnn_api_load(const char *soname, struct dnn_api *api, struct npl_err *err)
 		return err->code;
 	const struct {
 		const char *name;
-		void *pointer; /* to the function pointer */
+		void *pointer; /* address of the function pointer */
 	} symbols[] = {
 #define DNN_FUNCTION(name, arguments) {"dnnl_" #name, &api->name},
 #include "dnn_functions.def"

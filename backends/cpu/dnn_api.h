@@ -27,10 +27,10 @@ enum {                                                     /* dnnl_alg_kind_t */
        DNN_ADD = 131056,
 };
 enum { DNN_QUERY_NAME = 8, DNN_QUERY_X = 129, DNN_QUERY_W = 131, DNN_QUERY_Y = 133 };
-enum { DNN_ARG_X = 1, DNN_ARG_Y = 17, DNN_ARG_W = 33, DNN_ARG_BIAS = 41 }; /* of a reorder, from and to as X and Y */
-enum { DNN_ARG_FIRST_ADDEND = 16384 | 2 }; /* of an addition that is the first thing after the operator */
+enum { DNN_ARG_X = 1, DNN_ARG_Y = 17, DNN_ARG_W = 33, DNN_ARG_BIAS = 41 }; /* a reorder has X and Y */
+enum { DNN_ARG_FIRST_ADDEND = 16384 | 2 }; /* of an addition directly after the operator */
 
-/* Descriptions that the library fills, by value; larger here than in any oneDNN 2. */
+/* Descriptors that the library fills, passed by value; the sizes here exceed those of every oneDNN 2. */
 struct dnn_md {
 	_Alignas(8) unsigned char opaque[1024];
 };
@@ -73,10 +73,10 @@ struct dnn_api {
 #define DNN_FUNCTION(name, arguments) int(*name) arguments;
 #include "dnn_functions.def"
 #undef DNN_FUNCTION
-	size_t (*memory_desc_get_size)(const DNN_MD *md); /* the one that returns no status */
+	size_t (*memory_desc_get_size)(const DNN_MD *md); /* the only function without a status */
 };
 
-/* NPL_EDEVICE with the reason. */
+/* Loads the functions. NPL_EDEVICE with the reason. */
 int dnn_api_load(const char *soname, struct dnn_api *api, struct npl_err *err);
 
 #endif

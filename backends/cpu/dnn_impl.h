@@ -13,21 +13,21 @@ struct cpu_dnn_op {
 	void *bias;
 	struct dnn_md bias_md;
 	int n;
-	int addend;                      /* where in the arguments; 0: none */
-	struct dnn_argument argument[5]; /* x, y, then weights, bias and what is added where there are any */
+	int addend;                      /* index in `argument` of the addend; 0: none */
+	struct dnn_argument argument[5]; /* x and y, then those of weights, bias and addend that exist */
 };
 
-/* "oneDNN: dnnl_WHAT: unimplemented (3)". Returns the code. */
+/* Reports a failed call, "oneDNN: dnnl_WHAT: unimplemented (3)". Returns the error's code. */
 int cpu_dnn_failed(const char *what, int status, struct npl_err *err);
 
-/* float32, and integers of 8 and 32 bits. */
+/* Returns oneDNN's number for float32 and for integers of 8 and 32 bits. */
 int cpu_dnn_type(enum npl_dtype dtype);
-/* A tensor (N,C,...) of them in one of the two orders. */
+/* Describes a tensor (N,C,...) of these types in one of the two orders. */
 int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout layout,
 		     struct dnn_md *md, struct npl_err *err);
 
 struct cpu_dnn_op *cpu_dnn_op_new(const struct cpu_dnn *dnn, struct npl_err *err); /* NULL: out of memory */
-/* Makes the primitive of op->desc, and its arguments; adds: something of y's shape and order. */
+/* Makes the primitive of op->desc and its arguments; `adds` says that it adds a tensor of y's shape and order. */
 int cpu_dnn_op_finish(struct cpu_dnn_op *op, bool adds, struct npl_err *err);
 
 #endif

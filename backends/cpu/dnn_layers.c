@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What of a layer oneDNN is told: its convolutions, poolings and LRN (dnn.h). */
+ * Describes layers to oneDNN: convolutions, poolings and LRN (dnn.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +10,15 @@
 #include "cpu.h"
 #include "dnn_impl.h"
 
-/* The spatial dimensions of a window in the order of the tensor's. */
+/* A window's spatial dimensions in the order of the tensor's. */
 struct windows {
 	int n;
-	int64_t kernel[NPL_VOLUME], stride[NPL_VOLUME],
-		dilation[NPL_VOLUME]; /* dilation as the library counts: from 0 */
-	int64_t pad_begin[NPL_VOLUME],
-		pad_end[NPL_VOLUME]; /* pad_end: what the last window that is done reaches into */
-	bool counts_all;             /* no window reaches beyond the padding that the model has */
+	int64_t kernel[NPL_VOLUME], stride[NPL_VOLUME], dilation[NPL_VOLUME]; /* dilation: the library counts from 0 */
+	int64_t pad_begin[NPL_VOLUME], pad_end[NPL_VOLUME]; /* pad_end: the padding that the last window reaches */
+	bool counts_all;                                    /* no window reaches further than the model's padding */
 };
 
-/* `in` is slid over, `out` has one position per window. */
+/* Returns a window over `in` with one position for each element of `out`. */
 static struct windows windows_of(const struct npl_window *window, const struct npl_shape *in,
 				 const struct npl_shape *out)
 {
@@ -35,7 +33,7 @@ static struct windows windows_of(const struct npl_window *window, const struct n
 			       w.pad_begin[i];
 		w.counts_all = w.counts_all && w.pad_end[i] <= window->pad_end[d];
 		if (w.pad_end[i] < 0)
-			w.pad_end[i] = 0; /* the rest of the input is less than a stride */
+			w.pad_end[i] = 0; /* the windows leave less than a stride of the input */
 	}
 	return w;
 }
@@ -56,7 +54,8 @@ static bool is_conv(enum npl_op op)
 	return op == NPL_OP_CONV || op == NPL_OP_CONVTRANSPOSE;
 }
 
-/* Where every value of a window may be padding the library's answer is its own. */
+/* Whether the library computes the pooling as the operator does: no window can be padding alone, and the divisor counts
+ * no more than the model's padding. */
 static bool pool_is_plain(const struct npl_layer *layer)
 {
 	const struct npl_window *window = &layer->attrs->pool.window;
@@ -81,13 +80,12 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->conv.private_kernels && layer->in[1]->data &&
 		       layer->in[1]->dtype == NPL_F32 && npl_tensor_count(layer->in[1]) > 0 &&
 		       (layer->n_in < 3 || !layer->in[2] || layer->in[2]->data);
-	if (layer->fused || cpu_maxpool_knows(layer)) /* the library's maxima of floats lose NaNs and infinities */
+	if (layer->fused || cpu_maxpool_knows(layer)) /* the library's float maxima lose NaNs and infinities */
 		return false;
 	return is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->lrn.size % 2 == 1;
 }
 
-/* The weights as the library numbers them, (M,C/g,...) or with a dimension of groups in front, over the model's
- * data. */
+/* Describes the model's weights to the library: (M,C/g,...), or with a dimension of groups in front. */
 static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *layer, struct dnn_md *model,
 			    struct dnn_md *best, struct npl_err *err)
 {
@@ -114,7 +112,7 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 	return status ? cpu_dnn_failed("memory_desc_init_by_strides", status, err) : 0;
 }
 
-/* Attributes with something after the operator: Relu, Relu6 or an addition and then one of them. */
+/* Makes attributes with operations after the operator: Relu, Relu6, or an addition and then one of them. */
 static int with_tail(const struct dnn_api *api, const struct cpu_dnn_tail *tail, const struct dnn_md *y, void **attr,
 		     struct npl_err *err)
 {
@@ -135,8 +133,8 @@ static int with_tail(const struct dnn_api *api, const struct cpu_dnn_tail *tail,
 	return status ? cpu_dnn_failed("primitive_attr_set_post_ops", status, err) : 0;
 }
 
-/* oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) take the addend from the wrong places where
- * channels are last; its generated kernels are right. */
+/* Whether the kernel adds correctly: oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) read the
+ * addend from wrong places if channels are last; its generated kernels are right. */
 static bool adds_right(const struct cpu_dnn_op *op)
 {
 	const char *name = cpu_dnn_kernel(op);

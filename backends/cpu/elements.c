@@ -7,10 +7,10 @@
 #include "core/measured.h"
 #include "cpu.h"
 
-#define PIECE_BYTES 65536 /* of each operand at least: shorter ones cost more in waking threads than they save */
+/* least bytes of an operand's piece; waking threads for shorter ones costs more time than it saves */
+#define PIECE_BYTES 65536
 
-/* Families whose kernels compute out[i] from the i-th elements of their inputs alone. The kernel is what makes a
- * family. */
+/* Whether the operator's kernel computes out[i] from the i-th elements of its inputs alone. */
 static bool is_elementwise(enum npl_op op)
 {
 	static const enum npl_op one_of[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_CLIP, NPL_OP_ADD,
@@ -49,7 +49,7 @@ struct element_job {
 	const struct npl_layer *layer;
 	int64_t count, pieces;
 	atomic_bool failed;
-	struct npl_err err; /* of the first piece that failed */
+	struct npl_err err; /* the error of the first piece that failed */
 };
 
 static struct npl_tensor piece_of(const struct npl_tensor *whole, int64_t first, int64_t count)

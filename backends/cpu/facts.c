@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the cpu device tells of itself: the processor and the libraries it found (`npulab devices --verbose`), how its
- * energy is measured, and what it is assumed to draw where it cannot be. */
+ * Facts of the cpu device: the processor and libraries found (`npulab devices --verbose`), how its energy is measured,
+ * and its assumed power where energy cannot be measured. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,7 +80,7 @@ static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, stru
 			getenv("OPENBLAS_CORETYPE"), core);
 }
 
-/* What convolutions run on in float32. */
+/* Adds facts about the library that runs float32 convolutions. */
 static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *facts, struct npl_err *err)
 {
 	static const char key[] = "convolution_library";

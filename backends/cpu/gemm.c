@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gemm and MatMul through OpenBLAS, on its own threads. A product of one row is a matrix-vector product: sgemm
- * would copy the whole weight matrix into its packed form to use it once, sgemv reads it in place. */
+ * Gemm and MatMul by OpenBLAS with its own threads. A product of one row is computed by sgemv, which reads the weight
+ * matrix in place; sgemm would copy all of it into its packed form to use it once. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *b
 }
 
 struct product {
-	const float *a, *b; /* (m,k) and (k,n), or transposed */
+	const float *a, *b; /* (m,k) and (k,n), or their transposes */
 	float *c;           /* (m,n) */
 	int64_t m, n, k;
 	bool trans_a, trans_b;
@@ -70,7 +70,7 @@ static void multiply(const struct cpu_blas *blas, const struct product *p)
 			    m, n, k, p->alpha, p->a, p->trans_a ? m : k, p->b, p->trans_b ? k : n, 0, p->c, n);
 }
 
-/* Steps of a bias that broadcasts to (rows, cols): 0 along a dimension of 1. */
+/* Sets the steps of a bias that broadcasts to (rows, cols); 0 along a dimension of 1. */
 static void bias_steps(const struct npl_shape *shape, int64_t *row_step, int64_t *col_step)
 {
 	int64_t cols = shape->rank > 0 ? shape->dim[shape->rank - 1] : 1;

@@ -15,7 +15,8 @@ static void valid_range(int64_t n, int64_t stride, int64_t offset, int64_t size,
 	*begin = first < *end ? first : *end;
 }
 
-/* count floats, every stride-th; short rows are copied in line, since a call of memcpy costs as much as ten of them. */
+/* Copies `count` floats, every stride-th of `from`. Short rows are copied in a loop, since a call of memcpy costs as
+ * much as ten floats. */
 static void copy_strided(float *to, const float *from, int64_t count, int64_t stride)
 {
 	if (stride == 1 && count >= 16) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
- * out among the pool's threads, or on oneDNN's where it is exact and faster; so does MatMul of two tensors
- * (int8_matmul.c); pooling, Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the
- * simulated machines, operators that only pick values on the bytes, functions of one tensor by a table (int8_table.c).
- * Convolutions of a layer group go to oneDNN first (int8_conv.c). All others, as in the usual runtimes, and what 8 bits
- * cannot hold come as float32 and are done as in float32.
+ * The cpu device in 8 bits (--set cpu.precision=int8). Conv, Gemm and MatMul of two tensors (int8_matmul.c) run on
+ * core's exact integer kernels with the pool's threads, or on oneDNN's where they are exact and faster; convolutions of
+ * a layer group try oneDNN first (int8_conv.c). Pooling, Relu, Clip, Concat, and Add and Mul of two tensors run on
+ * integers by the rule of the simulated machines. Operators that only pick values run on bytes, functions of one tensor
+ * by a table (int8_table.c). All other operators, and values that 8 bits cannot hold, stay in float32, as in the usual
+ * runtimes.
  *
- * In a layer group the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is
- * lent its weights: there they are brought on each run, and that is measured. */
+ * A layer group brings the weights of convolutions into the kernels' form when it is opened. A single layer's weights
+ * are only lent, so they are brought into that form on each run, which is measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +21,9 @@
 #include "core/measured.h"
 #include "cpu.h"
 
-#define MACS_OF_TWO  4000000 /* worth a second thread: some 10 us of one */
+#define MACS_OF_TWO  4000000 /* MACs that are worth a second thread: some 10 us of one */
 #define BYTES_OF_TWO 65536   /* bytes of a pooling that are worth a second thread */
-#define MOST_WINDOW  8388608 /* bytes whose sum an average of a pooling may be */
+#define MOST_WINDOW  8388608 /* most bytes of a window whose average is computed */
 
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 {
@@ -69,7 +69,7 @@ bool cpu_int8_is_product(const struct npl_layer *layer)
 	       npl_is_byte(layer->in[1]->dtype);
 }
 
-/* Two matrices, or stacks of them, of which none is empty. */
+/* Whether the layer multiplies two quantised tensors that are not empty. */
 static bool is_matmul(const struct npl_layer *layer)
 {
 	return layer->op == NPL_OP_MATMUL && layer->n_in == 2 && is_quantised(layer->in[0]) &&
@@ -77,15 +77,15 @@ static bool is_matmul(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[1]) > 0;
 }
 
-/* Operators without an integer rule whose results may be infinite, or none, where an operand rounds to 0, and reach
- * over more orders of magnitude than 255 even steps do. */
+/* Whether an operator has no integer rule and results that 255 even steps cannot represent: they are infinite or NaN if
+ * an operand rounds to 0, and span too many orders of magnitude. */
 static bool leaves_all_bounds(enum npl_op op)
 {
 	return op == NPL_OP_DIV || op == NPL_OP_POW || op == NPL_OP_RECIPROCAL || op == NPL_OP_SQRT ||
 	       op == NPL_OP_LOG || op == NPL_OP_EXP;
 }
 
-/* Operators that have an integer rule beside those above, in the forms that the rule has. */
+/* Whether the layer is of a further operator with an integer rule, in a form that the rule has. */
 static bool has_rule(const struct npl_layer *layer)
 {
 	char why[200];
@@ -114,7 +114,8 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
-	/* Operators that read lists (axes, sizes) from inputs; Slice and reductions have them in their attributes. */
+	/* Whether the operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
+	 * attributes. */
 	const bool lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
 			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
 	if (lists || layer->n_in < 1 || !layer->in[0])
@@ -151,7 +152,7 @@ static void run_task(void *context, int64_t task, int worker)
 	npl_int8_job_run(step->job, step->number, task, worker);
 }
 
-/* A small product is done before another thread has woken up, or has got a processor that others use. */
+/* A small product runs on one thread: it is done before another has woken up. */
 static double run_steps(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_int8_job *job)
 {
 	struct cpu_int8_step step = {.job = job};
@@ -193,7 +194,7 @@ int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *job, const
 	return rc ? rc : npl_int8_count_wrapped(layer, &result->overflows, err);
 }
 
-/* Planes of a pooling, which have nothing to do with each other. */
+/* The planes of a pooling, which are independent of each other. */
 struct planes {
 	const struct npl_layer *layer;
 	struct npl_tensor *out;

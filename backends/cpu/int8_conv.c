@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions of a layer group in 8 bits on oneDNN (int8_conv.h): its kernels make 32-bit sums with channels last, a
- * strip of the result at a time so that they wait in the second-level cache, and ours bring them to bytes: oneDNN's own
- * way there adds the bias in float32, rounds with the zero point in it and counts no saturations.
+ * Convolutions of a layer group in 8 bits on oneDNN (int8_conv.h). Its kernels compute 32-bit sums with channels last,
+ * one strip of the result at a time so that they stay in the second-level cache; our kernels convert them to bytes.
+ * oneDNN's own conversion adds the bias in float32, rounds with the zero point included and counts no saturations.
  *
- * Whether the sums are exact: the instructions are (the gate of core/int8/onednn.h), but some of the library's kernels
- * take 32-bit results through float32, which holds integers up to 2^24. Weights whose sums cannot get there are safe
- * with any kernel; for others the kernel must be of the kind that has shown large sums to be exact. */
+ * The instructions are exact (checked by core/int8/onednn.h), but some of the library's kernels convert 32-bit results
+ * through float32, which holds integers up to 2^24. Weights whose sums stay below that are safe with any kernel; for
+ * others the kernel must be of the kind that a check has shown to be exact. */
 #include "int8_conv.h"
 
 #include <math.h>
@@ -17,17 +17,17 @@
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
 
-#define STRIP_BYTES (512 * 1024) /* of sums, per thread */
+#define STRIP_BYTES (512 * 1024) /* bytes of a strip's sums, per thread */
 #define FLOAT_EXACT (1 << 24)
-#define BRGEMM      "brgconv" /* how the names of those kernels begin that have no way through float32 */
+#define BRGEMM      "brgconv" /* start of the names of kernels that do not convert through float32 */
 
 struct cpu_int8_conv {
-	struct cpu_dnn_op *op; /* bytes to the sums of a strip */
+	struct cpu_dnn_op *op; /* computes the sums of a strip */
 	struct npl_tensor x, sums;
 	int threads;
 	int64_t strips, pixels, filters; /* pixels of a strip */
-	size_t x_bytes;                  /* of a strip */
-	int32_t *bias;                   /* with what the input's zero point adds */
+	size_t x_bytes;                  /* bytes of a strip's input */
+	int32_t *bias;                   /* with the part that the input's zero point makes */
 	float *scale;
 };
 
@@ -51,7 +51,7 @@ static bool is_direct(const struct npl_layer *layer)
 	       !has_padding(w);
 }
 
-/* The greatest that a sum of unsigned bytes times a filter's weights can be, whichever sign; and the sum of its
+/* Returns the greatest magnitude of a sum of unsigned bytes times a filter's weights; *sum gets the sum of the
  * weights. */
 static int64_t reach(const int8_t *w, int64_t n, int64_t *sum)
 {
@@ -76,7 +76,7 @@ static int64_t largest_reach(const struct npl_layer *layer)
 	return most;
 }
 
-/* The greatest magnitude of a sum with its bias. */
+/* Returns the greatest magnitude of a sum with its bias. */
 static int64_t largest_sum(const struct npl_layer *layer)
 {
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
@@ -88,7 +88,7 @@ static int64_t largest_sum(const struct npl_layer *layer)
 	return largest_reach(layer) + most;
 }
 
-/* The largest divisor of n that is not above `most`. */
+/* Returns the largest divisor of n that is at most `most`. */
 static int64_t divisor(int64_t n, int64_t most)
 {
 	int64_t d = most < n ? most : n;
@@ -97,8 +97,8 @@ static int64_t divisor(int64_t n, int64_t most)
 	return d < 1 ? 1 : d;
 }
 
-/* Pixels of the result in a strip, of `all` in whole units: as many as fit, unless that makes them short, which costs
- * more than it saves. */
+/* Returns the pixels of a strip, whole units of `all`: as many as fit; all of them if strips would be so short that
+ * they cost more than they save. */
 static int64_t strip_pixels(int64_t all, int64_t unit, int64_t most)
 {
 	int64_t units = unit > 0 ? all / unit : 1, part = divisor(units, unit > 0 ? most / unit : 1);
@@ -106,7 +106,7 @@ static int64_t strip_pixels(int64_t all, int64_t unit, int64_t most)
 	return pixels > 0 ? pixels : 1;
 }
 
-/* Strips of whole images, or of 1x1 kernels, for which every pixel is one, of pixels. */
+/* Cuts the result into strips of whole images, or of pixels for 1x1 kernels. */
 static void cut(struct cpu_int8_conv *conv, const struct npl_layer *layer, int threads)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
@@ -131,8 +131,8 @@ static void cut(struct cpu_int8_conv *conv, const struct npl_layer *layer, int t
 	}
 }
 
-/* Bias, less what the zero point of the input is worth, and scales. NPL_EDEVICE: scales that the layer's own way
- * refuses. */
+/* Copies the bias, less the part of the input's zero point, and the scales. NPL_EDEVICE: scales that the integer
+ * kernels refuse. */
 static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *layer, struct npl_err *err)
 {
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;
@@ -154,8 +154,8 @@ static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *la
 	return 0;
 }
 
-/* A convolution of the greatest bytes by the greatest weights, and of one byte less: sums of 75 million, odd ones among
- * them. */
+/* Checks sums of 75 million, some of them odd: a convolution of the greatest bytes by the greatest weights, with one
+ * byte less by 1. */
 static bool check_large_sums(const struct cpu_dnn *dnn)
 {
 	enum { CHANNELS = 256, SIDE = 4, FILTERS = 16, K = CHANNELS * 9, PIXELS = SIDE * SIDE };
@@ -163,7 +163,7 @@ static bool check_large_sums(const struct cpu_dnn *dnn)
 		int8_t weights[FILTERS * K];
 		uint8_t image[CHANNELS * PIXELS];
 		int32_t sums[FILTERS * PIXELS];
-	} *v = malloc(sizeof *v); /* too much for a small stack */
+	} *v = malloc(sizeof *v); /* too large for a small stack */
 	if (!v)
 		return false;
 	const struct npl_attrs attrs = {.op = NPL_OP_CONV,
@@ -228,7 +228,7 @@ int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, 
 	int rc = take_constants(conv, layer, err);
 	if (!rc)
 		rc = cpu_dnn_prepare(&cpu->dnn, &sums, CPU_LAST, CPU_LAST, NULL, &conv->op, err);
-	/* A sum that may wrap is another way's, which counts those that do. */
+	/* Sums that may wrap are refused; the integer kernels count them. */
 	if (!rc && largest_sum(layer) > INT32_MAX)
 		rc = not_here(err, "sums may be more than 32 bits hold");
 	if (!rc && largest_reach(layer) >= FLOAT_EXACT) {
@@ -256,7 +256,7 @@ void cpu_int8_conv_release(struct cpu_int8_conv *conv)
 	free(conv);
 }
 
-/* What the threads share of a strip. */
+/* What the threads share while they finish a strip. */
 struct finishing {
 	const struct cpu_int8_conv *conv;
 	const struct npl_int8_finish *finish;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A convolution of 8-bit tensors with channels last, prepared once, run often: oneDNN's sums, brought to bytes by the
- * integer rule. Bits and saturations are those of every other way.
+ * A convolution of 8-bit tensors with channels last, prepared once and run often. oneDNN computes the sums, which are
+ * converted to bytes by the integer rule. Results and saturations are the same as with every other implementation.
  */
 #ifndef NPULAB_BACKENDS_CPU_INT8_CONV_H
 #define NPULAB_BACKENDS_CPU_INT8_CONV_H
@@ -10,13 +10,15 @@
 
 struct cpu_int8_conv; /* opaque */
 
-/* Layers that may be prepared: u8 by i8 without a zero point of the weights; one of the input only where nothing is
- * padded. */
+/* Returns whether the layer may be prepared: u8 by i8, weights with the zero point 0, and no padding unless the input's
+ * zero point is 0. */
 bool cpu_int8_conv_knows(const struct npl_layer *layer);
-/* For so many threads. Weights and bias are copied. NPL_EDEVICE: not with oneDNN, or not exactly. */
+/* Prepares a layer for `threads` threads; weights and bias are copied. NPL_EDEVICE: oneDNN cannot run it, or not
+ * exactly. */
 int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, int threads,
 			  struct cpu_int8_conv **made, struct npl_err *err);
-/* From x to y, both with channels last; adds the time and the saturations. The layer's data is not looked at. */
+/* Computes y from x, both with channels last; adds time and saturations to the result. The data of the layer's tensors
+ * is not read. */
 int cpu_int8_conv_run(struct cpu_state *cpu, struct cpu_int8_conv *conv, const struct npl_layer *layer, const void *x,
 		      void *y, struct npl_result *result, struct npl_err *err);
 void cpu_int8_conv_release(struct cpu_int8_conv *conv); /* accepts NULL */

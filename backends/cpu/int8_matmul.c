@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * MatMul of two 8-bit tensors that are both computed: exact products, brought to the result's scale by the integer
- * rule of Gemm; and MatMulInteger, whose zero points may be computed too and whose results are the sums. All
- * threads take blocks of rows of all products of the stack. */
+ * MatMul of two computed 8-bit tensors: exact products, converted to the result's scale by the integer rule of Gemm.
+ * MatMulInteger: its zero points may be computed too, and its results are the sums. All threads take blocks of rows of
+ * all products of the stack. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,18 +10,18 @@
 #include "core/computer/clock.h"
 #include "cpu.h"
 
-#define BLOCK_SUMS 65536 /* 256 KiB of them wait in the second-level cache until they are finished */
+#define BLOCK_SUMS 65536 /* sums of a block: 256 KiB stay in the second-level cache until they are finished */
 
 struct matmul_job {
 	const struct npl_layer *layer;
 	const struct npl_tensor *out;
 	struct cpu_stack stack;
-	int64_t rows, blocks; /* of a task; of a product */
+	int64_t rows, blocks; /* rows of a task; tasks of a product */
 	bool raw;             /* the sums themselves are the result */
 	int32_t zero_a, zero_b;
 	float scale;
 	size_t sums_bytes, product_bytes;
-	uint8_t *workspace; /* per worker: sums, then what a product needs */
+	uint8_t *workspace; /* per worker: sums, then the product's workspace */
 	struct npl_int8_counts *counts;
 	struct npl_err *failed; /* per worker: why its product failed */
 };
@@ -55,7 +55,7 @@ static void run_block(void *context, int64_t task, int worker)
 	npl_int8_finish(&finish, sums, rows * stack->cols, (uint8_t *)job->out->data + at, &job->counts[worker]);
 }
 
-/* Blocks of so many rows that the sums of one fit the cache, and that all threads have some. */
+/* Cuts products into blocks of rows whose sums fit the cache, with blocks for all threads. */
 static void cut(struct matmul_job *job, int threads)
 {
 	const struct cpu_stack *stack = &job->stack;
@@ -113,7 +113,7 @@ int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const 
 	return multiply(cpu, &job, result, err);
 }
 
-/* Input k: one zero point for all, or none. */
+/* Whether input k is absent or holds one zero point for the whole operand. */
 static bool has_one_zero(const struct npl_layer *layer, int k)
 {
 	return k >= layer->n_in || !layer->in[k] || npl_tensor_count(layer->in[k]) == 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Add and Mul of two 8-bit tensors by the integer rule, one broadcast to the other or not, by all threads. The loops
- * are written so that the compiler makes vectors of them; a term is rounded once, when it is multiplied, and a product
- * of bytes is exact before its factor, so the bits are those of the rule's simple loops. */
+ * Add and Mul of two 8-bit tensors by the integer rule, with or without broadcasting, by all threads. The loops are
+ * written so that the compiler vectorises them. A term is rounded once, when it is multiplied, and a product of bytes
+ * is exact before its factor, so the bits are those of the rule's simple loops. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,23 +10,24 @@
 #include "core/int8/layer.h"
 #include "cpu.h"
 
-#define PIECE 131072 /* elements of a task at least: fewer cost more in waking threads than they save */
+#define PIECE 131072 /* least elements of a task; waking threads for fewer costs more time than it saves */
 
 struct operand {
 	const uint8_t *data;
-	uint8_t flip; /* i8 as u8: its sign bit turned over, and 128 more in the zero point */
+	uint8_t flip; /* bits to invert: 0x80 makes i8 unsigned, with 128 more in the zero point */
 	float zero, factor;
-	int64_t step[NPL_MAX_RANK]; /* elements, per dimension of the result; 0: repeated */
-	int64_t inner;              /* along a run: 0 or 1 */
+	int64_t step[NPL_MAX_RANK]; /* in elements, per dimension of the result; 0: it broadcasts */
+	int64_t inner;              /* step along a run: 0 or 1 */
 };
 
 struct pair {
 	struct operand a, b;
 	bool add;
 	uint8_t *y;
-	float factor, zero, low, high, least; /* of a product; of the result: least is what Relu leaves */
-	bool relu, limited;                   /* by Relu6, beyond which nothing is a saturation: high is its limit */
-	int rank;                             /* of runs: the dimensions outside them */
+	float factor, zero, low, high, least; /* factor: of a product; the others: of the result, `least` after Relu */
+	/* limited: by Relu6 to `high`; greater results do not count as saturated */
+	bool relu, limited;
+	int rank; /* number of dimensions outside the runs */
 	int64_t dim[NPL_MAX_RANK], run, count, pieces;
 	uint64_t *saturations; /* per worker */
 	uint64_t (*work)(const struct pair *pair, const uint8_t *a, const uint8_t *b, int64_t n, uint8_t *y);
@@ -61,7 +62,7 @@ static inline __attribute__((always_inline)) uint64_t elements(const struct pair
 	return saturations;
 }
 
-/* The steps as constants, which the compiler needs to see. */
+/* Calls `elements` with constant steps, so that the compiler vectorises it. */
 static inline __attribute__((always_inline)) uint64_t run(const struct pair *pair, const uint8_t *a, const uint8_t *b,
 							  int64_t n, uint8_t *y)
 {
@@ -101,7 +102,7 @@ static struct operand operand_of(const struct npl_tensor *t, float factor)
 				.inner = 1};
 }
 
-/* numpy's rule: dimensions are aligned at the end. */
+/* Sets an operand's steps by numpy's rule: dimensions are aligned at the end. */
 static void set_steps(const struct npl_tensor *t, const struct npl_shape *out, struct operand *operand)
 {
 	int64_t step = 1;
@@ -113,7 +114,7 @@ static void set_steps(const struct npl_tensor *t, const struct npl_shape *out, s
 	}
 }
 
-/* Joins to a run the last dimensions along which either operand goes on by one, or is repeated in all of them. */
+/* Joins the last dimensions to a run, along which each operand has the step 1 or is repeated throughout. */
 static void find_runs(const struct npl_shape *out, struct pair *pair)
 {
 	struct operand *side[2] = {&pair->a, &pair->b};
@@ -136,7 +137,7 @@ static void find_runs(const struct npl_shape *out, struct pair *pair)
 	for (int d = 0; d < pair->rank; d++)
 		pair->dim[d] = out->dim[d];
 	for (int k = 0; k < 2 && pair->run == 1; k++)
-		side[k]->inner = 1; /* of one element it does not matter */
+		side[k]->inner = 1; /* for runs of one element the step does not matter */
 }
 
 static void offsets(const struct pair *pair, int64_t row, int64_t *a, int64_t *b)

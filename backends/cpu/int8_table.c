@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of one 8-bit tensor, beside single numbers, that work element by element and have no rule of their own on
- * integers: a table holds what the float32 kernel makes of each of the 256 numbers that a byte may stand for, rounded
- * to the result's scale. */
+ * Operators on one 8-bit tensor (and perhaps single numbers) that work element by element and have no integer rule: a
+ * table has the results of the float32 kernel for each of the 256 numbers that a byte may stand for, rounded to the
+ * result's scale. */
 #include <stdatomic.h>
 
 #include "core/computer/clock.h"
@@ -11,7 +11,7 @@
 #include "cpu.h"
 
 #define BYTES 256
-#define TASK  16384 /* elements at least: fewer cost more in waking threads than they save */
+#define TASK  16384 /* least elements of a task; waking threads for fewer costs more time than it saves */
 
 static int not_a_number(const struct npl_layer *layer, struct npl_err *err)
 {
@@ -19,7 +19,7 @@ static int not_a_number(const struct npl_layer *layer, struct npl_err *err)
 			layer->name ? layer->name : npl_op_defs[layer->op].name);
 }
 
-/* The one input of more than one element, or the first; -1: there are several of the result's shape. */
+/* Returns the only input of more than one element, or 0 if there is none; -1: several have the result's shape. */
 static int only_input(const struct npl_layer *layer)
 {
 	int only = -1;
@@ -39,8 +39,8 @@ bool cpu_int8_has_table(const struct npl_layer *layer)
 	return cpu_is_by_element(layer) && only_input(layer) >= 0;
 }
 
-/* The layer over all numbers that bytes of input k stand for, with the others' single ones: the results come first in
- * buffer. */
+/* Runs the layer in float32 on all numbers that bytes of input k stand for, with the other inputs' single numbers. The
+ * results are first in buffer. */
 static int run_in_float(const struct npl_layer *layer, int k, float *buffer, struct npl_err *err)
 {
 	struct npl_layer in_float = *layer;
@@ -60,7 +60,7 @@ static int run_in_float(const struct npl_layer *layer, int k, float *buffer, str
 	return npl_run_reference(&in_float, &out, &seconds, err);
 }
 
-/* What each byte of input k becomes. A byte whose result is a NaN is marked, and refused only where it occurs. */
+/* The result of each byte of input k. A byte whose result is NaN is marked and refused only if it occurs. */
 struct table {
 	uint8_t result[BYTES];
 	bool nan[BYTES], any_nan;
@@ -84,7 +84,7 @@ static int make_table(const struct npl_layer *layer, int k, float *buffer, struc
 	of_all.n_in = layer->op == NPL_OP_CLIP && layer->attrs->clip.known ? 1 : layer->n_in;
 	results.shape = all.shape;
 	of_all.out = &results;
-	if (layer->op == NPL_OP_CLIP && npl_integer_layer_ok(&of_all, why, sizeof why)) { /* it has a rule of its own */
+	if (layer->op == NPL_OP_CLIP && npl_integer_layer_ok(&of_all, why, sizeof why)) { /* Clip has an integer rule */
 		struct npl_integer_counts counts = {0};
 		results.data = table->result;
 		return npl_run_integer(&of_all, &results, &counts, err);
@@ -107,7 +107,7 @@ struct table_job {
 	int64_t pieces;
 	atomic_uint_fast64_t saturations;
 	atomic_bool failed;
-	struct npl_err err; /* of the first piece that failed */
+	struct npl_err err; /* the error of the first piece that failed */
 };
 
 static int look_up(const struct table_job *job, int64_t first, int64_t end, uint64_t *saturations, struct npl_err *err)

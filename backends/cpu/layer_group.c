@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening, running and closing a layer group on the processor; see layer_group.h. The time of a layer is that of its
- * steps: bringing an operand into the order that it wants is part of it, preparing weights (once) and taking memory are
- * not. */
+ * Opens, runs and closes a layer group on the processor (layer_group.h). A layer's time is that of its steps:
+ * conversion of an operand to the order it needs is part of it; preparing weights (once) and taking memory are not. */
 #include "layer_group.h"
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "core/computer/clock.h"
 #include "widened.h"
 
-/* A primitive of oneDNN shares its work out among the threads that there are when it is made. */
+/* Prepares the group. A primitive of oneDNN divides its work among the threads that are set when it is made. */
 static int prepare(struct cpu_layer_group *group, struct npl_err *err)
 {
 	const bool dnn = group->cpu->dnn.engine != NULL;
@@ -37,7 +36,7 @@ int cpu_layer_group_open(void *state, const struct npl_layer_group *asked, void 
 	int rc = group->pass ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", asked->n);
 	for (int i = 0; i < asked->n && !rc; i++)
 		group->pass[i] = i;
-	if (!rc && !asked->timing_only) /* else it is only asked whether these go together: here all do */
+	if (!rc && !asked->timing_only) /* a request for times only asks which layers go together: here all do */
 		rc = prepare(group, err);
 	if (rc) {
 		cpu_layer_group_close(group);
@@ -66,7 +65,7 @@ void cpu_layer_group_close(void *opened)
 	free(group);
 }
 
-/* Memory for what passes between the layers, and the addresses of all locations. */
+/* Takes memory for values between layers and finds the addresses of all locations. */
 static int find_data(struct cpu_layer_group *group, struct npl_err *err)
 {
 	if (!group->memory && group->memory_bytes) {
@@ -90,14 +89,16 @@ static int find_data(struct cpu_layer_group *group, struct npl_err *err)
 	return 0;
 }
 
-/* Where a location lies when a layer sees it in this order: one whose orders agree is there in the first. */
+/* Returns the data that a layer sees in this order. A location with the same bytes in both orders has only
+ * CPU_FIRST. */
 static void *data_of(const struct cpu_layer_group *group, int location, enum cpu_layout layout)
 {
 	void *data = layout == CPU_LAST ? group->location[location].data[CPU_LAST] : NULL;
 	return data ? data : cpu_location_of_data(group, location, CPU_FIRST)->data[CPU_FIRST];
 }
 
-/* Channels joined that are last: of each position those of the first input, then those of the second... */
+/* Concatenates channels of tensors with channels last: at each position those of the first input, then of the second,
+ * and so on. */
 static void join(const struct cpu_layer_group *group, const struct cpu_step *step)
 {
 	const struct npl_tensor *out = group->location[step->out[0]].tensor;
@@ -161,7 +162,7 @@ static int run_step(struct cpu_layer_group *group, struct cpu_step *step, struct
 	return rc;
 }
 
-/* A result of the step for an observer, in ONNX's order. */
+/* Gives an observer a result of the step in ONNX's order. */
 static int tell_made(struct cpu_layer_group *group, const struct npl_layer_group_observer *observer,
 		     const struct cpu_step *step, int result, struct npl_err *err)
 {
@@ -185,7 +186,7 @@ static int tell_made(struct cpu_layer_group *group, const struct npl_layer_group
 	return rc;
 }
 
-/* What step s has made, except what is only the same in another order. */
+/* Gives an observer the results of step s, except those of conversions to another order. */
 static int tell_step(struct cpu_layer_group *group, const struct npl_layer_group_observer *observer,
 		     const struct cpu_step *step, struct npl_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the tensors of a layer group lie (layer_group.h), by their lifetimes (core/base/memory_plan.h). */
+ * Places the tensors of a layer group in memory (layer_group.h) by their lifetimes (core/base/memory_plan.h). */
 #include <stdlib.h>
 
 #include "core/base/memory_plan.h"
@@ -8,7 +8,8 @@
 
 #define ALIGNMENT 64
 
-/* The tensors that are in the group's memory, each in the layouts that it has, as pieces; the caller's own are not. */
+/* Lists the tensors in the group's memory as pieces, one for each order that a tensor has. The caller's own tensors are
+ * not listed. */
 static int list_pieces(struct cpu_layer_group *group, struct npl_memory_piece *piece, size_t **offset)
 {
 	int n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a layer group's layers become (layer_group.h): each goes to the fastest way that takes it, and images are
- * brought into the order that it wants. oneDNN's kernels for AVX2 and AVX-512 want channels last. */
+ * Plans a layer group's steps (layer_group.h): each layer gets the fastest implementation that takes it, and images are
+ * converted to the order that this needs. oneDNN's kernels for AVX2 and AVX-512 need channels last. */
 #include <string.h>
 
 #include "core/base/dtype.h"
@@ -11,7 +11,7 @@
 #include "npulab/arena.h"
 #include "widened.h"
 
-/* What a thread of oneDNN's should have to do at least: some 10 us. */
+/* The least MACs that make a thread of oneDNN worthwhile: some 10 us. */
 #define MACS_OF_THREAD      1000000.0
 #define MACS_OF_THREAD_INT8 4000000.0
 #define ELEMENTS_OF_THREAD  32768.0
@@ -26,7 +26,7 @@ static int out_of_memory(struct npl_err *err)
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
-/* Both orders are the same bytes: one channel, or one position. */
+/* Whether both orders have the same bytes: one channel, or one position. */
 static bool orders_agree(const struct npl_tensor *t)
 {
 	int64_t positions = 1;
@@ -43,7 +43,7 @@ static int location_of(const struct cpu_layer_group *group, const struct npl_ten
 	return -1;
 }
 
-/* A tensor that a layer makes; layer -1: it is given. */
+/* Adds a tensor that a layer makes; layer -1: it is given. Returns its index, -1 if memory is short. */
 static int add_location(struct cpu_layer_group *group, const struct npl_tensor *tensor, int layer, struct npl_err *err)
 {
 	struct cpu_location *more = npl_grow(group->location, group->n_locations, &group->locations_capacity,
@@ -61,7 +61,7 @@ static int add_location(struct cpu_layer_group *group, const struct npl_tensor *
 	return group->n_locations++;
 }
 
-/* The order in which a location really lies where `asked` is good. */
+/* Returns the order in which a location is kept if `asked` is needed: CPU_FIRST if both orders have the same bytes. */
 static enum cpu_layout really(const struct cpu_location *location, enum cpu_layout asked)
 {
 	return orders_agree(location->tensor) ? CPU_FIRST : asked;
@@ -89,7 +89,7 @@ static struct cpu_step *add_step(struct cpu_layer_group *group, enum cpu_step_ki
 	return step;
 }
 
-/* Step s, the latest, reads or makes the location in this order. */
+/* Notes that the latest step reads or makes the location in this order. */
 static void use(struct cpu_layer_group *group, int location, enum cpu_layout layout)
 {
 	struct cpu_location *held = cpu_location_of_data(group, location, layout);
@@ -100,7 +100,7 @@ static void use(struct cpu_layer_group *group, int location, enum cpu_layout lay
 	held->last[layout] = s;
 }
 
-/* Makes the location there in the order, which costs the layer where it is not. */
+/* Makes a location available in an order. If it is not, a step that converts it is added, whose time is the layer's. */
 static int need(struct cpu_layer_group *group, int location, enum cpu_layout layout, int layer, struct npl_err *err)
 {
 	const struct cpu_location *held = cpu_location_of_data(group, location, layout);
@@ -118,7 +118,7 @@ static int need(struct cpu_layer_group *group, int location, enum cpu_layout lay
 	return cpu_dnn_reorder(&group->cpu->dnn, group->location[location].tensor, other, layout, &step->op, err);
 }
 
-/* Where a location of this tensor is already with channels last. */
+/* Whether the tensor has a location that is available with channels last. */
 static bool is_last(const struct cpu_layer_group *group, const struct npl_tensor *tensor)
 {
 	int p = location_of(group, tensor);
@@ -137,7 +137,7 @@ static int find_inputs(struct cpu_layer_group *group, const struct npl_layer *la
 	return 0;
 }
 
-/* A step of oneDNN: what is read first, what is added to its result or -1, and the result. */
+/* Adds a step of oneDNN that reads x, adds the location `addend` (-1: none) and makes the result of layer `maker`. */
 static int plan_dnn(struct cpu_layer_group *group, int l, enum cpu_layout layout, const struct npl_tensor *x,
 		    int addend, int maker, struct cpu_dnn_op *op, struct npl_err *err)
 {
@@ -164,7 +164,7 @@ static int plan_dnn(struct cpu_layer_group *group, int l, enum cpu_layout layout
 	return 0;
 }
 
-/* The layer as a step whose inputs lie in the order x and whose results in y. */
+/* Adds a step for layer l with its inputs in the order x and its results in the order y. */
 static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int l, enum cpu_layout x,
 		     enum cpu_layout y, struct npl_err *err)
 {
@@ -226,8 +226,8 @@ static int plan_view(struct cpu_layer_group *group, int l, int maker, struct npl
 	return 0;
 }
 
-/* Channels joined that are last: pieces of each position, one after the other; bytes only where all stand for the
- * same. */
+/* Whether the layer is a Concat of channels with an input available with channels last. Bytes must all have one scale
+ * and zero point. */
 static bool joins_channels(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	const struct npl_tensor *out = layer->out;
@@ -245,7 +245,7 @@ static bool joins_channels(const struct cpu_layer_group *group, const struct npl
 	return last;
 }
 
-/* Element by element on bytes, some of which are there with channels last. */
+/* Whether the layer works element by element on bytes, some of which are available with channels last. */
 static bool bytes_last(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	bool last = false;
@@ -259,7 +259,7 @@ static bool bytes_last(const struct cpu_layer_group *group, const struct npl_lay
 	return last;
 }
 
-/* Whether some operand is there with channels last only, and all may be brought there. */
+/* Whether all tensors are float32 and some operand is available with channels last. */
 static bool elements_last(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	bool last = false;
@@ -278,7 +278,7 @@ static bool is_view(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[0]) == npl_tensor_count(layer->out);
 }
 
-/* The one layer that reads what layer l makes; -1: none, several, or it is wanted as well. */
+/* Returns the only layer that reads the result of layer l; -1: none, several, or the result is wanted too. */
 static int only_reader(const struct cpu_layer_group *group, int l)
 {
 	const struct npl_tensor *out = group->request.layer[l]->out;
@@ -296,7 +296,7 @@ static int only_reader(const struct cpu_layer_group *group, int l)
 	return reader;
 }
 
-/* The location of a tensor that is there before layer l is done; NPL_EDEVICE: it is not. */
+/* Returns the location of a tensor that exists before layer l is done, or -1 with NPL_EDEVICE if it does not. */
 static int location_before(struct cpu_layer_group *group, int l, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	int location = location_of(group, tensor);
@@ -307,8 +307,8 @@ static int location_before(struct cpu_layer_group *group, int l, const struct np
 	return location < 0 ? add_location(group, tensor, -1, err) : location;
 }
 
-/* A convolution whose result is only added to something that is there already, as at the end of a residual block: one
- * pass, with the Relu after the sum. NPL_EDEVICE: it is not so, or the library cannot. */
+/* Plans a convolution whose only reader adds it to an existing tensor, as at the end of a residual block, as one pass,
+ * with the Relu after the sum. NPL_EDEVICE: the layer is no such convolution, or the library cannot do it. */
 static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
 	const struct npl_layer *conv = group->request.layer[l];
@@ -336,7 +336,7 @@ static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 	return rc;
 }
 
-/* A convolution of bytes. NPL_EDEVICE: not so. */
+/* Plans a convolution of bytes. NPL_EDEVICE: oneDNN cannot run it. */
 static int plan_conv8(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = group->request.layer[l];
@@ -405,15 +405,15 @@ static int choose_method(struct cpu_layer_group *group, int l, struct npl_err *e
 		return plan_step(group, CPU_STEP_LAYER, l, CPU_LAST, CPU_LAST, err);
 	if (plan_step(group, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
 		return err->code;
-	/* weights that are there now are there to stay (npulab/layer_group.h) */
+	/* weights with data now are constant (npulab/layer_group.h) */
 	if (cpu_int8_is_product(layer) && layer->in[1]->data)
 		return npl_int8_job_prepare(layer, group->cpu->threads, &group->step[group->n_steps - 1].int8, err);
 	return 0;
 }
 
-/* Threads for a primitive of this layer, which shares its work among those that there are when it is made: with little
- * to do each, they would wait for each other longer than they work, and for a whole time slice where another program
- * has one of the processors. */
+/* Returns the threads for a primitive of this layer, which divides its work among the threads that are set when it is
+ * made. With little work each, threads would wait for each other longer than they work, and for a whole time slice if
+ * another program uses one of the processors. */
 static int threads_for(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	const double macs = cpu_int8_is_product(layer) ? MACS_OF_THREAD_INT8 : MACS_OF_THREAD,
@@ -436,11 +436,11 @@ int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err)
 	for (int l = 0; l < group->request.n && !rc; l++)
 		if (is_view(group->request.layer[l])) {
 			rc = plan_view(group, l, maker, err);
-		} else if (group->pass[l] == l) { /* else an earlier one has done it */
+		} else if (group->pass[l] == l) { /* else an earlier layer has computed it */
 			rc = plan_layer(group, l, err);
 			maker = l;
 		}
-	/* What is wanted is wanted in ONNX's order. */
+	/* Wanted tensors are needed in ONNX's order. */
 	for (int p = 0; p < group->n_locations && !rc; p++)
 		if (group->location[p].wanted)
 			rc = need(group, p, CPU_FIRST, group->location[p].layer, err);

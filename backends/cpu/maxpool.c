@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MaxPool and GlobalMaxPool of floats whose channels are last. As the operator has them, which oneDNN's kernels do not:
- * a NaN is passed on, and what is less than all finite numbers stays so. A block of channels of one result is found in
- * registers, tap after tap. */
+ * MaxPool and GlobalMaxPool of floats with channels last. They follow the operator where oneDNN's kernels do not: NaN
+ * is passed on, and minus infinity stays. A block of channels of one result is kept in registers over all taps. */
 #include <math.h>
 
 #include "core/ops/window.h"
@@ -15,13 +14,13 @@ struct pooling {
 	struct npl_image in, out;
 	const float *x;
 	float *y;
-	int64_t blocks; /* of channels */
+	int64_t blocks; /* blocks of channels */
 	void (*work)(const struct pooling *p, const float *x, int64_t z, int64_t line, int64_t n, float *y);
 };
 
-/* Taps first <= k < end of a window at this output position lie within the image. */
+/* The taps first <= k < end of the window of one output position are within the image. */
 struct taps {
-	int64_t from, first, end; /* from: the position that tap 0 has */
+	int64_t from, first, end; /* from: input position of tap 0 */
 };
 
 static struct taps taps_of(const struct pooling *p, int d, int64_t at)
@@ -35,14 +34,14 @@ static struct taps taps_of(const struct pooling *p, int d, int64_t at)
 	return t;
 }
 
-/* A larger value, or a NaN, takes the place of the greatest so far. */
+/* Returns x if it is larger than `most` or NaN, else `most`. */
 static inline __attribute__((always_inline)) float better(float x, float most)
 {
 	const float larger = x > most ? x : most;
 	return isnan(x) ? x : larger;
 }
 
-/* n channels of one result. */
+/* Computes n channels of one result. */
 static inline __attribute__((always_inline)) void maxima(const struct pooling *p, const float *x, const struct taps *z,
 							 const struct taps *line, const struct taps *column, int64_t n,
 							 float *y)
@@ -69,7 +68,7 @@ static inline __attribute__((always_inline)) void maxima(const struct pooling *p
 		y[c] = most[c];
 }
 
-/* A line of results of n channels. */
+/* Computes n channels of a line of results. */
 static inline __attribute__((always_inline)) void maxima_of_line(const struct pooling *p, const float *x, int64_t z,
 								 int64_t line, int64_t n, float *y)
 {
@@ -99,7 +98,7 @@ maxima_avx512(const struct pooling *p, const float *x, int64_t z, int64_t line, 
 }
 #endif
 
-/* A line of results, in one block of channels. */
+/* Computes a line of results in one block of channels. */
 static void run_line(void *context, int64_t task, int worker)
 {
 	const struct pooling *p = context;

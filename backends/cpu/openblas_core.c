@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processor and kernel families; see openblas_core.h. Names of families: the table of corename in OpenBLAS's
- * driver/others/dynamic.c, version 0.3.21. */
+ * The processor's vectors and OpenBLAS's kernel families (openblas_core.h). The families' names are from the table of
+ * corename in OpenBLAS's driver/others/dynamic.c, version 0.3.21. */
 #include "openblas_core.h"
 
 #include <cpuid.h>
@@ -39,9 +39,9 @@ const char *cpu_level_name(enum cpu_level level)
 	return names[level];
 }
 
-/* SkylakeX for every AVX-512 processor: its float32 kernels are those of Cooperlake too (180 and 170 GFLOP/s on a
- * 1024^3 product, within the noise, where Haswell's reach 100 and Prescott's 37), and 0.3.21 looks up no name beyond
- * it: asked for Cooperlake, SapphireRapids or nonsense it warns that it knows no such core. */
+/* SkylakeX fits every AVX-512 processor: its float32 kernels are those of Cooperlake too (180 and 170 GFLOP/s on a
+ * 1024^3 product, within the noise; Haswell's reach 100, Prescott's 37). OpenBLAS 0.3.21 looks up no later name: for
+ * Cooperlake, SapphireRapids or nonsense it warns that it knows no such core. */
 const char *cpu_core_for(struct cpu_vectors vectors)
 {
 	switch (vectors.level) {
@@ -51,7 +51,7 @@ const char *cpu_core_for(struct cpu_vectors vectors)
 		return vectors.amd ? "Zen" : "Haswell";
 	case CPU_AVX:
 		return vectors.limited ? "Sandybridge" : NULL;
-	default: /* its kernels of SSE3; it has none of SSE2 alone in 64 bits */
+	default: /* its SSE3 kernels; in 64 bits it has none of SSE2 alone */
 		return vectors.limited ? "Prescott" : NULL;
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What vector instructions this processor has, which of OpenBLAS's kernel families fits them, and how old a
- * family is. OpenBLAS 0.3.21 (Debian 12) knows processors by model number and takes Intel's since Sapphire Rapids
- * for a Prescott of 2004, whose SSE3 kernels are five times slower; it is told the family by OPENBLAS_CORETYPE.
+ * The processor's vector instructions, the kernel family of OpenBLAS that fits them, and the instructions that a family
+ * uses. OpenBLAS 0.3.21 (Debian 12) knows processors by model number and takes Intel's processors since Sapphire Rapids
+ * for a Prescott of 2004, whose SSE3 kernels are five times slower. OPENBLAS_CORETYPE tells it the right family.
  */
 #ifndef NPULAB_BACKENDS_CPU_OPENBLAS_CORE_H
 #define NPULAB_BACKENDS_CPU_OPENBLAS_CORE_H
@@ -14,24 +14,25 @@ enum cpu_level { CPU_SSE, CPU_AVX, CPU_AVX2, CPU_AVX512 }; /* float32 vectors of
 struct cpu_vectors {
 	enum cpu_level level;
 	bool amd;
-	bool limited;            /* by NPULAB_MAX_ISA, of which OpenBLAS knows nothing */
-	enum cpu_level detected; /* of the processor, whatever that variable says */
-	bool fma4,
-		three_d_now; /* of some of AMD's processors: kernels of Bulldozer to Excavator, and of Opteron, end the program elsewhere */
+	bool limited;            /* NPULAB_MAX_ISA lowers the level, which OpenBLAS does not know */
+	enum cpu_level detected; /* the processor's level, without NPULAB_MAX_ISA */
+	/* instructions of some AMD processors, without which kernels of Bulldozer to Excavator, or of Opteron, end the
+	 * program */
+	bool fma4, three_d_now;
 };
 
-/* What CPUID says and the operating system saves on a task switch (XCR0). */
+/* Asks CPUID for the instructions, and XCR0 whether the operating system saves their registers. */
 struct cpu_vectors cpu_vectors_detect(void);
-/* "SSE", "AVX", "AVX2", "AVX-512" */
+/* Returns "SSE", "AVX", "AVX2" or "AVX-512". */
 const char *cpu_level_name(enum cpu_level level);
 
-/* The value of OPENBLAS_CORETYPE for a processor, or NULL to leave the choice to OpenBLAS. */
+/* Returns the value of OPENBLAS_CORETYPE for a processor, or NULL to leave the choice to OpenBLAS. */
 const char *cpu_core_for(struct cpu_vectors vectors);
-/* The vectors that a kernel family uses, by the name that openblas_get_corename gives; an unknown name, of a later
- * OpenBLAS, is taken for one that it chose well: the highest level. */
+/* Returns the level of vectors that a kernel family uses, by its name from openblas_get_corename. For an unknown name,
+ * of a later OpenBLAS, it is the highest level, as if OpenBLAS had chosen well. */
 enum cpu_level cpu_core_level(const char *core);
-/* Whether the processor has the instructions of these kernels; of an unknown name, which OpenBLAS does not take,
- * true. */
+/* Returns whether the processor has the instructions of these kernels; true for an unknown name, which OpenBLAS does
+ * not accept. */
 bool cpu_core_runs(const char *core, struct cpu_vectors vectors);
 
 #endif

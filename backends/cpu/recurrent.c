@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of recurrent layers (core/ops/recurrent.h). All steps' inputs go to OpenBLAS as one; what follows step by
- * step has as many rows as the batch has samples, and with few of them sgemm would pack the whole matrix to use it
- * once: there every row of the matrix is read where it lies, by up to four samples at a time. */
+ * Products of recurrent layers (core/ops/recurrent.h). OpenBLAS multiplies all steps' inputs at once. A step's own
+ * product has as many rows as the batch has samples; with few rows sgemm would pack the whole matrix to use it once.
+ * Such products read each row of the matrix where it is stored, for up to four samples at a time. */
 #include <string.h>
 
 #include "core/computer/clock.h"
@@ -10,10 +10,10 @@
 #include "cpu.h"
 
 enum {
-	FEW_ROWS = 16,           /* below which packing costs more than it saves */
+	FEW_ROWS = 16,           /* fewer rows than this: packing costs more than it saves */
 	AT_ONCE = 4,             /* rows of a that share a row of b */
-	LANES = 16,              /* of a sum: one vector of AVX-512, two of AVX2, four of SSE */
-	PIECE_MULTIPLIES = 65536 /* of a task at least */
+	LANES = 16,              /* parts of a sum: one vector of AVX-512, two of AVX2, four of SSE */
+	PIECE_MULTIPLIES = 65536 /* least multiplications of a task */
 };
 
 typedef float vec __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) float sum_of(const vec *v)
 	return sum;
 }
 
-/* y(i,j) += a(i) . b(j) and b(j+1), for `rows` rows of a. */
+/* y(i,j) += a(i) . b(j), and the same for j+1, for `rows` rows of a. */
 static inline __attribute__((always_inline)) void dots(const struct few_rows *p, int rows, int64_t i, int64_t j,
 						       int columns)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether OpenBLAS finds the memory and the threads that it takes without asking: where a buffer cannot be had it tries
- * again for ever, where a thread cannot be started it ends the process. */
+ * Finds out whether there are the memory and the threads that OpenBLAS takes without checking: without memory for a
+ * buffer it retries for ever, and without a thread it ends the process. */
 #ifndef NPULAB_BACKENDS_CPU_ROOM_H
 #define NPULAB_BACKENDS_CPU_ROOM_H
 
 #include "npulab/error.h"
 
-/* The most threads, `wanted` at most, for which there is room, by taking as much for a moment. NPL_ENOMEM: there is not
- * even room for one; the bytes that it needs, and what limits them. */
+/* Writes the greatest number of threads, at most `wanted`, for which there is room; it takes that much for a moment to
+ * find out. NPL_ENOMEM: there is not enough for one; the message has the bytes it needs and the limit. */
 int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err);
 
 #endif

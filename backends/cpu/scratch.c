@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Room for one layer alone, kept from one to the next. */
+ * The workspace of a single layer, kept from one layer to the next. */
 #include "core/computer/clock.h"
 #include "core/measured.h"
 #include "cpu.h"

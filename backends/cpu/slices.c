@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators whose tensors fall into slices along their first dimensions that have nothing to do with each other, in
- * parallel: each slice is the operator's own kernel on a smaller tensor, so the bits are those of the whole. */
+ * Operators whose tensors can be cut along a first dimension into independent slices, in parallel: each slice is run by
+ * the operator's own kernel on a smaller tensor, so the bits are those of the whole. */
 #include <stdatomic.h>
 
 #include "core/computer/clock.h"
@@ -9,12 +9,12 @@
 #include "core/ops/reduce.h"
 #include "cpu.h"
 
-/* The tensors as the operator may see them with any number of slices in dimension `dim`. */
+/* The shapes in which the operator's tensors can be cut into any number of slices in dimension `dim`. */
 struct slicing {
 	int dim;
 	int64_t slices;
 	struct npl_shape in, out;
-	bool parameters; /* inputs 1 and 2 have a value for each slice */
+	bool parameters; /* inputs 1 and 2 have one value for each slice */
 	struct npl_attrs attrs;
 };
 
@@ -23,7 +23,7 @@ static bool is_one(double x)
 	return x <= 1 && x >= 1;
 }
 
-/* (rows before the axis, vector, values side by side) */
+/* Softmax: (rows before the axis, vector, elements after it). */
 static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *shape = &layer->in[0]->shape;
@@ -39,7 +39,7 @@ static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
 	s->attrs.opset = 13;
 }
 
-/* (1, channels of all images, ...) of a Resize that leaves images and channels as they are. */
+/* Resize that keeps images and channels: (1, channels of all images, ...). */
 static void slice_planes(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
@@ -56,7 +56,7 @@ static void slice_planes(const struct npl_layer *layer, struct slicing *s)
 	s->in.dim[0] = s->out.dim[0] = 1;
 }
 
-/* (1, channels of all images, ...): a pooling makes each plane of one of x. */
+/* Pooling, which makes each plane from one of x: (1, channels of all images, ...). */
 static void slice_images(const struct npl_layer *layer, struct slicing *s)
 {
 	s->in = layer->in[0]->shape;
@@ -66,7 +66,7 @@ static void slice_images(const struct npl_layer *layer, struct slicing *s)
 	s->in.dim[0] = s->out.dim[0] = 1;
 }
 
-/* The first dimension that is more than 1. */
+/* Returns the first dimension that is more than 1, or the last. */
 static int first_long(const struct npl_shape *shape)
 {
 	int d = 0;
@@ -75,8 +75,8 @@ static int first_long(const struct npl_shape *shape)
 	return d;
 }
 
-/* Along the first dimension, where each index of it has results of its own: none of the `reduced` dimensions comes
- * before. */
+/* Cuts along the first dimension that is more than 1, unless it is reduced or, if reduced dimensions are dropped, one
+ * before it is. */
 static void slice_outer(const struct npl_layer *layer, unsigned reduced, bool same_rank, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape;
@@ -89,7 +89,7 @@ static void slice_outer(const struct npl_layer *layer, unsigned reduced, bool sa
 	s->slices = x->dim[dim];
 }
 
-/* Scales and biases must be of what is normalised alone. */
+/* Normalisation of rows; scale and bias must have no dimension before the axis. */
 static void slice_rows(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape;
@@ -100,7 +100,7 @@ static void slice_rows(const struct npl_layer *layer, struct slicing *s)
 	slice_outer(layer, ~0u << axis, true, s);
 }
 
-/* Samples, or the channels of one with their scales and biases. */
+/* Instance normalisation: cut into samples, or for one sample into channels with their scales and biases. */
 static void slice_instances(const struct npl_layer *layer, struct slicing *s)
 {
 	s->in = s->out = layer->in[0]->shape;
@@ -145,7 +145,7 @@ struct slice_job {
 	struct slicing slicing;
 	int64_t tasks;
 	atomic_bool failed;
-	struct npl_err err; /* of the first task that failed */
+	struct npl_err err; /* the error of the first task that failed */
 };
 
 static struct npl_tensor slices_of(const struct npl_tensor *whole, const struct npl_shape *shape,

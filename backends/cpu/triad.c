@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the memory gives this processor: a[i] = b[i] + s * c[i] over arrays several times the caches, by all threads of
- * the device, the best of a few runs, as McCalpin's STREAM does it. Stores go past the caches where the processor can
- * (SSE2), so that the bytes counted, twelve for an element, are those that cross the memory's pins; a plain store reads
- * the line first, which nobody counts.
+ * Measures the processor's memory: a[i] = b[i] + s * c[i] over arrays several times the caches, by all threads of the
+ * device, the best of a few runs, as in McCalpin's STREAM. Stores bypass the caches where the processor can (SSE2), so
+ * that the twelve bytes counted for an element are those that cross the memory's pins; a plain store would also read
+ * the line, which is not counted.
  *
- * Not here: where memory lies on computers with several sockets is left to Linux, which puts a page beside the thread
- * that first writes it; the threads' parts need not be the same in each run. */
+ * Limits: on computers with several sockets Linux places each page beside the thread that first writes it, and the
+ * threads' parts may differ between runs. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 #endif
 
 #define RUNS        10
-#define LEAST_BYTES ((uint64_t)64 << 20) /* of an array; where the caches are not told */
-#define CACHES      4                    /* an array is so many times all caches of the last level */
+#define LEAST_BYTES ((uint64_t)64 << 20) /* least bytes of an array; the size if the caches are unknown */
+#define CACHES      4                    /* array size in units of all last-level caches */
 #define SCALE       3.0f
 
 struct triad {
@@ -63,7 +63,8 @@ static void run_part(void *context, int64_t i, int worker)
 		t->a[k] = t->b[k] + SCALE * t->c[k];
 }
 
-/* Bytes of one array: beyond the caches, within an eighth of the memory that is free. */
+/* Returns the bytes of one array: CACHES times the last-level caches and at least LEAST_BYTES, but at most an eighth of
+ * the free memory. */
 static uint64_t array_bytes(void)
 {
 	struct npl_processor processor;
@@ -86,7 +87,7 @@ int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err
 	int rc = t.n && t.a && t.b && t.c ? 0
 					  : npl_fail(err, NPL_ENOMEM, "out of memory for three arrays of %llu bytes",
 						     (unsigned long long)bytes);
-	for (int run = 0; run <= RUNS && !rc; run++) { /* the first makes the pages */
+	for (int run = 0; run <= RUNS && !rc; run++) { /* run 0 makes the pages */
 		double begin = npl_clock_seconds();
 		npl_pool_run(cpu->pool, t.parts, run_part, &t);
 		double seconds = npl_clock_seconds() - begin;

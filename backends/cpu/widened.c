@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layers of float16 and bfloat16 (widened.h). The layer in float32 is a layer group of its own, so that it gets
- * oneDNN's kernels and prepared weights as any; constants are widened when it is opened. Bringing the others to float32
- * and the results back is the layer's time. */
+ * oneDNN's kernels and prepared weights like any other. Constants are widened when it is opened; the time of widening
+ * the other inputs and of rounding the results is part of the layer's time. */
 #include "widened.h"
 
 #include <stdlib.h>
@@ -12,21 +12,21 @@
 #include "core/computer/clock.h"
 #include "layer_group.h"
 
-#define PIECE_ELEMENTS 32768 /* of a task: some 10 us */
+#define PIECE_ELEMENTS 32768 /* elements of a task: some 10 us */
 
 enum { MOST = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
 
 struct cpu_widened {
-	struct npl_layer layer, float32; /* as the model has it, and in float32 */
+	struct npl_layer layer, float32; /* in the model's types, and in float32 */
 	const struct npl_layer *list;
 	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
-	struct npl_tensor tensor[MOST]; /* of `float32`: inputs, results from NPL_LAYER_INPUTS on */
-	bool is_wide[MOST];             /* and not as the model has it */
-	size_t offset[MOST], bytes;     /* in the device's memory for wide values; of constants: none */
+	struct npl_tensor tensor[MOST]; /* of `float32`: inputs, and results from NPL_LAYER_INPUTS on */
+	bool is_wide[MOST];             /* float32 where the model has 16 bits */
+	size_t offset[MOST], bytes;     /* bytes in the device's memory for widened values; not for constants */
 	void *group;
 };
 
-/* The tensor as the layer in float32 sees it. */
+/* Describes a tensor for the layer in float32; a constant is widened here. */
 static int describe(struct cpu_widened *w, int i, const struct npl_tensor *model, bool constant, struct npl_err *err)
 {
 	struct npl_tensor *tensor = &w->tensor[i];
@@ -69,7 +69,7 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 		w->wanted[k] = &w->tensor[NPL_LAYER_INPUTS + k];
 	}
 	w->float32.out = &w->tensor[NPL_LAYER_INPUTS];
-	w->float32.timing_only = false; /* whose results have a place here */
+	w->float32.timing_only = false; /* its results have memory in any case */
 	w->list = &w->float32;
 	const struct npl_layer_group group = {
 		.n = 1, .layer = &w->list, .n_wanted = npl_layer_outputs(layer), .wanted = w->wanted};

@@ -37,7 +37,7 @@ INLINE VEC load_some(const void *from, int64_t n)
 	return _mm256_maskload_epi32(from, there);
 }
 
-/* Both packs work within halves: fours 0 and 2 are in the lower, 1 and 3 in the upper half. */
+/* Both packs work within halves: fours 0 and 2 are in the lower half, 1 and 3 in the upper one. */
 INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 {
 	const VEC bytes = _mm256_packus_epi16(words & _mm256_set1_epi16(0xff), words),

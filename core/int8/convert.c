@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between float32 and 8 bits (int8.h), by the rule of ONNX QuantizeLinear and DequantizeLinear. */
+ * Converts between float32 and 8 bits (int8.h), by the rule of ONNX QuantizeLinear and DequantizeLinear. */
 #include "int8.h"
 
 bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out,
@@ -17,9 +17,7 @@ bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *qu
 		for (int64_t i = 0; i < some; i++) {
 			float q = x[i] / scale;
 			not_numbers |= q != q;
-			q = q > low - 1
-				    ? q
-				    : low - 1; /* one beyond still shows that it was outside; a NaN lands there too */
+			q = q > low - 1 ? q : low - 1; /* one beyond the range, so that it is counted; a NaN also */
 			q = q < high + 1 ? q : high + 1;
 			q = (q + big) - big;
 			beyond += (uint32_t)(q < low) + (uint32_t)(q > high);
@@ -37,7 +35,7 @@ bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *qu
 void npl_int8_dequantise(const void *in, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, float *out)
 {
 	const uint8_t *bytes = in;
-	float table[256]; /* all there are */
+	float table[256]; /* one for each byte */
 	for (int i = 0; i < 256; i++)
 		table[i] = (float)((dtype == NPL_I8 ? (int8_t)(uint8_t)i : i) - quant->zero_point) * quant->scale;
 	for (int64_t i = 0; i < count; i++)

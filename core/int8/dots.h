@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dot products of a few rows with vectors where they lie, the kernels of npl_int8_few_rows, written once for vectors of
- * any width. They take four vectors of b at a time, so that one load of a serves four. A file that has included tile.h
- * defines
+ * Dot products of a few rows of a with vectors of b that are read where they are stored, the kernels of
+ * npl_int8_few_rows, written once for vectors of any width. They take four vectors of b at a time, so that one load of
+ * a serves four. A file that has included tile.h defines
  *     DOTS                   the function's name
  *     DOT_ROWS               rows of a whose sums fit registers with four vectors of b
  *     values_at(d, j, k)     a vector of d->b[j]'s values from k on, flipped, in the form of a; beyond d->k they may be

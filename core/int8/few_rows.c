@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products of few rows (int8.h), such as a fully connected layer on one image: every weight is used a few
- * times only, so packing the weights would cost more than the arithmetic. b is read where it lies and only a is
- * brought into another form. The zero points are dealt with as in gemm.c; the sums of b's vectors, where needed,
- * are the products with one more row, of ones. */
+ * Exact 8-bit products of few rows (int8.h), such as a fully connected layer on one image: each weight is used a few
+ * times only, so packing the weights would cost more than the arithmetic. b is read where it is stored; only a is
+ * brought into another form. Zero points are handled as in gemm.c; if the sums of b's vectors are needed, they are
+ * products with one more row, of ones. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
 
-/* Where packing becomes faster, measured: at more rows, or vectors so short that adding up the lanes tells. */
+/* Limits beyond which packing is faster, measured: more rows, or vectors so short that adding up the lanes matters. */
 enum { MOST_ROWS = NPL_INT8_DOT_ROWS - 1, LEAST_K_PER_ROW = 64 };
 
-/* The rows of a as the dots want them, and what each sum starts from. */
+/* The rows of a in the form that the dots need, and the value from which each sum starts. */
 struct rows {
 	struct npl_int8_dots dots;
-	uint8_t *memory, *own; /* own: to be freed */
+	uint8_t *memory, *own; /* own: memory to free */
 	int32_t start[MOST_ROWS];
-	int32_t za; /* times the sum of b's vector, which is row m of the dots */
+	int32_t za; /* the factor of the sum of b's vector, which is row m of the dots */
 };
 
 bool npl_int8_is_few_rows(const struct npl_int8_product *p, const struct npl_int8_kernel *kernel)
@@ -25,7 +25,7 @@ bool npl_int8_is_few_rows(const struct npl_int8_product *p, const struct npl_int
 	return kernel->dots && p->m <= MOST_ROWS && p->k >= LEAST_K_PER_ROW * p->m && p->b.k_stride == 1;
 }
 
-/* Rows of 16-bit values, which are the longest. */
+/* Counts rows of 16-bit values, the longest. */
 int64_t npl_int8_few_rows_bytes(int64_t k)
 {
 	return (k * 2 + 63) / 64 * 64 * NPL_INT8_DOT_ROWS;
@@ -37,7 +37,7 @@ static int32_t value_of(const struct npl_int8_matrix *x, int64_t i, int64_t k)
 	return x->dtype == NPL_I8 ? (int8_t)byte : byte;
 }
 
-/* One row of a; returns what its sums start from, without the part of both zero points. */
+/* Brings one row of a into form; returns the value from which its sums start, without the part of both zero points. */
 static uint32_t bring_row(const struct npl_int8_matrix *a, int64_t i, int64_t length, int bytes, int32_t minus,
 			  uint8_t *to)
 {
@@ -57,7 +57,7 @@ static uint32_t bring_row(const struct npl_int8_matrix *a, int64_t i, int64_t le
 static int bring_rows(struct rows *r, const struct npl_int8_product *p, int bytes, struct npl_err *err)
 {
 	int32_t minus = p->a.zero_point, zb = p->b.zero_point + (p->b.dtype == NPL_I8 ? 128 : 0);
-	if (bytes == 1) { /* signed bytes, the zero point apart */
+	if (bytes == 1) { /* signed bytes; the zero point is handled apart */
 		minus = p->a.dtype == NPL_U8 ? 128 : 0;
 		r->za = p->a.zero_point - minus;
 	}

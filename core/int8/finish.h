@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From 32-bit sums to bytes in one pass: bias, Relu and the rule of ONNX QLinearConv (requantise.c), written once for
- * vectors of any width. A file that has included tile.h defines
+ * Converts 32-bit sums to bytes in one pass: bias, Relu and the rule of ONNX QLinearConv (requantise.c), written once
+ * for vectors of any width. A file that has included tile.h defines
  *     FINISH                        the function's name
  *     FLOATS                        the type of a vector of float
  *     load_some(from, n)            a vector of the first n 32-bit values, 0 or more, and zeros
@@ -12,20 +12,20 @@
 
 #include "tile.h"
 
-/* What all results share. Results before the zero point lie in low..high; clamping to one beyond keeps the conversion
- * in range and still shows that the value was outside. */
+/* Values that all results share. Results before the zero point are in low..high; they are first clamped to one beyond,
+ * which keeps the conversion in range and still shows that a value was outside. */
 struct lanes {
 	FLOATS floor;        /* the least sum: 0 for Relu, else the least integer */
 	FLOATS least, most;  /* one beyond low..high */
 	VEC low, high, zero; /* 16-bit words */
-	FLOATS scale;        /* that all results share */
+	FLOATS scale;        /* the scale of all results */
 	VEC bias;
 	const float *each_scale; /* NULL, or the scale of each result in the place of scale */
 	const int32_t *each_bias;
 	VEC wrapped, saturated; /* count the sums that wrapped and the results that saturation changed */
 };
 
-/* LANES results before the zero point: sums with their bias and Relu, scaled and rounded. */
+/* Returns LANES results before the zero point: sums plus bias, Relu, scaled and rounded. */
 INLINE VEC finish_lanes(VEC acc, VEC bias, FLOATS scale, struct lanes *lanes)
 {
 	const VEC sum = V(add_epi32)(acc, bias);
@@ -34,8 +34,7 @@ INLINE VEC finish_lanes(VEC acc, VEC bias, FLOATS scale, struct lanes *lanes)
 	return V(cvtps_epi32)(V(min_ps)(V(max_ps)(value, lanes->least), lanes->most));
 }
 
-/* Results i to i + n - 1 of a row before the zero point, but not more than LANES. Lanes that are not there have a scale
- * of zero. */
+/* Returns results i to i + n - 1 of a row before the zero point, at most LANES. Lanes beyond n have a scale of zero. */
 INLINE VEC finish_vector(const int32_t *acc, int64_t i, int64_t n, struct lanes *lanes)
 {
 	const FLOATS all = lanes->scale;
@@ -50,7 +49,7 @@ INLINE VEC finish_vector(const int32_t *acc, int64_t i, int64_t n, struct lanes 
 			    scale, lanes);
 }
 
-/* Results i to i + n - 1 of a row, at most 2 * LANES. */
+/* Writes results i to i + n - 1 of a row, at most 2 * LANES. */
 INLINE void finish_two(const int32_t *acc, int64_t i, int64_t n, uint8_t *out, struct lanes *lanes)
 {
 	const VEC words = V(packs_epi32)(finish_vector(acc, i, n, lanes),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (pack.h) and
- * given to a kernel (kernels.h), in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks
- * that stay in the second-level cache, k in blocks, m in blocks, then panels.
+ * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (pack.h) and given to a kernel
+ * (kernels.h), in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks that stay in the
+ * second-level cache, k in blocks, m in blocks, then panels.
  *
- * 16-bit kernels get values without their zero points. 8-bit kernels get a as signed bytes s and b as unsigned bytes
- * u, with zero points za and zb to match, and the sums start from what these add:
+ * 16-bit kernels get values without their zero points. 8-bit kernels get a as signed bytes s and b as unsigned bytes u,
+ * with zero points za and zb to match, and the sums start from the parts that these add:
  *
- *     sum (s - za)(u - zb) = sum s u  - zb sum s + k za zb  - za sum u  */
+ *     sum (s - za)(u - zb) = sum s u  - zb sum s + k za zb  - za sum u */
 #include "int8.h"
 
 #include "core/base/arith.h"
@@ -19,11 +19,12 @@
 #include "kernels.h"
 #include "onednn.h"
 
-#define LIBRARY_ROWS 48 /* of a, and products, from which on oneDNN is faster */
+#define LIBRARY_ROWS 48 /* least rows of a and least products for which oneDNN is faster */
 #define LIBRARY_MACS 2097152
-#define M_BLOCK      96     /* vectors of a packed at once: at most 96 * 1 KiB when not counting */
-#define K_BYTES      1024   /* of a block of k: one panel of b (at most 48 KiB) stays in the first-level cache */
-#define B_BYTES      524288 /* of b packed at once, a part of the second-level cache */
+#define M_BLOCK      96 /* vectors of a packed at once: at most 96 * 1 KiB when not counting */
+/* bytes of a vector's block of k: one panel of b (at most 48 KiB) stays in the first-level cache */
+#define K_BYTES 1024
+#define B_BYTES 524288 /* bytes of b packed at once, a part of the second-level cache */
 
 int32_t npl_int8_min(enum npl_dtype dtype)
 {
@@ -52,18 +53,18 @@ bool npl_int8_may_wrap(const struct npl_int8_product *product)
 	return each && product->k > INT32_MAX / each;
 }
 
-/* A product under way. */
+/* A product in progress. */
 struct job {
 	const struct npl_int8_product *p;
 	const struct npl_int8_kernel *kernel;
-	uint64_t *wrapped; /* NULL: not counted */
+	uint64_t *wrapped; /* count of additions that wrapped; NULL: not counted */
 	int32_t za, zb;    /* zero points as an 8-bit kernel sees them; 0 for a 16-bit one */
 	uint8_t *a_pack, *b_pack;
-	int32_t *row_start, *column_start; /* of the packed vectors */
+	int32_t *row_start, *column_start; /* of the packed vectors: values from which sums start */
 	int64_t m_block, n_block;          /* vectors packed at once, whole panels */
 };
 
-/* Groups of four bytes in `length` values. */
+/* Returns the groups of four bytes in `length` values. */
 static int64_t groups_of(const struct job *w, int64_t length)
 {
 	return (length * w->kernel->value_bytes + 3) / 4;
@@ -86,7 +87,7 @@ static void pack_b(const struct job *w, int64_t j0, int64_t count, int64_t k0, i
 		w->column_start[j] = (int32_t) - ((uint32_t)w->za * (uint32_t)w->column_start[j]);
 }
 
-/* Adds a tile to c, the first block stores it. Counting, each addition is one of the machine's. */
+/* Adds a tile to c; the first block of k stores it. When counting, each addition is one of the machine's. */
 static void add_tile(const struct npl_int8_tile *tile, int32_t *c, int64_t c_stride, bool first, uint64_t *wrapped)
 {
 	const int32_t *from = tile->c;
@@ -103,7 +104,7 @@ static void add_tile(const struct npl_int8_tile *tile, int32_t *c, int64_t c_str
 	}
 }
 
-/* One tile: straight into c when it is whole and nothing is counted. */
+/* Computes one tile, directly into c if it is whole and nothing is counted. */
 static void run_tile(const struct job *w, struct npl_int8_tile *tile, int32_t *c, bool first)
 {
 	_Alignas(64) int32_t aside[NPL_INT8_MAX_TILE];
@@ -122,7 +123,7 @@ static void run_tile(const struct job *w, struct npl_int8_tile *tile, int32_t *c
 	add_tile(tile, c, c_stride, first, w->wrapped);
 }
 
-/* One block of k, one block of n: all of m. */
+/* Multiplies one block of k and one block of n by all of m. */
 static void multiply_block(const struct job *w, int64_t j0, int64_t nb, int64_t k0, int64_t kb)
 {
 	const struct npl_int8_product *p = w->p;
@@ -147,7 +148,7 @@ static void multiply_block(const struct job *w, int64_t j0, int64_t nb, int64_t 
 	}
 }
 
-/* Length of the block of k that starts at k0. */
+/* Returns the length of the block of k that starts at k0. */
 static int64_t block_length(const struct job *w, int64_t k0)
 {
 	const struct npl_int8_product *p = w->p;
@@ -180,7 +181,7 @@ static int check_product(const struct npl_int8_product *p, struct npl_err *err)
 	return 0;
 }
 
-/* Sizes of blocks, and of what is packed at once. */
+/* Sizes of blocks, and of the parts packed at once. */
 struct blocks {
 	int64_t m, n; /* vectors, whole panels */
 	int64_t a_bytes, b_bytes, start_bytes;
@@ -190,7 +191,7 @@ static struct blocks blocks_of(const struct npl_int8_kernel *kernel, int64_t m, 
 {
 	int64_t values = k_block ? k_block : K_BYTES / kernel->value_bytes;
 	int64_t bytes = npl_round_up_i64(npl_min_i64(k, values) * kernel->value_bytes,
-					 4); /* of one vector's block of k */
+					 4); /* bytes of one vector's block of k */
 	struct blocks b = {.m = npl_round_up_i64(npl_min_i64(m, M_BLOCK), kernel->rows),
 			   .n = npl_round_up_i64(npl_min_i64(n, B_BYTES / bytes + 1), kernel->columns)};
 	b.a_bytes = npl_round_up_i64(b.m * bytes, 64);
@@ -211,7 +212,7 @@ int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block)
 	return most;
 }
 
-/* Memory for the blocks: the caller's, or *own, to be freed. */
+/* Takes memory for the blocks: the caller's, or new memory in *own, which the caller frees. */
 static int prepare(struct job *w, void **own, struct npl_err *err)
 {
 	const struct npl_int8_product *p = w->p;
@@ -255,10 +256,10 @@ static int multiply(const struct npl_int8_product *p, const struct npl_int8_kern
 	return rc;
 }
 
-/* oneDNN, when it is to run this product. On processors that multiply bytes with vectors the kernels here do 0.85 to
- * 0.97 of its rate where a has many rows, and more where it has few: it is taken when somebody has loaded it, as
- * loading costs more than it gains. Its kernels for matrix registers (AMX) are several times faster than vectors can
- * be, so there the first large product loads it. */
+/* Returns oneDNN if it should run this product, else NULL. On processors that multiply bytes with vectors the kernels
+ * here reach 0.85 to 0.97 of its rate if a has many rows, and more if it has few: it is used if it is already loaded,
+ * because loading it costs more than it gains. Its kernels for matrix registers (AMX) are several times faster than any
+ * with vectors, so there the first large product loads it. */
 static const struct npl_onednn *library_for(const struct npl_int8_product *p)
 {
 	bool large = p->m >= LIBRARY_ROWS && (double)p->m * (double)p->n * (double)p->k >= LIBRARY_MACS;

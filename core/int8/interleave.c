@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes of four channels side by side (interleave.h), 16 positions at a time with SSE2. */
+ * Interleaves the bytes of four channels (interleave.h), 16 positions at a time with SSE2. */
 #include "interleave.h"
 
 #include <emmintrin.h>
 
 int64_t npl_int8_reorder_pitch(int64_t groups)
 {
-	return (groups * 4 + 64 + 63) / 64 * 64; /* vectors of 64 bytes may be written over the end */
+	return (groups * 4 + 64 + 63) / 64 * 64; /* vectors of 64 bytes may be written past the end */
 }
 
 static void one_by_one(const struct npl_int8_rows *rows, int64_t first, int64_t n, uint8_t *out)
@@ -22,7 +22,7 @@ static inline __m128i load(const uint8_t *from, __m128i flip)
 	return _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)from), flip);
 }
 
-/* Positions at to at + 15. */
+/* Interleaves positions `at` to at + 15. */
 static inline void sixteen(const struct npl_int8_rows *rows, int there, int64_t at, __m128i flip, uint8_t *out)
 {
 	__m128i r[4], *to = (__m128i *)(void *)(out + 4 * at);
@@ -43,7 +43,7 @@ static inline void interleave(const struct npl_int8_rows *rows, int there, int64
 	for (; i + 16 <= n; i += 16)
 		sixteen(rows, there, i, flip, out);
 	if (i < n && n >= 16)
-		sixteen(rows, there, n - 16, flip, out); /* some of them again */
+		sixteen(rows, there, n - 16, flip, out); /* the last 16, some of them a second time */
 	else
 		one_by_one(rows, i, n, out);
 }
@@ -56,8 +56,8 @@ void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *o
 		interleave(rows, rows->n, n, out);
 }
 
-/* Four rows of at most 16 taps that follow one another, as many times as wanted; vectors of 16 are read and written, of
- * which the last reach over the ends. */
+/* Interleaves four consecutive rows of at most 16 taps, `quads` times; vectors of 16 are read and written, and the last
+ * ones pass the ends. */
 static inline void reorder_short(const uint8_t *from, int64_t quads, int64_t taps, __m128i flip, uint8_t *out)
 {
 	for (; quads > 0; quads--, from += 4 * taps, out += 4 * taps) {
@@ -77,11 +77,11 @@ static inline void reorder_short(const uint8_t *from, int64_t quads, int64_t tap
 	}
 }
 
-/* As many fours of channels of a filter as may be done so. */
+/* Interleaves as many fours of a filter's channels as reorder_short may; returns how many. */
 static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at, uint8_t *out)
 {
 	int64_t taps = weights->taps, quads = weights->channels / 4;
-	int64_t room = weights->bytes - at - 3 * taps - 16; /* after what the first reads */
+	int64_t room = weights->bytes - at - 3 * taps - 16; /* bytes after those that the first four read */
 	if (taps > 16 || room < 0)
 		return 0;
 	quads = quads < room / (4 * taps) + 1 ? quads : room / (4 * taps) + 1;

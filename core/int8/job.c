@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the ways of doing an 8-bit layer share (layer_impl.h): matrices of its tensors, the pass from sums to results,
- * and room in the workspace. */
+ * Functions that the methods for an 8-bit layer share (layer_impl.h): matrices of its tensors, conversion of sums to
+ * results, and claims in the workspace. */
 #include "layer_impl.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of kernels, and which of them runs. */
+ * The list of kernels, and the choice of the one that runs. */
 #include "kernels.h"
 
 #include <cpuid.h>
@@ -11,7 +11,7 @@
 const struct npl_int8_kernel *const npl_int8_kernel_list[] = {
 	&npl_int8_avx512_vnni, &npl_int8_avx_vnni, &npl_int8_avx512, &npl_int8_avx2, &npl_int8_sse2, NULL};
 
-static atomic_int preferred; /* what kernel 0 is; 0: the first of the list */
+static atomic_int preferred; /* the kernel that 0 stands for; 0: the first of the list */
 
 void npl_int8_prefer(int kernel)
 {
@@ -41,15 +41,15 @@ const char *npl_int8_kernel_name(int kernel)
 	return found ? found->name : NULL;
 }
 
-/* Leaf 7, EDX bits 24 and 25: matrix registers, and products of bytes in them. */
+/* Reads leaf 7 of CPUID, EDX bits 24 and 25: matrix registers, and products of bytes in them. */
 static bool ask_amx(void)
 {
 	unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
 	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 24 & 3) == 3;
 }
 
-/* Asked once: in a virtual machine each CPUID may take 20 microseconds. Threads that ask at the same time find the
- * same. */
+/* CPUID is read once: in a virtual machine it may take 20 microseconds. Threads that read it at the same time get the
+ * same answer. */
 bool npl_int8_has_amx(void)
 {
 	enum { UNKNOWN, NO, YES };

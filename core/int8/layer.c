@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conv and Gemm on 8-bit tensors (core/int8/layer.h): what layers share, and Gemm. */
+ * Conv and Gemm on 8-bit tensors (core/int8/layer.h): functions for all layers, and the method for Gemm. */
 #include "layer_impl.h"
 
 #include "core/base/arith.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define GEMM_ACC 524288 /* sums waiting to be finished: 2 MiB, so that packing the operands again is a small part */
+#define GEMM_ACC 524288 /* sums of a block: 2 MiB, so that packing the operands again takes a small part of the time */
 
 static bool zero_in_range(const struct npl_tensor *t)
 {
@@ -66,7 +66,7 @@ bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* Blocks small enough for their sums to wait in a cache, and enough of them for all workers. */
+/* Chooses blocks whose sums fit in a cache, with blocks for all workers. */
 static int gemm_open(struct npl_int8_job *job, struct npl_err *err)
 {
 	(void)err;
@@ -77,7 +77,7 @@ static int gemm_open(struct npl_int8_job *job, struct npl_err *err)
 		if (!too_few && (!job->scale || rows * columns <= GEMM_ACC))
 			break;
 		if (rows >= columns && rows > 64)
-			rows = (rows + 15) / 16 * 8; /* half, in whole panels */
+			rows = (rows + 15) / 16 * 8; /* half as many rows, in whole panels */
 		else if (columns > 96)
 			columns = (columns + 191) / 192 * 96;
 		else
@@ -136,7 +136,8 @@ const struct npl_int8_method npl_int8_gemm_way = {
 	.run = gemm_run,
 };
 
-/* 0 is fine: a channel of weights around 1e-28 beside another of 1e20 comes to nothing, each result the zero point. */
+/* Returns whether a scale may be used. 0 may: a channel of weights around 1e-28 beside another of 1e20 vanishes, and
+ * each result is the zero point. */
 static bool usable_scale(float scale)
 {
 	return isfinite(scale) && scale >= 0;
@@ -183,7 +184,8 @@ static void set_sizes(struct npl_int8_job *job)
 	job->k = job->channels * job->taps;
 }
 
-/* Whether the machine's order must be followed: only where a sum of products could wrap. */
+/* Returns whether the machine's order must be followed: if additions are to be counted and a sum of products could
+ * wrap. */
 static bool must_count(const struct npl_int8_job *job, const struct npl_int8_order *order)
 {
 	const struct npl_int8_product bound = {.k = job->k,
@@ -198,7 +200,8 @@ void npl_int8_memory_free(struct npl_int8_memory *memory)
 	*memory = (struct npl_int8_memory){0};
 }
 
-/* Memory for the workers and for what the way has claimed; for its weights too, unless these have their own. */
+/* Takes memory for the workers and for what the method has claimed; for its weights too, unless these have their
+ * own. */
 static int take_memory(struct npl_int8_job *job, struct npl_int8_memory *memory, struct npl_err *err)
 {
 	const size_t before = job->claimed, workers = (size_t)job->n_workers;
@@ -225,7 +228,7 @@ static int take_memory(struct npl_int8_job *job, struct npl_int8_memory *memory,
 	return 0;
 }
 
-/* Everything but memory. */
+/* Opens a job, except its memory. */
 static int open_without_memory(const struct npl_layer *layer, const struct npl_tensor *out,
 			       const struct npl_int8_order *order, int workers, bool prepared,
 			       struct npl_int8_job **made, struct npl_err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of layer.c: a layer as numbers, and the ways to do it. Private to this folder.
+ * The inside of layer.c: a layer's sizes, and the methods that compute it. Private to this folder.
  */
 #ifndef NPULAB_CORE_INT8_LAYER_IMPL_H
 #define NPULAB_CORE_INT8_LAYER_IMPL_H
@@ -8,7 +8,7 @@
 #include "core/ops/window.h"
 #include "layer.h"
 
-/* One thread's share. */
+/* One thread's counts and memory. */
 struct npl_int8_worker {
 	struct npl_int8_counts counts;
 	struct npl_err err;
@@ -26,29 +26,29 @@ struct npl_int8_job {
 	const int32_t *bias; /* per output channel, or NULL */
 	float *scale;        /* per output channel; NULL: raw results */
 
-	/* Conv: one product per image and group, (filters, k) times (k, pixels); k is channels of a group times taps.
-	 * Gemm: filters outputs, pixels rows, one image, one group. */
+	/* Conv: one product per image and group, (filters, k) times (k, pixels); k is the channels of a group times the
+	 * taps. Gemm: `filters` outputs and `pixels` rows, one image, one group. */
 	int64_t images, groups, filters, channels, taps, k, pixels;
 	struct npl_image in_image, out_image; /* Conv */
 
 	/* A task of a product does a block of filters by a block of pixels. */
 	int64_t filters_at_once, pixels_at_once, filter_blocks, pixel_blocks;
 	int64_t acc_elements, gathered_bytes, product_bytes;
-	size_t claimed, weights_claimed; /* bytes of memory, see npl_int8_claim */
+	size_t claimed, weights_claimed; /* bytes claimed by npl_int8_claim and npl_int8_claim_weights */
 	uint8_t *base, *weights_base;
-	bool prepared; /* weights_base is the job's own and holds what was brought there once */
+	bool prepared; /* weights_base is the job's own and keeps the weights brought there once */
 
 	const struct npl_int8_method *method;
-	void *method_state; /* of the way */
+	void *method_state; /* the method's own state */
 };
 
-/* A way to do layers. */
+/* A method that computes layers. */
 struct npl_int8_method {
-	/* Sizes of blocks and claims of memory; 0 or NPL_ENOMEM. */
+	/* Chooses block sizes and claims memory. Returns 0 or NPL_ENOMEM. */
 	int (*open)(struct npl_int8_job *job, struct npl_err *err);
-	/* What needs the memory claimed, before each run; may be NULL. */
+	/* Initialises the claimed memory before each run; may be NULL. */
 	void (*place)(struct npl_int8_job *job);
-	bool prepares; /* step 0 brings the weights where they stay, and reads nothing else of the layer's data */
+	bool prepares; /* step 0 brings the weights to weights_base and reads nothing else of the layer's data */
 	void (*close)(struct npl_int8_job *job);
 	int (*steps)(const struct npl_int8_job *job);
 	int64_t (*tasks)(const struct npl_int8_job *job, int step);
@@ -56,25 +56,28 @@ struct npl_int8_method {
 		   struct npl_err *err);
 };
 
-extern const struct npl_int8_method npl_int8_gemm_way;    /* one product of the operands as they lie */
-extern const struct npl_int8_method npl_int8_patches_way; /* Conv: pixels where they lie, or gathered; any kernel */
-extern const struct npl_int8_method npl_int8_windows_way; /* Conv: a kernel reads windows where they lie */
-/* Whether the last can do it: it needs a kernel for bytes, weights without a zero point and nothing to count. */
+extern const struct npl_int8_method npl_int8_gemm_way;    /* one product of the operands as they are stored */
+extern const struct npl_int8_method npl_int8_patches_way; /* Conv: pixels as they are stored, or gathered; any kernel */
+extern const struct npl_int8_method npl_int8_windows_way; /* Conv: a kernel reads windows in the image */
+/* Returns whether npl_int8_windows_way can compute the layer: it needs a kernel of bytes, weights with the zero point 0
+ * and nothing to count. */
 bool npl_int8_windows_ok(const struct npl_int8_job *job);
-/* Whether a Conv's pixels are the image as it lies: 1x1, stride 1, no padding. */
+/* Returns whether a Conv's pixels are the image as it is stored: 1x1, stride 1, no padding. */
 bool npl_int8_is_direct(const struct npl_int8_job *job);
 
-/* Claims memory while a way is opened: its distance from job->base, a multiple of 64. Nobody clears it. */
+/* Claims memory while a method is opened. Returns its distance from job->base, a multiple of 64. The memory is not
+ * cleared. */
 size_t npl_int8_claim(struct npl_int8_job *job, int64_t bytes);
-/* The same from job->weights_base: for what depends on the weights, types and zero points alone. */
+/* Claims memory at job->weights_base, for data that depends on the weights, types and zero points alone. */
 size_t npl_int8_claim_weights(struct npl_int8_job *job, int64_t bytes);
 
-/* The operand of a product in a tensor's data. */
+/* Returns a product's operand that is in a tensor's data. */
 struct npl_int8_matrix npl_int8_matrix_of(const struct npl_tensor *tensor, const void *data, int64_t stride,
 					  int64_t k_stride);
 
-/* Sums become results: `count` from acc to element `at` of the output, of output channel `channel` on: each its own
- * channel (step 1) or all the same (0). acc may lie in the output itself when results are raw. */
+/* Converts `count` sums at acc to results from element `at` of the output on. The first has output channel `channel`;
+ * each has its own channel (step 1) or all have that one (step 0). acc may be in the output itself if results are
+ * raw. */
 void npl_int8_finish_row(const struct npl_int8_job *job, int32_t *acc, int64_t count, int64_t channel, int step,
 			 int64_t at, struct npl_int8_counts *counts);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The gate before oneDNN's 8-bit products and their calls; see onednn.h. */
+ * Calls oneDNN's 8-bit products, and checks that they are exact before they are used (onednn.h). */
 #include "onednn.h"
 
 #include <limits.h>
@@ -12,13 +12,13 @@
 
 #include "npulab/random.h"
 
-/* How an operand lies: rows of `lead` values from one to the next, across (k along the rows) or not. */
+/* The layout of an operand: rows `lead` values apart, with k along the rows or across them. */
 struct layout {
 	char trans;
 	int64_t lead;
 };
 
-/* `plain` is the flag when k runs along the rows. */
+/* Finds an operand's layout; `plain` is the flag for k along the rows. */
 static bool layout_of(const struct npl_int8_matrix *x, int64_t vectors, int64_t k, char plain, char other,
 		      struct layout *layout)
 {
@@ -68,8 +68,8 @@ struct check {
 	int32_t expected[CHECK_M * CHECK_N], c[CHECK_M * CHECK_N];
 };
 
-/* Round 0: the values whose pairs of products leave 16 bits first (an i8 in the place of the unsigned operand has 128
- * added); round 1: all values of the types; then random ones. */
+/* Fills an operand. Round 0: the values whose pairs of products exceed 16 bits first (an i8 in the place of the
+ * unsigned operand gets 128 added); round 1: all values of the types; then random ones. */
 static void fill(uint8_t *bytes, size_t n, uint8_t extreme, int round, struct npl_random *random)
 {
 	for (size_t i = 0; i < n; i++)
@@ -78,8 +78,8 @@ static void fill(uint8_t *bytes, size_t n, uint8_t extreme, int round, struct np
 					: (uint8_t)(npl_random_u64(random) >> 56);
 }
 
-/* With these zero points the greatest sums are odd and beyond 2^24 (129 * 123 * 1101 = 17,469,567): a way through
- * float32 would show. */
+/* With these zero points the greatest sums are odd and beyond 2^24 (129 * 123 * 1101 = 17,469,567), so that a
+ * conversion through float32 gives a wrong result. */
 static int check_shape(const struct npl_onednn *onednn, struct check *check, const int64_t *shape, enum npl_dtype dtype,
 		       int variant, struct npl_err *err)
 {
@@ -129,7 +129,7 @@ int npl_int8_onednn_check(const struct npl_onednn *onednn, struct npl_err *err)
 	return rc;
 }
 
-/* The one library of this process. */
+/* The library that this process has loaded. */
 static struct {
 	pthread_once_t once;
 	atomic_bool usable;

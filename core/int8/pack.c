@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packing of an operand by a kernel (pack.h): how bytes become the values wanted, and sums of vectors that lie side by
- * side. */
+ * Packs an operand with a kernel (pack.h): how bytes become the values that the kernel needs, and sums of vectors that
+ * are stored side by side. */
 #include "kernels.h"
 
 static void sum_across_k(const struct npl_int8_packing *p, bool is_signed)

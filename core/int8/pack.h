@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of npl_int8_gemm into the panels of kernels.h, written once for vectors of any width and for values of 8 and
- * of 16 bits. Vectors that are contiguous along k are transposed four at a time, a stretch of each before the next
- * four, so that a panel is written line by line; vectors that lie side by side are interleaved, all panels together, so
- * that the operand is read in the order it lies. A file that has included tile.h defines
+ * Packs operands of npl_int8_gemm into the panels of kernels.h, written once for vectors of any width and for values of
+ * 8 and of 16 bits. Vectors that are contiguous along k are transposed four at a time, a stretch of each before the
+ * next four, so that a panel is written line by line. Vectors stored side by side are interleaved, all panels together,
+ * so that the operand is read in the order of memory. A file that has included tile.h defines
  *     store_lanes(out, apart, v)    stores the 128-bit lanes of v, `apart` bytes from one to the next
  * and includes this file. */
 #ifndef NPULAB_CORE_INT8_PACK_H
@@ -40,8 +40,8 @@ INLINE void store_words(const VEC r[4], int16_t zero_point, int64_t step, uint8_
 	store_transposed(high, step, 8 * step, out + 4 * step);
 }
 
-/* Packs four vectors of `length` values, a multiple of CHUNK, to `out`, `step` bytes from group to group. What the
- * values of each add up to is added to sum, unless that is NULL. */
+/* Packs four vectors of `length` values, a multiple of CHUNK, to `out`, `step` bytes from group to group. The sum of
+ * each vector's values is added to sum, unless that is NULL. */
 INLINE void transpose(const struct npl_int8_packing *p, const bool words, const uint8_t *const row[4], int64_t length,
 		      int64_t step, uint8_t *out, int32_t *sum)
 {
@@ -101,7 +101,7 @@ INLINE void pack_four(const struct npl_int8_packing *p, const bool words, int64_
 		p->sum[i + j] = (int32_t)((uint32_t)p->sum[i + j] + (uint32_t)sum[j]);
 }
 
-/* Vectors contiguous along k. */
+/* Packs vectors that are contiguous along k. */
 INLINE void pack_along_k(const struct npl_int8_packing *p, const bool words)
 {
 	uint8_t *panel = p->out;
@@ -149,7 +149,7 @@ INLINE void interleave_few(const struct npl_int8_packing *p, const bool words, c
 		_mm_store_si128((__m128i *)(void *)(out + 16), high);
 }
 
-/* One group of a panel. */
+/* Writes one group of a panel. */
 INLINE void interleave(const struct npl_int8_packing *p, const bool words, const uint8_t *const r[4], uint8_t *out)
 {
 	int i = 0;
@@ -164,7 +164,7 @@ INLINE void interleave(const struct npl_int8_packing *p, const bool words, const
 	}
 }
 
-/* Vectors that lie side by side. */
+/* Packs vectors that are stored side by side. */
 INLINE void pack_across_k(const struct npl_int8_packing *p, const bool words)
 {
 	const int per_group = words ? 2 : 4;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Convolution as products of weights (filters x K) and pixels (K x pixels), for any kernel of npl_int8_gemm: a 1x1
- * kernel of stride 1 multiplies the image where it lies, others gather the pixels of a block first. Wrapping addition
- * is associative, so the order of K only matters where additions that wrap are counted: then it is the machine's
- * (taps, then channels), else the weights are used as they lie. */
+ * kernel of stride 1 multiplies the image as it is stored, others gather the pixels of a block first. Wrapping addition
+ * is associative, so the order of K only matters if additions that wrap are counted: then it is the machine's (taps,
+ * then channels), else the model's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,23 +11,23 @@
 
 #include "core/base/arith.h"
 
-#define GATHERED_BYTES 524288 /* of a block, a part of the second-level cache */
+#define GATHERED_BYTES 524288 /* bytes of a block, a part of the second-level cache */
 #define ACC_ELEMENTS   262144 /* sums of a block: 1 MiB */
-#define LEAST_PIXELS   192    /* so that packing the weights again is a small part */
+#define LEAST_PIXELS   192    /* enough that packing the weights again takes a small part of the time */
 #define ROUND_PIXELS   96     /* whole panels of every kernel */
 
-/* What a column of the kernel reads of a row: output columns from low to before high lie over input column ow * stride
- * + shift, the others outside of the image. */
+/* The part of a row that one column of the kernel reads: output columns from low to before high read input column ow *
+ * stride + shift, the others are outside the image. */
 struct tap_columns {
 	int64_t low, high, shift;
 };
 
 struct patches {
-	bool direct;      /* the pixels are the input as it lies */
-	bool same_rows;   /* of stride 1, and rows of outputs are as long as those of the input */
+	bool direct;      /* the pixels are the input as it is stored */
+	bool same_rows;   /* stride 1, and rows of outputs are as long as those of the input */
 	bool taps_first;  /* K runs over taps, then channels; else over channels, then taps as in the model */
-	size_t reordered; /* taps_first: where the weights are in that order */
-	struct tap_columns *columns; /* of each column of the kernel; not if direct */
+	size_t reordered; /* taps_first: offset in memory of the weights in that order */
+	struct tap_columns *columns; /* one for each column of the kernel; none if direct */
 };
 
 bool npl_int8_is_direct(const struct npl_int8_job *job)
@@ -40,7 +40,7 @@ bool npl_int8_is_direct(const struct npl_int8_job *job)
 	return direct;
 }
 
-/* Weights (channels, taps) to (taps, channels), for every filter. */
+/* Reorders the weights of every filter from (channels, taps) to (taps, channels). */
 static void order_weights(struct npl_int8_job *job)
 {
 	const struct patches *own = job->method_state;
@@ -53,7 +53,7 @@ static void order_weights(struct npl_int8_job *job)
 				*to++ = from[c * job->taps + t];
 }
 
-/* Blocks of pixels; of filters too, when there are fewer of the first than workers. */
+/* Cuts the layer into blocks of pixels, and of filters too if there are fewer blocks of pixels than workers. */
 static void cut(struct npl_int8_job *job, const struct patches *own)
 {
 	int64_t pixels = ACC_ELEMENTS / job->filters;
@@ -119,15 +119,15 @@ static int64_t patches_tasks(const struct npl_int8_job *job, int step)
 	return job->images * job->groups * job->filter_blocks * job->pixel_blocks;
 }
 
-/* What gathering shares. */
+/* What the functions that gather pixels share. */
 struct gathering {
 	const struct npl_int8_job *job;
 	const struct npl_window *window;
-	int64_t first, count; /* pixels */
+	int64_t first, count; /* pixels to gather */
 	uint8_t zero;
 };
 
-/* Rows of small images are a few bytes long: a call for each would take longer than its bytes. */
+/* Rows of small images have a few bytes: calling memcpy for each would take longer than copying. */
 #define SHORT_BYTES 16
 
 static inline void copy_bytes(uint8_t *to, const uint8_t *from, int64_t n)
@@ -163,7 +163,8 @@ static inline void fill_bytes(uint8_t *to, uint8_t value, int64_t n)
 	}
 }
 
-/* Output columns ow0 <= ow < ow1 of one row, for one tap; input columns outside the image are the zero point. */
+/* Gathers output columns ow0 <= ow < ow1 of one row for one tap; input columns outside the image become the zero
+ * point. */
 static inline void gather_span(const struct gathering *g, const uint8_t *line, const struct tap_columns *columns,
 			       int64_t ow0, int64_t ow1, uint8_t *out)
 {
@@ -185,8 +186,8 @@ static void clear_columns(uint8_t *rows, int64_t width, int64_t n, int64_t from,
 			rows[r * width + column] = zero;
 }
 
-/* Whole rows of outputs of an image that a window of stride 1 leaves as wide as it is: for one tap they are the plane
- * as it lies from some byte on, except what is outside of the image. */
+/* Gathers whole rows of outputs of an image whose width a window of stride 1 keeps: for one tap they are the plane from
+ * some byte on, except the pixels outside the image. */
 static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t ih, int64_t rows,
 			const struct tap_columns *columns, uint8_t *out)
 {
@@ -204,7 +205,7 @@ static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t
 	clear_columns(out + first * width, width, end - first, columns->high, width, g->zero);
 }
 
-/* One value of K for all pixels. */
+/* Gathers one value of K for all pixels. */
 static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t kh, int64_t kw, uint8_t *out)
 {
 	const struct npl_window *w = g->window;
@@ -252,7 +253,7 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
 	int64_t first = task % job->pixel_blocks * job->pixels_at_once,
 		filter = task / job->pixel_blocks % job->filter_blocks * job->filters_at_once,
-		unit = task / job->pixel_blocks / job->filter_blocks; /* image and group */
+		unit = task / job->pixel_blocks / job->filter_blocks; /* number of the image and group */
 	int64_t count = npl_clamp_i64(job->pixels - first, 0, job->pixels_at_once);
 	int64_t plane = job->in_image.size[0] * job->in_image.size[1];
 	const uint8_t *planes = (const uint8_t *)x->data + unit * job->channels * plane;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Relu and pooling on 8-bit tensors (core/int8/layer.h), in integers, so that every machine that follows the rule
- * gives the same bits. Averages are here; maxima and Relu are the operators' own kernels' (core/ops/pool.c, relu.c),
- * which are exact on integers. */
+ * Relu and pooling on 8-bit tensors (core/int8/layer.h), in integers, so that every machine that follows the rule gives
+ * the same bits. This file computes averages; for maxima and Relu the operators' own kernels (core/ops/pool.c, relu.c)
+ * are exact on integers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +11,11 @@
 
 /* The taps of one window along a dimension: input positions first, first + dilation, ... below end. */
 struct taps {
-	int64_t first, end, counted; /* counted: those that the divisor counts */
+	int64_t first, end, counted; /* counted: how many taps the divisor counts */
 };
 
-/* The divisor counts taps on the image, or on the padded image. A last window of ceil_mode may reach beyond both. */
+/* Returns a window's taps. The divisor counts taps on the image, or on the padded image; a last window of ceil_mode may
+ * extend beyond both. */
 static struct taps taps_of(const struct npl_window *w, int d, int64_t at, int64_t size)
 {
 	struct taps t = {.first = size};
@@ -43,10 +44,10 @@ static int32_t divide_half_even(int64_t sum, int64_t count)
 	return (int32_t)quotient;
 }
 
-/* Of a row of results: how many taps of each window lie on the image, and how many its divisor counts; sums of the
- * image's columns, and of windows. */
+/* A row of results: how many taps of each window are on the image, how many its divisor counts, and sums of the image's
+ * columns and of windows. */
 struct row {
-	int64_t width; /* results */
+	int64_t width; /* number of results */
 	int32_t *on_image, *counted, *column, *sum;
 };
 
@@ -65,8 +66,8 @@ static int open_row(const struct npl_window *w, int64_t in, int64_t out, struct 
 	return 0;
 }
 
-/* Sums of the windows of one row of results, bytes read as unsigned after the flip; returns the taps on the image of
- * each column. */
+/* Computes the sums of the windows of one row of results, from bytes made unsigned by the flip; returns how many taps
+ * of each column are on the image. */
 static int64_t sum_row(const struct npl_window *w, const uint8_t *x, int64_t width, const struct taps *rows,
 		       uint8_t flip, struct row *row)
 {
@@ -85,8 +86,8 @@ static int64_t sum_row(const struct npl_window *w, const uint8_t *x, int64_t wid
 	return n;
 }
 
-/* Quotients of a row to bytes. Sums of up to 2^15 bytes and their divisors are exact in float32, and no quotient of
- * them that is no tie lies so near to one that it is rounded to it. */
+/* Converts the quotients of a row to bytes. Sums of up to 2^15 bytes and their divisors are exact in float32, and a
+ * quotient that is no tie is never rounded to one. */
 static void divide_row(const struct row *row, int64_t n, int64_t counted, int32_t zero, int32_t zero_point, uint8_t *y)
 {
 	const float big = 12582912.0f; /* 1.5 * 2^23: rounds to even */
@@ -98,7 +99,7 @@ static void divide_row(const struct row *row, int64_t n, int64_t counted, int32_
 	}
 }
 
-/* The same of windows of any size. */
+/* Converts the quotients of a row to bytes, for windows of any size. */
 static void divide_large(const struct row *row, int64_t n, int64_t counted, int32_t zero, int32_t zero_point,
 			 uint8_t *y)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From 32-bit accumulators back to 8 bits (int8.h): bias, then the rule of ONNX QLinearConv, which the kernels do in
- * one pass (finish.h). */
+ * Converts 32-bit accumulators to 8 bits (int8.h): bias, then the rule of ONNX QLinearConv, which the kernels do in one
+ * pass (finish.h). */
 #include <string.h>
 
 #include "kernels.h"
@@ -12,7 +12,7 @@ float npl_int8_scale(float x_scale, float w_scale, float y_scale)
 	return product / y_scale;
 }
 
-/* Written so that the compiler can use vectors: an addition wraps when the sum's sign differs from both terms'. */
+/* Written so that the compiler vectorises it: an addition wraps if the sum's sign differs from those of both terms. */
 uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int step)
 {
 	uint64_t wrapped = 0;
@@ -46,7 +46,7 @@ uint64_t npl_int8_requantise(const int32_t *acc, int64_t count, const float *sca
 	return counts.saturations;
 }
 
-/* Bias and Relu alone. */
+/* Adds the bias and applies Relu, without requantisation. */
 static void finish_sums(const struct npl_int8_finish *f, int32_t *acc, int64_t count, int32_t *out,
 			struct npl_int8_counts *counts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products of rows anywhere with packed weights (rows.h): packing, what zero points need, and the rows of
- * kernels that multiply 16-bit values. The loop over panels is the caller's, who knows how much of k stays in a
+ * Exact 8-bit products of scattered rows with packed weights (rows.h): packing, the parts of zero points, and rows for
+ * kernels that multiply 16-bit values. The caller loops over panels, because it knows how much of k stays in a
  * cache. */
 #include "rows.h"
 
@@ -10,7 +10,7 @@
 #include "core/base/arith.h"
 #include "kernels.h"
 
-enum { PANEL = NPL_INT8_PANEL, DEPTH = 512 /* of k that is widened at once */ };
+enum { PANEL = NPL_INT8_PANEL, DEPTH = 512 /* values of k that are widened at once */ };
 
 static const int32_t zeros[PANEL];
 
@@ -48,8 +48,8 @@ void npl_int8_row_sums(const uint8_t *const *a, int64_t m, int64_t k, bool is_si
 		sum[i] = is_signed ? sum_of_bytes(a[i], k, 0x80) - (int32_t)(128 * k) : sum_of_bytes(a[i], k, 0);
 }
 
-/* Writes a row of k bytes, a multiple of 4, as 16-bit values: of each four bytes first numbers 0 and 2, then numbers 1
- * and 3. */
+/* Writes a row of k bytes, a multiple of 4, as 16-bit values: of each four bytes first numbers 0 and 2, then 1 and
+ * 3. */
 static inline void widen_row(const uint8_t *from, int64_t k, bool is_signed, uint8_t *to)
 {
 	const __m128i low_bytes = _mm_set1_epi16(0xff);
@@ -70,7 +70,7 @@ static inline void widen_row(const uint8_t *from, int64_t k, bool is_signed, uin
 	}
 }
 
-/* A tile by all columns of the panel. */
+/* Multiplies a tile's rows by all columns of the panel. */
 static void run_columns(const struct npl_int8_kernel *kernel, struct npl_int8_tile *tile, int64_t columns)
 {
 	for (; columns > 0; columns -= kernel->part_columns) {
@@ -82,8 +82,8 @@ static void run_columns(const struct npl_int8_kernel *kernel, struct npl_int8_ti
 	}
 }
 
-/* A tile by all columns of the panel with a kernel of 16-bit values, a depth at a time: the first starts the sums, the
- * others add. Rows are widened once for all columns. */
+/* Multiplies a tile's rows by all columns of the panel with a kernel of 16-bit values, DEPTH values of k at a time: the
+ * first stores the sums, the others add to them. Rows are widened once for all columns. */
 static void run_widened(const struct npl_int8_kernel *kernel, const struct npl_int8_tile *whole, int64_t columns)
 {
 	_Alignas(16) uint8_t wide[NPL_INT8_PART_ROWS][2 * DEPTH];
@@ -127,7 +127,7 @@ void npl_int8_rows(const struct npl_int8_rows_product *p)
 	}
 }
 
-/* The product with a row of ones. */
+/* Computed as the product with a row of ones. */
 void npl_int8_panel_sums(const uint8_t *panel, int64_t k, bool is_signed, int32_t sum[NPL_INT8_PANEL])
 {
 	enum { ONES = 256 };

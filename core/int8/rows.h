@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products of rows that lie anywhere in memory with weights that were packed once: what a machine needs
- * whose weights stay while inputs pass by. Unlike npl_int8_gemm nothing of the left operand is copied, and sums may be
- * added up over blocks of k one by one. Sums wrap modulo 2^32; every kernel gives the same bits.
+ * Exact 8-bit products of rows, which may be anywhere in memory, with weights that were packed once: for machines whose
+ * weights stay while inputs pass by. Unlike npl_int8_gemm it copies nothing of the left operand, and sums may be
+ * accumulated over blocks of k one by one. Sums wrap modulo 2^32; every kernel gives the same bits.
  *
- * Bytes are multiplied as they are, one side unsigned and the other signed; zero points are the caller's, by what sums
- * start from:  sum (a - za)(w - zw) = sum a w  - zw sum a  - za sum w  + k za zw. */
+ * Bytes are multiplied as they are, one side unsigned and the other signed. The caller handles zero points by the
+ * values from which sums start: sum (a - za)(w - zw) = sum a w - zw sum a - za sum w + k za zw. */
 #ifndef NPULAB_CORE_INT8_ROWS_H
 #define NPULAB_CORE_INT8_ROWS_H
 
@@ -24,11 +24,11 @@ static inline int64_t npl_int8_panel_bytes(int64_t k)
 	return (k + 3) / 4 * 4 * NPL_INT8_PANEL;
 }
 
-/* Packs k rows of `columns` (at most NPL_INT8_PANEL) bytes each, `stride` apart, changing each byte by ^ flip; what is
- * missing is 0 after the change. `out` is 64-byte aligned. */
+/* Packs k rows of `columns` (at most NPL_INT8_PANEL) bytes each, `stride` apart, with the bits `flip` of each byte
+ * inverted; missing bytes are 0 after that. `out` is 64-byte aligned. */
 void npl_int8_pack_panel(const uint8_t *w, int64_t k, int64_t columns, int64_t stride, uint8_t flip, uint8_t *out);
 
-/* sum[j] += the panel's bytes of column j, as they are packed. */
+/* Adds the packed bytes of column j of the panel to sum[j]. */
 void npl_int8_panel_sums(const uint8_t *panel, int64_t k, bool is_signed, int32_t sum[NPL_INT8_PANEL]);
 
 /* c[i * c_stride + j] = (add: what it was) + row_start[i] + column_start[j] + sum over k of a[i][k] * panel(k,j), for
@@ -36,7 +36,7 @@ void npl_int8_panel_sums(const uint8_t *panel, int64_t k, bool is_signed, int32_
 struct npl_int8_rows_product {
 	int64_t m, k, columns;
 	const uint8_t *const *a; /* m rows, each readable up to k rounded up to 4 */
-	bool a_signed;           /* then the panel is unsigned, else signed */
+	bool a_signed;           /* the panel has the other sign: unsigned if a is signed */
 	const uint8_t *panel;
 	const int32_t *row_start, *column_start; /* NULL: 0; column_start has NPL_INT8_PANEL entries */
 	bool add;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of the kernels of kernels.h, written once for vectors of any width. Each file of an instruction set, as
- * avx2.c, defines
+ * The products of the kernels of kernels.h, written once for vectors of any width. Each file of an instruction set,
+ * such as avx2.c, defines
  *     VEC, V(name), TARGET         the vector type, its intrinsics' prefix, the target attribute
  *     ROWS, VECTORS                of a tile of panels, in registers: VECTORS vectors of columns
  *     PART_ROWS, PART_VECTORS      of a tile of run_rows
@@ -21,10 +21,10 @@
 #define LANES  ((int)(sizeof(VEC) / 4))
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
-/* The most of any kernel. */
+/* The most rows and vectors of any kernel's tile. */
 enum { MOST_ROWS = 12, MOST_VECTORS = 4 };
 
-/* Where operands lie, and the signs of the bytes of run_rows. */
+/* Where operands are stored, and the signs of the bytes of run_rows. */
 enum form { PANELS, SCATTERED, UNSIGNED_ROWS, SIGNED_ROWS };
 
 INLINE VEC load(const void *from)
@@ -34,7 +34,7 @@ INLINE VEC load(const void *from)
 	return v;
 }
 
-/* The sum of all lanes, which wraps. */
+/* Returns the sum of all lanes, which wraps. */
 INLINE int32_t sum_of_lanes(VEC v)
 {
 	__m128i part[LANES / 4];
@@ -73,7 +73,7 @@ INLINE VEC plus_product(VEC sum, operand row, operand column, const enum form fo
 }
 #else
 enum { VALUE_BYTES = 2 };
-/* Four bytes as 16-bit values: `even` has numbers 0 and 2, `odd` has numbers 1 and 3. Panels of 16-bit values have only
+/* Four bytes as 16-bit values: `even` has bytes 0 and 2, `odd` has bytes 1 and 3. Panels of 16-bit values have only
  * `even`. */
 typedef struct {
 	VEC even, odd;
@@ -111,8 +111,8 @@ INLINE VEC plus_product(VEC sum, operand row, operand column, const enum form fo
 }
 #endif
 
-/* rows x vectors of the tile's sums. Parameters that are const are constants at each call, which is what keeps the sums
- * in registers; for that t->add is read anew for each vector. */
+/* Computes rows x vectors of the tile's sums. Parameters that are const are constants at each call, which keeps the
+ * sums in registers; for the same reason t->add is read anew for each vector. */
 INLINE void make_sums(const struct npl_int8_tile *t, const int rows, const int vectors, const enum form form)
 {
 	const bool panels = form <= SCATTERED;
@@ -229,7 +229,7 @@ static TARGET void run_rows(const struct npl_int8_tile *t)
 }
 /* NOLINTEND(bugprone-branch-clone) */
 
-/* What a kernel says of all this. */
+/* The members of a kernel that follow from these definitions. */
 #define TILES                                                                                                          \
 	.rows = ROWS, .columns = VECTORS * LANES, .value_bytes = VALUE_BYTES, .run = run, .run_rows = run_rows,        \
 	.part_rows = PART_ROWS, .part_columns = PART_VECTORS * LANES

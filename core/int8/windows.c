@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution without gathering pixels, for the kernels of bytes (kernels.h). The image is brought once into
- * planes whose elements are the four bytes of four channels, with its padding; then, for one tap, the pixels of
- * neighbouring outputs are neighbours in memory, and a kernel reads them where they lie:
+ * Convolution without gathering pixels, for the kernels of bytes (kernels.h). The image is copied once into planes
+ * whose elements are the four bytes of four channels, with its padding; then, for one tap, the pixels of neighbouring
+ * outputs are neighbours in memory, and a kernel reads them there:
  *
  *     output (oh, ow) is column oh * pitch + ow, tap (kh, kw) adds kh * pitch + kw     (stride and dilation 1)
  *
- * so that a tile of 48 columns may run over the ends of rows; the columns between (pitch - width of each row) are
- * computed and dropped. A stride cuts the image into phases, one plane for each remainder of row and column by the
- * stride, within which it is 1 again. Weights are brought into the order (four channels, tap, channel) once per layer.
+ * so that a tile of 48 columns may extend over the ends of rows; the columns between rows (pitch - width for each) are
+ * computed and dropped. A stride above 1 cuts the image into phases, one plane for each remainder of row and column by
+ * the stride, and within a phase the stride is 1. Weights are reordered to (four channels, tap, channel) once per
+ * layer.
  *
- * An image that needs no windows (1x1, stride 1, no padding) is brought into panels instead: the columns of one tile,
- * all channels of which follow each other, so that a tile reads one stretch of memory. 14x14 pixels of 1024 channels
- * take 0.65 of the time so.
+ * An image that needs no windows (1x1, stride 1, no padding) is packed into panels instead: all channels of one tile's
+ * columns follow each other, so that a tile reads one stretch of memory. 14x14 pixels of 1024 channels take 0.65 of the
+ * time with them.
  *
- * Zero points: that of the image is dealt with as in gemm.c, that of the weights must be 0. */
+ * The zero point of the image is handled as in gemm.c; that of the weights must be 0. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,39 +27,39 @@
 enum {
 	ACC_ELEMENTS = 262144, /* sums of a task: 1 MiB */
 	LEAST_COLUMNS = 192,
-	K_GROUPS = 256,    /* of a block of k: what one tile of columns reads of it stays in the first-level cache */
+	K_GROUPS = 256,    /* of a block of k: the part that one tile of columns reads stays in the first-level cache */
 	ROWS_AT_ONCE = 96, /* filters whose weights for such a block stay in the second-level cache */
-	SLACK = 64,        /* elements after the last plane that a tile may read and drop */
+	SLACK = 64,        /* elements after the last plane, which a tile may read and drop */
 	MOST_STRIDE = 4096,
-	STEP_MACS = 1 << 25,     /* worth waiting for all workers at its end: about 0.1 ms of one */
-	STEP_ELEMENTS = 1 << 22, /* but no more than 16 MiB of images at once */
+	STEP_MACS = 1 << 25,     /* MACs of a step that are worth waiting for all workers: about 0.1 ms of one */
+	STEP_ELEMENTS = 1 << 22, /* the most elements of a step's images: 16 MiB */
 };
 
-/* Along one dimension: which remainders by the stride the taps have. */
+/* The phases along one dimension: the remainders of the taps by the stride. */
 struct phases {
 	int64_t size;    /* positions of a phase that outputs reach */
 	int64_t used;    /* phases that some tap reads */
-	int64_t *number; /* of each remainder, from 1; 0: no tap has it */
+	int64_t *number; /* of each remainder, its phase from 1 on; 0: no tap has it */
 };
 
 struct windows {
 	const struct npl_int8_kernel *kernel;
 	bool panels_of_columns;
 	struct phases phase[NPL_SPATIAL];
-	int64_t quads, plane, unit; /* fours of channels; elements of a phase's plane, of all planes of a group */
-	int64_t k_groups;           /* quads times taps */
-	int64_t columns, column_blocks, columns_at_once, lead; /* lead: of sums, from filter to filter */
-	int64_t panels;                                        /* of a group's filters */
-	int64_t images_at_once;                                /* of a step */
-	int32_t *group_offset;                                 /* of each group of k, in a unit */
+	int64_t quads, plane, unit; /* fours of channels; elements of a phase's plane; of all planes of a group */
+	int64_t k_groups;           /* groups of k: quads times taps */
+	int64_t columns, column_blocks, columns_at_once, lead; /* lead: sums from filter to filter */
+	int64_t panels;                                        /* panels of a group's filters */
+	int64_t images_at_once;                                /* images of a step */
+	int32_t *group_offset;                                 /* place in a unit of each group of k */
 	uint8_t *image, *weights;
-	int32_t *start; /* per filter, in whole panels: what its sums start from */
-	size_t group_offset_at, image_at, weights_at, start_at; /* where they are in memory */
+	int32_t *start; /* per filter, in whole panels: the value from which its sums start */
+	size_t group_offset_at, image_at, weights_at, start_at; /* offsets in memory */
 };
 
 static const int32_t zeros[NPL_INT8_MAX_WIDTH];
 
-/* Sizes of a unit; false when they leave 32 bits, or a stride makes no sense. */
+/* Returns false if a unit's sizes exceed 32 bits, or for an invalid stride. */
 static bool unit_fits(const struct npl_int8_job *job)
 {
 	const struct npl_window *w = &job->layer->attrs->conv.window;
@@ -75,8 +76,9 @@ static bool unit_fits(const struct npl_int8_job *job)
 bool npl_int8_windows_ok(const struct npl_int8_job *job)
 {
 	const struct npl_tensor *w = job->layer->in[1];
-	bool zero = w->quant.zero_point == (w->dtype == NPL_U8 ? 128 : 0); /* as signed bytes */
-	/* the product of an image as it lies packs the weights anew each time, but the image only in part */
+	/* the weights' zero point as signed bytes is 0 */
+	bool zero = w->quant.zero_point == (w->dtype == NPL_U8 ? 128 : 0);
+	/* for an image as it is stored, npl_int8_gemm packs the weights on each run but the image only in part */
 	bool direct = npl_int8_is_direct(job) && !job->prepared;
 	return npl_int8_kernel(0)->value_bytes == 1 && zero && !job->order.k_block && !direct && unit_fits(job);
 }
@@ -95,7 +97,7 @@ static int make_phases(const struct npl_window *window, int d, int64_t outputs, 
 	return 0;
 }
 
-/* Where the groups of k lie in a unit. */
+/* Finds the place of each group of k in a unit. */
 static void locate(const struct npl_int8_job *job, struct windows *own)
 {
 	const struct npl_window *w = &job->layer->attrs->conv.window;
@@ -114,8 +116,8 @@ static void locate(const struct npl_int8_job *job, struct windows *own)
 			}
 }
 
-/* Blocks of columns whose sums wait in the second-level cache. For several workers, enough tasks in a step: images,
- * and where these are few, blocks of filters. */
+/* Chooses blocks of columns whose sums stay in the second-level cache and, for several workers, enough tasks in a step:
+ * images, and if these are few, blocks of filters. */
 static void cut(struct npl_int8_job *job, struct windows *own)
 {
 	int64_t width = own->kernel->columns, rows = own->kernel->rows, filters = own->panels * rows;
@@ -176,14 +178,14 @@ static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 	own->quads = npl_div_up_i64(job->channels, 4);
 	own->plane = own->phase[0].size * own->phase[1].size;
 	own->panels_of_columns = npl_int8_is_direct(job);
-	if (own->panels_of_columns) /* whole ones */
+	if (own->panels_of_columns) /* whole panels */
 		own->plane = npl_div_up_i64(job->pixels, own->kernel->columns) * own->kernel->columns;
 	own->unit = own->quads * own->phase[0].used * own->phase[1].used * own->plane;
 	own->k_groups = own->quads * job->taps;
 	own->columns = (job->out_image.size[0] - 1) * own->phase[1].size + job->out_image.size[1];
 	own->panels = npl_div_up_i64(job->filters, own->kernel->rows);
 	cut(job, own);
-	/* One row of the image, or one panel's weights, on their way. */
+	/* Room for one row of the image, or one panel's weights, before they are reordered. */
 	int64_t row = job->in_image.size[1] * 4, panel = npl_int8_reorder_pitch(own->k_groups) * own->kernel->rows;
 	job->gathered_bytes = row > panel ? row : panel;
 	claim(job, own);
@@ -200,13 +202,13 @@ static void windows_close(struct npl_int8_job *job)
 	free(own);
 }
 
-/* Step 0 brings the weights, then two steps bring some images and multiply. */
+/* Returns the number of steps. Step 0 packs the weights; then two steps in turn pack some images and multiply. */
 static int windows_steps(const struct npl_int8_job *job)
 {
 	return (int)(1 + 2 * npl_div_up_i64(job->images, ((const struct windows *)job->method_state)->images_at_once));
 }
 
-/* The units (a group of an image each) of a step, and the first of them. */
+/* Returns the number of units (a group of an image each) of a step, and the first of them. */
 static int64_t units_of(const struct npl_int8_job *job, int step, int64_t *first)
 {
 	int64_t at_once = ((const struct windows *)job->method_state)->images_at_once, image = (step - 1) / 2 * at_once;
@@ -223,7 +225,7 @@ static int64_t windows_tasks(const struct npl_int8_job *job, int step)
 	return units_of(job, step, &first) * (step % 2 ? own->quads : own->column_blocks * job->filter_blocks);
 }
 
-/* One panel of a group's weights. */
+/* Packs one panel of a group's weights. */
 static void bring_weights(const struct npl_int8_job *job, int64_t task, uint8_t *aside)
 {
 	const struct windows *own = job->method_state;
@@ -250,7 +252,7 @@ static void bring_weights(const struct npl_int8_job *job, int64_t task, uint8_t 
 		start[i] = i < count ? (int32_t) - ((uint32_t)zero * (uint32_t)start[i]) : 0;
 }
 
-/* One row of four channels into the planes of its phases. */
+/* Copies one row of four channels into the planes of its phases. */
 static void bring_row(const struct npl_int8_job *job, const struct npl_int8_rows *rows, int64_t y, uint8_t *planes,
 		      uint8_t *aside)
 {
@@ -279,7 +281,7 @@ static void bring_row(const struct npl_int8_job *job, const struct npl_int8_rows
 	}
 }
 
-/* Four channels of a group of one image into its panels. */
+/* Packs four channels of a group of one image into its panels. */
 static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t task)
 {
 	const struct windows *own = job->method_state;
@@ -296,7 +298,7 @@ static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t
 	}
 }
 
-/* Four channels of a group of one image; `first` is the first unit of the step. */
+/* Copies four channels of a group of one image into planes; `first` is the first unit of the step. */
 static void bring_image(const struct npl_int8_job *job, int64_t first, int64_t task, uint8_t *aside)
 {
 	const struct windows *own = job->method_state;
@@ -321,15 +323,15 @@ static void bring_image(const struct npl_int8_job *job, int64_t first, int64_t t
 	}
 }
 
-/* Columns of the next tile: four thirds of a tile are done in two equal parts, as narrow tiles keep fewer sums under
- * way. A kernel that writes whole tiles would add to columns of the second part twice. */
+/* Returns the columns of the next tile. Four thirds of a tile are done in two equal parts, because narrow tiles have
+ * fewer sums in progress. A kernel that writes whole tiles would add to columns of the second part twice. */
 static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
 {
 	int64_t width = kernel->columns;
 	return kernel->narrow && left > width && left <= width / 3 * 4 ? width / 3 * 2 : npl_min_i64(left, width);
 }
 
-/* A block of filters by a block of columns, from `column` on, of the unit at `image`; sums to acc. */
+/* Multiplies a block of filters by a block of columns, from `column` on, of the unit at `image`; the sums go to acc. */
 static void multiply(const struct npl_int8_job *job, int64_t group, int64_t filter, int64_t filters,
 		     const uint8_t *image, int64_t column, int64_t columns, int32_t *acc)
 {
@@ -369,7 +371,7 @@ static int64_t drop_between(const struct npl_int8_job *job, int32_t *sums, int64
 			    int64_t *first)
 {
 	int64_t pitch = ((const struct windows *)job->method_state)->phase[1].size, width = job->out_image.size[1];
-	int64_t row = column / pitch, into = column % pitch; /* columns of this row that are not in sums */
+	int64_t row = column / pitch, into = column % pitch; /* columns of this row before the block */
 	int64_t kept = 0;
 	*first = row * width + npl_min_i64(into, width);
 	for (int64_t at = -into; at < columns; at += pitch) {

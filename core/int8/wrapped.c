@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counts the sums of an 8-bit layer that wrapped (docs/integers.md), whatever kernel computed them. For most layers a
- * bound proves that none can. For the others the sums are made once more in 64 bits, by the rule's own loops. */
+ * bound proves that no sum can wrap. For the others the sums are computed again in 64 bits, in simple loops. */
 #include "layer.h"
 
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static int64_t weight_at(const struct npl_tensor *w, int64_t i)
 	return w->dtype == NPL_I8 ? ((const int8_t *)w->data)[i] : ((const uint8_t *)w->data)[i];
 }
 
-/* The greatest magnitude of one output channel's sum, whatever the input. weights: by their values, else by their
- * type. */
+/* Returns the greatest magnitude of one output channel's sum for any input: by the weights' values if `weights`, else
+ * by their type. */
 static int64_t channel_reach(const struct npl_layer *layer, int64_t channel, int64_t k, bool weights)
 {
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;

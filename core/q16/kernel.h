@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What q16.c asks of a kernel: sums of a tile, some rows of x by one block of outputs over a stretch of k, and how many
- * products of some rows saturate. */
+ * The functions that q16.c needs of a kernel: sums of a tile (some rows of x by one block of outputs over a stretch of
+ * k), and the count of products of some rows that saturate. */
 #ifndef NPULAB_CORE_Q16_KERNEL_H
 #define NPULAB_CORE_Q16_KERNEL_H
 
@@ -13,31 +13,31 @@
 
 #define NPL_Q16_BLOCK      16  /* outputs per block: one 512-bit vector of 32-bit sums */
 #define NPL_Q16_STRETCH    256 /* values of k whose sums fit registers of 32 bits, whatever the products */
-#define NPL_Q16_TILE_ROWS  4   /* at most */
-#define NPL_Q16_COUNT_ROWS 16  /* rows that are counted at a time, at most */
-#define NPL_Q16_COUNT_MOST                                                                                             \
-	4096             /* outputs that are counted at a time: 16-bit lanes count 16 rows of them in vectors of 8 */
-#define NPL_Q16_LANES 32 /* outputs' limits come in multiples of these */
+#define NPL_Q16_TILE_ROWS  4   /* the most rows of a tile */
+#define NPL_Q16_COUNT_ROWS 16  /* the most rows that are counted at a time */
+/* the most outputs that are counted at a time: 16-bit lanes count 16 rows of them in vectors of 8 */
+#define NPL_Q16_COUNT_MOST 4096
+#define NPL_Q16_LANES      32 /* outputs with limits are a multiple of this */
 
-/* Rows of x as the kernels read them, NPL_Q16_STRETCH words apart, two words for each pair of k.
- * Rounded products: x in the lower half of each word and 1 in the upper one, which meets the weights' 512.
- * Full products: x = 256 * upper + lower; a word of the pair's upper parts, then one of its lower ones. */
+/* Rows of x as the kernels read them, NPL_Q16_STRETCH words apart, two words for each pair of k. Rounded products: a
+ * word has x in its lower half and 1 in its upper half, which is multiplied by the weights' 512. Full products: x = 256
+ * * upper + lower; a word has the pair's upper parts, the next its lower ones. */
 struct npl_q16_tile {
 	enum npl_q16_product product;
 	int rows; /* 1..NPL_Q16_TILE_ROWS */
 	int64_t pairs;
 	const int32_t *x;
 	const int16_t *w; /* the block's weights (npl_q16_pack) */
-	int64_t *sums;    /* added to: `outputs` of them in each row, rows `stride` apart */
+	int64_t *sums;    /* sums are added here: `outputs` in each row, rows `stride` apart */
 	int64_t stride;
 	int outputs;
 };
 
-/* |x w| from which on a positive product saturates; a negative one does from NPL_Q16_SATURATES + 1025 on. */
+/* The least |x w| at which a positive product saturates; a negative one saturates from NPL_Q16_SATURATES + 1025 on. */
 #define NPL_Q16_SATURATES ((1 << 25) - 512)
 
-/* The magnitude of x is x or, when x is negative, ~x. A product saturates when the magnitude is greater than a limit
- * that the weight has for each sign of x. */
+/* A count of saturated products. The magnitude of x is x or, if x is negative, ~x. A product saturates if the magnitude
+ * is greater than a limit, which each weight has for each sign of x. */
 struct npl_q16_count {
 	int64_t rows, k;
 	const int16_t *x; /* rows x_stride apart */
@@ -50,9 +50,9 @@ struct npl_q16_count {
 
 struct npl_q16_kernel {
 	const char *name;
-	bool (*usable)(void); /* on this computer */
+	bool (*usable)(void); /* whether this computer has its instructions */
 	void (*tile)(const struct npl_q16_tile *tile);
-	/* The limits of the weights of a pair of k of a block, as they are packed: for x >= 0 and for x < 0. */
+	/* Writes the limits of a block's packed weights for a pair of k: for x >= 0 and for x < 0. */
 	void (*limits)(const int16_t *w, int16_t limits[2][2 * NPL_Q16_BLOCK]);
 	uint64_t (*count)(const struct npl_q16_count *count);
 };

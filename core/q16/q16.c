@@ -2,9 +2,9 @@
  *
  * The Q6.10 matrix product of q16.h: packing, choice of the kernel, tiling. The arithmetic is in tile.h.
  *
- * Rounded products are summed and those of them that saturated are counted by themselves: which ones do is known
- * without the products, because each weight has a limit for the magnitude of x. Two instructions compare and count a
- * vector of them, and only where the greatest operands of all could saturate. */
+ * Rounded products are summed, and those that saturate are counted separately. Whether a product saturates is known
+ * without computing it, because each weight has a limit for the magnitude of x. Two instructions compare and count a
+ * vector of products, and this is done only if the greatest operands could saturate. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ int npl_q16_kernels(void)
 	return n;
 }
 
-/* The kernels are listed from what every processor has to what few have. */
+/* Returns a kernel. The list is in order from the one that every processor has to the newest. */
 static const struct npl_q16_kernel *choose(int kernel)
 {
 	int wanted = kernel ? kernel : npl_q16_kernels();
@@ -49,7 +49,7 @@ static int32_t max_magnitude(const int16_t *v, int64_t n)
 	return -low > high ? -low : high;
 }
 
-/* 64-byte aligned; NULL when there is not that much. */
+/* Allocates 64-byte aligned values; NULL: out of memory. */
 static int16_t *allot(int64_t rows, int64_t values_each)
 {
 	size_t bytes;
@@ -60,7 +60,7 @@ static int16_t *allot(int64_t rows, int64_t values_each)
 	return aligned_alloc(64, bytes ? bytes : 64);
 }
 
-/* Full products: a pair of k of each output side by side. */
+/* Packs weights for full products: each output's pair of k side by side. */
 static void pack_full(int16_t *packed, int64_t n, int64_t k, int64_t pairs, const int16_t *w)
 {
 	for (int64_t j = 0; j < n; j++) {
@@ -70,8 +70,9 @@ static void pack_full(int16_t *packed, int64_t n, int64_t k, int64_t pairs, cons
 	}
 }
 
-/* Rounded products: (w, 512). Of the 16 outputs of a pair of k the first half of the words holds outputs 0, 1, 4, 5, 8,
- * 9, 12, 13 and the second one 2, 3, 6, 7 and so on, which is the order that packs_epi32 turns into theirs. */
+/* Packs weights for rounded products: (w, 512). Of the 16 outputs of a pair of k the first half of the words has
+ * outputs 0, 1, 4, 5, 8, 9, 12, 13, the second half 2, 3, 6, 7 and so on; packs_epi32 puts this order into that of the
+ * outputs. */
 static void pack_rounded(int16_t *packed, int64_t n, int64_t k, int64_t pairs, const int16_t *w)
 {
 	for (int64_t j = 0; j < npl_round_up_i64(n, NPL_Q16_BLOCK); j++) {
@@ -93,7 +94,7 @@ int npl_q16_pack(struct npl_q16_weights *weights, enum npl_q16_product product, 
 	const int64_t pairs = (k + 1) / 2, blocks = (n + NPL_Q16_BLOCK - 1) / NPL_Q16_BLOCK;
 	const int64_t block = pairs * NPL_Q16_BLOCK * (product == NPL_Q16_FULL ? 2 : 4);
 	struct npl_q16_weights made = {.n = n, .k = k, .product = product, .max_abs = max_magnitude(w, n * k)};
-	/* The greatest x is 2^15. */
+	/* The greatest magnitude of x is 2^15. */
 	const bool limited = product == NPL_Q16_ROUNDED && (int64_t)made.max_abs << 15 >= NPL_Q16_SATURATES;
 	made.packed = allot(blocks, block);
 	if (limited) { /* filled when they are needed */
@@ -120,12 +121,12 @@ void npl_q16_weights_free(struct npl_q16_weights *weights)
 	*weights = (struct npl_q16_weights){0};
 }
 
-/* Rows of x over one stretch of k: what the kernels work on at a time, beside one block's weights in the first
+/* Rows of x over one stretch of k: what the kernels work on at a time, with one block's weights in the first-level
  * cache. */
 struct stretch {
 	const struct npl_q16_kernel *kernel;
 	const struct npl_q16_weights *weights;
-	int64_t first, k; /* of the weights' k */
+	int64_t first, k; /* first index of k; number of values */
 	int rows;
 	const int16_t *x;
 	int64_t x_stride;
@@ -172,8 +173,8 @@ static void sum_rows(const struct stretch *s)
 		}
 }
 
-/* The limits of all weights, for each k of the one sign of x and then of the other. Which output has which lane does
- * not matter to counting. */
+/* Makes the limits of all weights: for each k those of one sign of x, then of the other. The order of outputs does not
+ * matter for counting. */
 static void make_limits(struct npl_q16_weights *weights, const struct npl_q16_kernel *kernel)
 {
 	const int64_t lanes = npl_round_up_i64(weights->n, NPL_Q16_LANES),
@@ -220,7 +221,7 @@ static uint64_t count_rows(const struct stretch *s)
 	return saturated;
 }
 
-/* Whether the greatest of these rows, met by the greatest weight, could saturate. */
+/* Returns whether the greatest magnitude of these rows times the greatest weight could saturate. */
 static bool can_saturate(const struct npl_q16_weights *weights, int64_t rows, const int16_t *x, int64_t x_stride)
 {
 	int32_t most = 0;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact arithmetic of 16-bit fixed point with 10 fraction bits (Q6.10), as the DianNao family computes it. A
- * tensor holds int16 values q that stand for q * 2^(e - 10), one exponent e per tensor.
+ * Exact arithmetic of 16-bit fixed point with 10 fraction bits (Q6.10), as the DianNao family computes it. A tensor
+ * holds int16 values q that stand for q * 2^(e - 10), one exponent e per tensor.
  *
  *     struct npl_q16_weights w = {0};
  *     if (npl_q16_pack(&w, NPL_Q16_ROUNDED, n, k, weights, &err)) ...
  *     saturated += npl_q16_gemm(&w, rows, x, x_stride, sums, 0);
  *     npl_q16_weights_free(&w);
  *
- * The sums are exact in 64 bits, so they do not depend on the order of additions, on the kernel or on the
- * computer; what a machine's narrower registers make of them is the machine's affair.
+ * The sums are exact in 64 bits, so they do not depend on the order of additions, on the kernel or on the computer. A
+ * machine with narrower registers wraps or saturates them itself.
  *
- * Rounded products saturate once |x * w| reaches 2^25: a quantiser that fills all 16 bits of both tensors clips
- * most of them (quantise.h leaves the room).
+ * Rounded products saturate once |x * w| reaches 2^25: a quantiser that fills all 16 bits of both tensors clips most of
+ * them (quantise.h leaves the room).
  */
 #ifndef NPULAB_CORE_Q16_Q16_H
 #define NPULAB_CORE_Q16_Q16_H
@@ -36,9 +36,9 @@ struct npl_q16_weights {
 	int64_t n, k;
 	enum npl_q16_product product;
 	int32_t max_abs; /* 0..32768 */
-	/* The rest is the kernels' (core/q16/kernel.h). */
+	/* The members from here on are for the kernels (core/q16/kernel.h). */
 	int16_t *packed, *limits, *least;
-	bool limited; /* whether limits and least are made */
+	bool limited; /* whether limits and least have been made */
 };
 
 /* Packs w, (n,k) row-major, for one kind of product. Weights that were packed before are freed first; zero-initialise.

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of npl_q16_gemm, written once for vectors of any width. Each file for one width, as avx2.c, defines
+ * The kernels of npl_q16_gemm, written once for vectors of any width. Each file for one width, such as avx2.c, defines
  *     VEC, V(name), TARGET      the vector type, its intrinsics' prefix, the target attribute
  *     SET1_64(x)                a 64-bit value in all lanes
  *     ADD_PAIRS(sum, v)         adds neighbouring 16-bit values of v to the 32-bit lanes of sum
  *     COUNT_GREATER(n, a, b)    n + 1 in the 16-bit lanes where a > b
  * and includes this file.
  *
- * A tile is some rows of x times one block of 16 outputs. Rounded products come as pairs (x, 1) * (w, 512), which
- * `madd` makes x * w + 512 of in a 32-bit lane; a shift and a packing with saturation leave saturate16((x * w + 512) >>
- * 10). The weights lie so that packing two vectors brings the products of k and k + 1 of an output side by side, and
- * the outputs into their order. */
+ * A tile is some rows of x times one block of 16 outputs. Rounded products are computed from pairs (x, 1) * (w, 512):
+ * `madd` gives x * w + 512 in a 32-bit lane, then a shift and a packing with saturation give saturate16((x * w + 512)
+ * >> 10). The weights are ordered so that packing two vectors puts an output's products of k and k + 1 side by side,
+ * and the outputs into their order. */
 #ifndef NPULAB_CORE_Q16_TILE_H
 #define NPULAB_CORE_Q16_TILE_H
 
@@ -27,7 +27,7 @@ INLINE void add_up(const struct npl_q16_tile *t, int rows, VEC acc[][VECTORS], i
 		_Alignas(64) int32_t lane[NPL_Q16_BLOCK];
 		int64_t *sums = t->sums + r * t->stride;
 		memcpy(lane, acc[r], sizeof lane);
-		if (t->outputs == NPL_Q16_BLOCK) /* a constant, for the compiler's vectors */
+		if (t->outputs == NPL_Q16_BLOCK) /* a constant number, so that the compiler vectorises the loop */
 			for (int j = 0; j < NPL_Q16_BLOCK; j++)
 				sums[j] += scale * lane[j];
 		else
@@ -108,7 +108,7 @@ static TARGET void tile(const struct npl_q16_tile *t)
 	}
 }
 
-/* The first |x| with |x| * weight >= product: the quotient rounded up, which doubles give exactly. */
+/* Returns the least |x| with |x| * weight >= product: the quotient rounded up, which doubles compute exactly. */
 INLINE int32_t first_magnitude(int32_t product, int32_t weight)
 {
 	return (int32_t)((double)(product + weight - 1) / (double)weight);
@@ -119,14 +119,14 @@ INLINE int16_t clip(int32_t limit)
 	return (int16_t)(limit < INT16_MAX ? limit : INT16_MAX); /* no magnitude is greater */
 }
 
-/* Written so that compilers make vectors of it: two divisions for each weight are most of the work. */
+/* Written so that compilers vectorise it: two divisions per weight are most of the work. */
 static TARGET void limits(const int16_t *w, int16_t limits[2][2 * NPL_Q16_BLOCK])
 {
 	int32_t word[2 * NPL_Q16_BLOCK];
 	memcpy(word, w, sizeof word);
 	for (int i = 0; i < 2 * NPL_Q16_BLOCK; i++) {
 		const int32_t v = (int16_t)word[i], absolute = v < 0 ? -v : v;
-		/* Lesser weights have no limit either. */
+		/* Lesser weights also have no limit. */
 		const int32_t weight = absolute > 1023 ? absolute : 1023;
 		const int32_t same = first_magnitude(NPL_Q16_SATURATES, weight);
 		const int32_t other = first_magnitude(NPL_Q16_SATURATES + 1025, weight);

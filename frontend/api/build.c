@@ -44,7 +44,7 @@ const struct npl_err *npl_build_error(const struct npl_build *build)
 	return &build->first;
 }
 
-/* Keeps the first error; every call goes through here with what it found. */
+/* Keeps the first error and returns rc. Every call that changes the network returns through this function. */
 static int settle(struct npl_build *build, int rc)
 {
 	if (rc < 0 && !build->first.code)
@@ -112,7 +112,7 @@ int build_check_tensor(const char *what, const struct npl_tensor *tensor, enum n
 	return 0;
 }
 
-/* The elements in the arena, or where they are. */
+/* Sets *data to the tensor's elements: copied into the arena or, if borrowed, where they are. */
 static int keep_data(struct npl_build *build, const char *what, const struct npl_tensor *tensor, enum npl_keep keep,
 		     const void **data)
 {
@@ -149,7 +149,7 @@ int npl_build_constant(struct npl_build *build, const struct npl_tensor *tensor,
 	return settle(build, add_constant(build, tensor, keep));
 }
 
-/* A copy of what an attribute points to. */
+/* Copies an attribute, with all that it points to, into the arena. */
 static int copy_attribute(struct npl_build *build, const char *op, const struct npl_attr *from, struct npl_attr *to)
 {
 	struct npl_arena *arena = &build->graph->arena;
@@ -210,7 +210,8 @@ static int copy_attributes(struct npl_build *build, const char *op, struct npl_a
 	return 0;
 }
 
-/* Is it a value of this builder? The code of a call that failed stays what it is, with the error that it left. */
+/* Refuses what is no value of this builder. The code of a call that failed is returned as it is, with the error that
+ * the call left. */
 static int check_value(struct npl_build *build, const char *what, int value)
 {
 	if (value < 0 && value >= NPL_EINTERNAL && build->first.code) {

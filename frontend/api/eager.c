@@ -78,7 +78,7 @@ void eager_drop(struct eager_values *list)
 	*list = (struct eager_values){0};
 }
 
-/* A value with one holder, in the list. */
+/* Makes a value with one holder and appends it to the list. NULL: memory is short. */
 static struct npl_eager_value *make_value(struct npl_eager *ctx, bool pending)
 {
 	struct npl_eager_value *value = calloc(1, sizeof *value);
@@ -112,7 +112,7 @@ void npl_eager_release(struct npl_eager_value *value)
 	give_ref(value);
 }
 
-/* Puts a value that was made where the caller wants it. */
+/* Stores the value that was made in *value and releases the one that was there. */
 static void hand_over(struct npl_eager_value *made, struct npl_eager_value **value)
 {
 	struct npl_eager_value *old = *value;
@@ -141,7 +141,7 @@ void npl_eager_close(struct npl_eager *ctx)
 	eager_drop(&ctx->constants);
 	for (struct npl_eager_value *value = ctx->first, *next; value; value = next) {
 		next = value->next;
-		give_ref(value); /* the last: no work is left that could have one */
+		give_ref(value); /* the last ref: no work is left that could have one */
 	}
 	npl_device_close(ctx->device);
 	pthread_cond_destroy(&ctx->work);
@@ -160,7 +160,7 @@ const struct npl_shape *npl_eager_shape(const struct npl_eager_value *value)
 	return &value->value.shape;
 }
 
-/* A value of the caller's data; NULL and err. */
+/* Makes a value of the caller's data. NULL: see err. */
 static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor,
 					enum npl_keep keep, struct npl_err *err)
 {
@@ -168,7 +168,7 @@ static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name,
 	const bool named = name && *name;
 	if (build_check_tensor(named ? name : "a tensor", tensor, keep, err))
 		return NULL;
-	if (!npl_tensor_bytes(tensor)) /* whose elements may be nowhere */
+	if (!npl_tensor_bytes(tensor)) /* an empty tensor may have no elements to borrow */
 		keep = NPL_COPY;
 	if (keep == NPL_COPY && npl_tensor_alloc(&own, err))
 		return NULL;
@@ -220,7 +220,8 @@ int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, e
 	return 0;
 }
 
-/* The value's index in the pending network, which it joins as a constant or an input unless it is there. */
+/* Sets *index to the value's index in the pending network, to which it adds the value, as a constant or an input,
+ * unless it is there. */
 static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index, struct npl_err *err)
 {
 	struct npl_value what = value->value;
@@ -232,7 +233,7 @@ static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index,
 			return err->code;
 		int v = what.constant ? build_known(ctx->pending, &what)
 				      : npl_build_input(ctx->pending, NULL, what.dtype, what.shape);
-		if (v < 0) /* memory; nothing of this network can be used any more */
+		if (v < 0) /* out of memory; this network cannot be used any more */
 			return npl_fail(err, ctx->pending->last.code, "%s", ctx->pending->last.msg);
 		value->index = v;
 		value->network = ctx->network;
@@ -251,7 +252,7 @@ static int open_pending(struct npl_eager *ctx, struct npl_err *err)
 	return 0;
 }
 
-/* Appends the call to the pending network; result[] are indices there. */
+/* Appends the call to the pending network; result[] gets the results' indices there. */
 static int append_call(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
 		       int n_results, int *result, struct npl_err *err)
 {
@@ -307,8 +308,8 @@ int npl_eager_op(struct npl_eager *ctx, const char *op, struct npl_args args, st
 	return npl_eager_ops(ctx, op, args, attrs, 1, result, err);
 }
 
-/* A held result that folding made a constant needs no run: its elements, or their description, become the value's
- * own. */
+/* Makes a held result that folding made a constant ready without a run: the value takes over its elements, or their
+ * description. */
 static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
 	const struct npl_value *from = &ctx->pending->b.value[value->index];
@@ -327,7 +328,7 @@ static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, s
 	return 0;
 }
 
-/* The held results become outputs of the job. */
+/* Makes the held results outputs of the job, except constants, which need no run. */
 static int promise(struct npl_eager *ctx, struct eager_job *job, struct npl_err *err)
 {
 	int n = 0;
@@ -389,7 +390,7 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err)
 	return 0;
 }
 
-/* The error of work that nobody was told of. */
+/* Returns, once, the error of a job that no call has returned yet; 0: there is none. */
 static int tell_failure(struct npl_eager *ctx, struct npl_err *err)
 {
 	pthread_mutex_lock(&ctx->lock);
@@ -431,7 +432,7 @@ const void *eager_data(const struct npl_eager_value *value)
 	return value->value.data ? value->value.data : value->result;
 }
 
-/* The elements of a constant that is only described. */
+/* Fills the tensor with the elements of a constant that is only described. */
 static int copy_described(const struct npl_value *what, struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct npl_graph scratch = {0};
@@ -479,6 +480,6 @@ int npl_eager_read(struct npl_eager *ctx, const struct npl_eager_value *value, s
 		return err->code;
 	int rc = eager_fetch(ctx, value, tensor, err);
 	if (rc)
-		(void)tell_failure(ctx, &told); /* this one tells it */
+		(void)tell_failure(ctx, &told); /* this call tells it */
 	return rc;
 }

@@ -4,9 +4,8 @@
  * pending network, call by call; a flush makes it a job; the worker finishes, calibrates and runs jobs in order.
  *
  * A value is pending while it exists only in the network being built, then PROMISED to the end of its job, then READY
- * or FAILED. The caller's thread alone makes values, holds them and walks the list; refs and what the worker writes
- * (state, result, why) are the lock's.
- */
+ * or FAILED. Only the caller's thread makes values, holds them and walks the list; the lock protects refs and what the
+ * worker writes (state, result, why). */
 #ifndef NPULAB_FRONTEND_API_EAGER_H
 #define NPULAB_FRONTEND_API_EAGER_H
 
@@ -19,25 +18,26 @@ enum eager_state { EAGER_READY, EAGER_PROMISED, EAGER_FAILED };
 
 struct npl_eager_value {
 	struct npl_eager *ctx;
-	struct npl_eager_value *next, *prev; /* of all that are held */
+	struct npl_eager_value *next, *prev; /* neighbours in the list of all held values */
 	int holds;
 	int refs; /* one while it is held, one for each job or pending network that uses it */
 	enum eager_state state;
 	void *result;       /* the elements of a result, once READY */
-	struct npl_err why; /* FAILED */
+	struct npl_err why; /* the error, once FAILED */
 	bool pending;       /* no job has it yet */
-	bool input;         /* declared as such */
-	bool borrowed;      /* what.data is the user's */
-	struct npl_value
-		value;      /* constant: known when networks are built, with data or described. Results have no data */
+	bool input;         /* declared as an input */
+	bool borrowed;      /* value.data is the user's */
+	/* Type and shape. The elements of a constant, data or a description, are known when networks are built. Results
+	 * have no data. */
+	struct npl_value value;
 	char *name;         /* the user's, or NULL */
 	uint64_t network;   /* number of the last network that it is in */
-	int index;          /* in that network */
+	int index;          /* its index in that network */
 	uint64_t recording; /* number of the last recording that it is in */
-	int recorded;
+	int recorded;       /* its index in that recording */
 };
 
-struct eager_values { /* each with a ref */
+struct eager_values { /* a list with a ref to each value */
 	struct npl_eager_value **value;
 	int n;
 	int64_t capacity;
@@ -47,7 +47,7 @@ struct eager_job {
 	struct eager_job *next;
 	struct npl_build *build;
 	struct eager_values inputs, constants, outputs;
-	int *output; /* their indices */
+	int *output; /* the outputs' indices in the network */
 };
 
 struct npl_eager {
@@ -55,37 +55,38 @@ struct npl_eager {
 	struct npl_eager_value *first; /* held values, oldest first */
 	struct npl_eager_value *last;
 	struct npl_build *pending;             /* NULL: nothing yet */
-	uint64_t network;                      /* its number */
-	struct eager_values inputs, constants; /* what it uses from outside */
-	struct npl_build *trace;               /* being recorded */
+	uint64_t network;                      /* number of the pending network */
+	struct eager_values inputs, constants; /* values from outside that the pending network uses */
+	struct npl_build *trace;               /* the network being recorded; NULL: none is */
 	uint64_t recording;
 	bool started;
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* all below, and the values as said above */
+	pthread_mutex_t lock; /* protects all below and, of values, refs and what the worker writes */
 	pthread_cond_t work, done;
 	struct eager_job *first_job, *last_job;
 	bool busy, stop;
-	struct npl_err failed; /* not told yet; code 0: none */
+	struct npl_err failed; /* first error of a job that no call has returned yet; code 0: none */
 	struct npl_eager_totals totals;
 };
 
 /* eager.c */
 int eager_append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err); /* takes a ref */
 void eager_drop(struct eager_values *list); /* gives all refs back; the list is empty */
-/* A copy of a value's elements, once they are there; its error when it failed. */
+/* Waits until a PROMISED value is made and copies its elements into a new tensor. Returns 0 or the value's error, if it
+ * FAILED. */
 int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, struct npl_tensor *tensor,
 		struct npl_err *err);
-/* The elements of a value that is READY. */
+/* Returns the elements of a value that is READY. */
 const void *eager_data(const struct npl_eager_value *value);
-/* Makes what is pending a job. */
+/* Makes the pending network a job for the worker. Returns 0 or err->code. */
 int eager_submit(struct npl_eager *ctx, struct npl_err *err);
 
 /* eager_worker.c */
-int eager_start(struct npl_eager *ctx, struct npl_err *err); /* the thread, once */
+int eager_start(struct npl_eager *ctx, struct npl_err *err); /* starts the thread, unless it runs */
 void eager_free_job(struct eager_job *job);
 
-/* eager_trace.c: records a call that succeeded; the results are trace[]. */
+/* eager_trace.c: records a call that succeeded; trace[] gets the indices of its results. */
 int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs, int n_results,
 		 int *trace, struct npl_err *err);
 int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err);

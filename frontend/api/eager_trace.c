@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording eager calls (trace.h): every call is appended to a second network, which starts empty where the pending one
- * is flushed again and again. */
+ * Recording eager calls (trace.h): every call is also appended to a second network. That network is empty when the
+ * recording begins, and flushes of the pending network do not end it. */
 #include "npulab/trace.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, str
 	return added(ctx, value, npl_build_input(ctx->trace, name, value->value.dtype, value->value.shape), err);
 }
 
-/* A constant, whose elements the graph refers to where they are the user's and else has for itself. */
+/* Records a constant. The graph borrows elements that are the user's, and copies others. */
 static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
 	struct npl_value what = value->value;
@@ -49,7 +49,7 @@ static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value,
 	return added(ctx, value, npl_build_constant(ctx->trace, &tensor, value->borrowed ? NPL_BORROW : NPL_COPY), err);
 }
 
-/* A result from before the recording is a constant too. */
+/* Records a result from before the recording, which is a constant in it. */
 static int record_result(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
 	struct npl_tensor tensor;

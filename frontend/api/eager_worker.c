@@ -18,7 +18,8 @@ void eager_free_job(struct eager_job *job)
 	free(job);
 }
 
-/* The tensors that a network reads. A value that an earlier job should have made and did not fails this one too. */
+/* Fills in[] with the tensors that the job's network reads. If an earlier job failed to make one of them, its error is
+ * this job's too. */
 static int bind_inputs(const struct eager_job *job, struct npl_tensor *in, struct npl_err *err)
 {
 	for (int i = 0; i < job->inputs.n; i++) {

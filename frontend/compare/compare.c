@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The main job (compare.h): the float reference first, then each device in turn. */
+ * npl_compare (compare.h): runs the float reference first, then each device in turn. */
 #include "npulab/compare.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "npulab/sha256.h"
 #include "passes.h"
 
-#define NOISE_BYTES ((size_t)1 << 30) /* of values kept to judge layers by */
+#define NOISE_BYTES ((size_t)1 << 30) /* most bytes of values that are kept to judge layers by */
 
 struct job {
 	struct npl_graph *graph;
@@ -30,7 +30,7 @@ struct job {
 	struct npl_device *host;
 };
 
-/* Room for the outputs of all samples. */
+/* Makes room for the outputs of all samples. */
 static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct npl_err *err)
 {
 	const int64_t *rows = job->samples->rows;
@@ -52,8 +52,8 @@ static void free_tensors(struct npl_tensor *tensors, int n)
 	free(tensors);
 }
 
-/* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted). pass: of the
- * calibration, -1: none. */
+/* Runs the float reference over all batches of the samples and fills all[], which may be NULL (only the ranges are
+ * wanted). pass: that of the calibration; -1: there is none. */
 static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what,
 			struct npl_tensor *all, int pass, struct npl_err *err)
 {
@@ -84,8 +84,8 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 	return rc;
 }
 
-/* The float side: ranges where a device quantises, reference outputs where accuracy is wanted; one walk for both when
- * there is no calibration set. */
+/* Finds the ranges, if a device quantises, and the reference's outputs, if accuracy is wanted. Without a calibration
+ * set one walk gives both. */
 static int prepare_reference(struct job *job, const struct npl_samples *calibration, bool quantised,
 			     struct npl_comparison *c, struct npl_err *err)
 {
@@ -146,7 +146,7 @@ static int judge_layers(const struct job *job, struct npl_comparison *c, struct 
 	return 0;
 }
 
-/* One entry of the comparison: a session over the devices, run and judged. */
+/* Makes one entry of the comparison: opens a session over the devices, runs it and judges its outputs. */
 static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place,
 		     const char *name, struct npl_comparison *c, struct npl_device_report *report, struct npl_err *err)
 {

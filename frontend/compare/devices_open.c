@@ -35,7 +35,7 @@ int npl_refuse_timing(const struct npl_device *device, struct npl_err *err)
 			npl_device_name(device));
 }
 
-/* --engine is for at least one of the devices. */
+/* Refuses --engine when none of the devices has several engines. */
 static int check_engine(const struct npl_compare_options *options, struct npl_device *const *device,
 			struct npl_err *err)
 {
@@ -48,16 +48,16 @@ static int check_engine(const struct npl_compare_options *options, struct npl_de
 			options->engine);
 }
 
-/* Devices on their way from names to handles. */
+/* The state of opening devices by their names. */
 struct opening {
 	const struct npl_compare_options *options;
 	struct npl_arena arena;
-	bool *used;         /* per setting of the options: a device has its name */
-	const char **label; /* per device */
-	bool unknown;       /* the last has no driver and no machine file */
+	bool *used;         /* per setting of the options: whether a device has its name */
+	const char **label; /* per device: the name of its instance */
+	bool unknown;       /* the device tried last has neither a driver nor a machine file */
 };
 
-/* The settings of a device: those of the options for its name, then its own. */
+/* Finds the settings of a device: those of the options for its name, then its own. */
 static int find_sets(struct opening *o, const char *label, const struct instance *instance,
 		     struct npl_device_options *opening, struct npl_err *err)
 {
@@ -74,7 +74,7 @@ static int find_sets(struct opening *o, const char *label, const struct instance
 	return 0;
 }
 
-/* Layers that fall to the host say so by this name. */
+/* Refuses a device called "host": rows of layers that the host runs have this name. */
 static int refuse_host(const char *machine, const char *asked, struct npl_err *err)
 {
 	if (strcmp(machine, HOST) != 0)
@@ -97,10 +97,10 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 	if (instance_cut(options->device_names[d], &o->arena, &instance, err))
 		return err->code;
 	const char *name = instance.device;
-	/* what cannot be opened is called as it was asked for */
+	/* A device that cannot be opened has the name by which it was asked for. */
 	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	/* a machine file's settings are addressed by the machine's name, which only the opened file tells */
+	/* Settings of a machine file are addressed by the machine's name, which only the opened file tells. */
 	if ((strchr(name, '/') || strstr(name, ".yaml")) && npl_device_open(name, &opening, &plain, err))
 		return err->code;
 	const char *machine = plain ? npl_device_name(plain) : name;
@@ -123,7 +123,7 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 static int list_unavailable(struct opening *o, int d, struct npl_unavailables *list, const struct npl_err *why,
 			    struct npl_err *err)
 {
-	/* "cuda: no driver" is said in a row of cuda's */
+	/* In a row of cuda's, "cuda: no driver" becomes "no driver". */
 	const size_t name = strcspn(o->label[d], "@");
 	const bool named = !strncmp(why->msg, o->label[d], name) && !strncmp(why->msg + name, ": ", 2);
 	if (!list->device)
@@ -202,7 +202,8 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 	return rc;
 }
 
-/* The host is a processor, and the networks' values begin in its memory: a link of its own would carry nothing. */
+/* Refuses a host that is no processor or has a link: the networks' values begin in its memory, so that a link of its
+ * own would carry nothing. */
 static int check_host(const char *name, const struct npl_device *host, const char *const *set, int n_sets,
 		      struct npl_err *err)
 {
@@ -247,7 +248,7 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 	return rc;
 }
 
-/* Copies what outlives the device into the comparison. */
+/* Copies into the comparison what must outlive the device. */
 int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
 			struct npl_err *err)
 {
@@ -273,7 +274,7 @@ int npl_report_describe(struct npl_comparison *c, const struct npl_device *devic
 	return 0;
 }
 
-/* Makes a string the comparison's. False: out of memory. */
+/* Copies a string into the comparison's arena. False: out of memory, or there is no string. */
 static bool keep(struct npl_comparison *c, const char **text)
 {
 	if (*text)
@@ -289,7 +290,7 @@ static bool keep_energies(struct npl_comparison *c, struct npl_energy *energy, i
 	return ok;
 }
 
-/* The rows point at strings of devices and sessions that are about to close. */
+/* Copies the strings that belong to devices and sessions, which are about to close. */
 int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struct npl_err *err)
 {
 	bool ok = keep_energies(c, run->energy, run->n_energy);

@@ -10,7 +10,7 @@
 #include "core/computer/clock.h"
 #include "devices_open.h"
 
-/* The last words of the note: "; " between them. */
+/* Appends text to the report's note, with "; " between them. */
 static void note(struct npl_energy_report *report, const char *text)
 {
 	size_t used = strlen(report->note);
@@ -36,7 +36,7 @@ void npl_energy_measurement_open(struct npl_energy_measurement *measurement, str
 	report->idle_watts_before = npl_energy_meter_idle_watts(&measurement->meter);
 }
 
-/* From here on nothing is measured any more. */
+/* Closes the meter and notes why; from then on nothing is measured. */
 static void give_up(struct npl_energy_measurement *measurement, const struct npl_err *why)
 {
 	npl_energy_meter_close(&measurement->meter);
@@ -86,7 +86,7 @@ static bool is_unknown(const struct npl_energy *energy)
 	return !strcmp(energy->origin, "absent");
 }
 
-/* Takes out what is absent; how many are left. */
+/* Removes absent energies from the list. Returns how many entries are left. */
 static int drop_unknown(struct npl_energy *list, int n)
 {
 	int kept = 0;
@@ -96,7 +96,8 @@ static int drop_unknown(struct npl_energy *list, int n)
 	return kept;
 }
 
-/* The power that was measured goes on while layers and transfers do, and not while the modelled host does. */
+/* Puts the measured energy into the run. The device draws the measured power while layers and transfers go on, not
+ * while the modelled host works. */
 static int settle_measured(const struct npl_energy_measurement *measurement, struct npl_run *run, struct npl_err *err)
 {
 	double seconds = fmax(run->seconds - run->host_seconds, run->device_seconds);
@@ -108,8 +109,9 @@ static int settle_measured(const struct npl_energy_measurement *measurement, str
 	return npl_energy_merge(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &measured, err);
 }
 
-/* A layer's absent energy becomes power x its time, that of what crossed the device's link in it included: the board
- * draws it then too. Transfers that the row does not count, as those of a list of layers, draw nothing. */
+/* Sets a layer's absent energy to the power times its time. This time includes its transfers over the device's link,
+ * because the board draws the power then too. Transfers that the row does not count, such as those of a list of layers,
+ * add nothing. */
 static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
 {
 	const bool none = own_time || !(row->link_seconds > 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What real devices draw while something is repeated on them: measured by the device's meter, else assumed, else
- * absent; the report says which and why. Simulated devices tell their energy layer by layer and are left alone.
+ * The energy of real devices while work is repeated on them: measured by the device's meter, else assumed, else absent;
+ * the report says which and why. Simulated devices give the energy of each layer themselves, which stays as it is.
  *
  *     npl_energy_measurement_open(&measurement, devices, n, &report->energy);    idle power, before
  *     npl_energy_measurement_start(&measurement);
@@ -20,22 +20,23 @@ struct npl_energy_measurement {
 	struct npl_device *const *device;
 	int n_devices;
 	struct npl_energy_report *report;
-	struct npl_energy_meter meter; /* closed: nothing can be measured, the report's note says why */
+	struct npl_energy_meter meter; /* closed: nothing can be measured, and the report's note says why */
 	double start_seconds;
-	const char *origin; /* of what was measured; NULL: nothing was */
-	bool own_time;      /* what is told is the device's own time, without its link's */
+	const char *origin; /* origin of the measured energy; NULL: none was measured */
+	bool own_time;      /* the rows' times are the device's own, without its link's */
 };
 
-/* report is set to "nothing known". A meter works for one device alone: beside others the counters see their work
- * too. */
+/* Opens the meter of a device and reads its idle power; sets the report to "nothing known". Beside other devices
+ * nothing is measured, because the meter's counters would see their work too. */
 void npl_energy_measurement_open(struct npl_energy_measurement *measurement, struct npl_device *const *device,
 				 int n_devices, struct npl_energy_report *report);
 void npl_energy_measurement_start(struct npl_energy_measurement *measurement);
-bool npl_energy_measurement_wants_more(
-	const struct npl_energy_measurement *measurement); /* the repeats are too short for the meter yet */
+/* Whether the repeats so far were too short for the meter. */
+bool npl_energy_measurement_wants_more(const struct npl_energy_measurement *measurement);
 void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int repeats);
-/* Measured: mean power x the run's time, in place of what the device could not tell. Assumed: power x time of each
- * layer. The run's totals are made again. */
+/* Puts the energy into the run. Measured: the mean power times the run's time without the modelled host's, in place of
+ * absent energies. Assumed: the power times the time of each layer, after which the run's totals are computed again.
+ * Returns 0 or err->code. */
 int npl_energy_measurement_finish(const struct npl_energy_measurement *measurement, struct npl_run *run,
 				  struct npl_err *err);
 void npl_energy_measurement_close(struct npl_energy_measurement *measurement);

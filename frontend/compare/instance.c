@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The '@' before the first setting, or the end of the text. */
+/* Returns the '@' before the first setting, or the end of the text. */
 static const char *settings_of(const char *text)
 {
 	static const char key[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";

@@ -13,11 +13,11 @@ struct instance {
 	int n_sets;
 };
 
-/* Cuts the text, into the arena. A '@' that no key and '=' follow is part of what it stands in. NPL_EUSAGE: a setting
- * without a key or without '='. */
+/* Cuts the text into the device and its settings, which are copied into the arena. A '@' that is not followed by a key
+ * and '=' belongs to the text around it. NPL_EUSAGE: no device, or a setting without a key or without '='. */
 int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err);
-/* What tells it apart: the machine's name with the settings of the text after it; in the arena, NULL when memory is
- * short. */
+/* Returns what tells the instance apart: the machine's name followed by the settings of the text. It is in the arena;
+ * NULL when memory is short. */
 const char *instance_label(const char *machine, const char *text, struct npl_arena *arena);
 
 #endif

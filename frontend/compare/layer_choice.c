@@ -82,7 +82,8 @@ static int mark(const struct npl_graph *graph, const char *text, bool *chosen, s
 	return rc;
 }
 
-/* *chosen: of each node, whether some pattern matches it; to be freed after a failure too. */
+/* Sets *chosen, which says of each node whether some pattern matches it; without patterns all are chosen. The caller
+ * frees it, after a failure too. */
 static int choose(const struct npl_graph *graph, const struct npl_layer_choice_options *options, bool **chosen,
 		  struct npl_err *err)
 {

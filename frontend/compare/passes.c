@@ -16,8 +16,8 @@
 #include "repeats.h"
 
 #define MOST_PASSES 200
-/* A short network gets many passes, a long one a few. Those of a simulated machine tell how fast npulab itself is, and
- * that its figures are the same each time: beside the network's own work they should take little. */
+/* A short network gets many passes, a long one a few. The passes of a simulated machine show how fast npulab itself is,
+ * and that its figures are the same each time; they should take little time beside the network's own work. */
 static const struct npl_repeats_rule measured_passes = {
 	.least = 5, .most = MOST_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
 static const struct npl_repeats_rule simulated_passes = {
@@ -25,21 +25,22 @@ static const struct npl_repeats_rule simulated_passes = {
 
 static const struct npl_repeats_rule one_further_pass = {.least = 1, .most = 1};
 
-/* Rows of passes that are kept until it is known which pass is the one in the middle: all of most networks, five of one
- * of 20,000 layers. */
+/* The rows of passes are kept until it is known which pass is the median one: of most networks all passes, of a network
+ * of 20,000 layers five. */
 #define KEPT_BYTES ((size_t)64 << 20)
 #define LEAST_KEPT 5
 
 struct record { /* the timed passes */
 	int n;
-	int repeats;                 /* with those that only the energy meter needed */
-	double seconds[MOST_PASSES]; /* of the devices */
+	int repeats;                 /* timed passes, and those that only the energy meter needed */
+	double seconds[MOST_PASSES]; /* per timed pass: the devices' time */
 	double wall[MOST_PASSES];
 	int kept;
-	struct npl_run run[MOST_PASSES]; /* those that are kept, of a measured report */
+	struct npl_run run[MOST_PASSES]; /* the kept passes of a measured report */
 };
 
-/* number: of this pass, from 1, shown as progress. */
+/* Runs all batches once and sums them up in *sum; outputs, unless NULL, gets the outputs of all samples. number: that
+ * of this pass, from 1, shown as progress. */
 static int one_pass(const struct npl_passes *p, const char *name, int number, struct npl_tensor *outputs,
 		    struct npl_run *sum, struct npl_err *err)
 {
@@ -66,7 +67,7 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 		rc = npl_session_run(p->session, in, out, &run, err);
 		npl_session_observe(p->session, NULL);
 		for (int d = 0; d < p->n_devices && !b; d++)
-			npl_device_dump_programs(p->device[d], NULL, NULL); /* what follows runs the same programs */
+			npl_device_dump_programs(p->device[d], NULL, NULL); /* later batches run the same programs */
 		if (!rc && outputs && !p->timing_only)
 			rc = npl_store_batch(graph, p->samples, out, b, n_samples, outputs, err);
 		if (!rc)
@@ -84,7 +85,8 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 	return rc;
 }
 
-/* A simulated figure that changes between two passes is not deterministic, and so is wrong. */
+/* Refuses simulated figures that change between two passes: they are not deterministic, and so are wrong. Returns 0 or
+ * NPL_EINTERNAL. */
 static int same_figures(const struct npl_run *a, const struct npl_run *b, struct npl_err *err)
 {
 	if (memcmp(&a->seconds, &b->seconds, sizeof a->seconds))
@@ -101,7 +103,7 @@ static int same_figures(const struct npl_run *a, const struct npl_run *b, struct
 	return 0;
 }
 
-/* The kept pass whose time is the nearest to that, or the farthest from it. */
+/* Returns the kept pass whose time is the nearest to `seconds`, or the farthest from it. */
 static int find_kept(const struct record *record, double seconds, bool farthest)
 {
 	int found = 0;
@@ -116,7 +118,7 @@ static int find_kept(const struct record *record, double seconds, bool farthest)
 	return found;
 }
 
-/* Takes a measured pass over; where there is no room for all, the one farthest from the middle of those so far goes. */
+/* Takes over a measured pass. If there is no room for all passes, it drops the one farthest from the median so far. */
 static void keep(struct record *record, const struct npl_run *run)
 {
 	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_tasks * sizeof *run->task;
@@ -131,8 +133,8 @@ static void keep(struct record *record, const struct npl_run *run)
 	record->run[record->kept] = (struct npl_run){0};
 }
 
-/* A measured report is the pass in the middle, whole, so that its rows sum to its totals; the hashes are the first
- * pass's. The spread is that of the middle half of the passes: one disturbed pass says nothing of the rest. */
+/* Makes the median pass, as a whole, the measured report, so that its rows sum to its totals; the hashes are the first
+ * pass's. The spread is that of the middle half of the passes, because one disturbed pass says nothing of the rest. */
 static void take_median(struct record *record, struct npl_device_report *report)
 {
 	double sorted[MOST_PASSES];
@@ -158,7 +160,7 @@ static bool is_measured(const struct npl_passes *p)
 	return false;
 }
 
-/* Passes whose times nobody needs, until the energy meter has counted for long enough. */
+/* Runs passes whose times are not used, until the energy meter has counted for long enough. */
 static int run_for_energy(const struct npl_passes *p, const char *name,
 			  const struct npl_energy_measurement *measurement, struct record *record, struct npl_err *err)
 {
@@ -171,7 +173,8 @@ static int run_for_energy(const struct npl_passes *p, const char *name,
 	return 0;
 }
 
-/* Timed passes until enough is known. */
+/* Runs timed passes until they are enough (repeats.h); those of a simulated machine must have the figures of
+ * `first`. */
 static int run_timed(const struct npl_passes *p, const char *name, bool measured, const struct npl_run *first,
 		     struct record *record, struct npl_err *err)
 {
@@ -198,7 +201,8 @@ static int run_timed(const struct npl_passes *p, const char *name, bool measured
 	return 0;
 }
 
-/* What real devices need besides: what else the computer does meanwhile, and what they draw. */
+/* Runs the timed passes of real devices, and measures what else the computer does meanwhile and what the devices
+ * draw. */
 static int run_measured(const struct npl_passes *p, const char *name, const struct npl_run *first,
 			struct npl_energy_measurement *measurement, struct record *record, struct npl_system_load *load,
 			struct npl_err *err)

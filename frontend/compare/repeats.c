@@ -10,10 +10,10 @@
 #include "median.h"
 #include "npulab/compare.h"
 
-#define EXACT 1000 /* beyond, powers of a half leave the range of doubles */
+#define EXACT 1000 /* for greater n, 2^-n leaves the range of doubles */
 
-/* From 0, the greatest order statistic that with 97.5 % lies below the median of what n values were drawn from; 0 where
- * there is none. */
+/* Returns the index, from 0, of the greatest of n values in ascending order that is below the true median with a
+ * probability of 97.5 %; 0 where there is none. */
 static int lower_bound(int n)
 {
 	if (n > EXACT)
@@ -47,7 +47,7 @@ bool npl_repeats_enough(const struct npl_repeats_rule *rule, const double *secon
 		return false;
 	double *copy = malloc((size_t)n * sizeof *copy);
 	if (!copy)
-		return true; /* what is measured is measured */
+		return true; /* out of memory: the runs so far must be enough */
 	memcpy(copy, seconds, (size_t)n * sizeof *copy);
 	bool stable = npl_median_within(copy, n) <= NPL_STABLE_MEDIAN;
 	free(copy);

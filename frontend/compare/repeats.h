@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How often a measurement is repeated: until its median is stable, or a limit is reached. The rule, which
- * docs/measuring.md tells users: after a run that warms up, at least `least` runs and `enough_seconds` of them, then on
- * until the median is known within NPL_STABLE_MEDIAN (compare.h), or `most` runs or `long_seconds` are spent. */
+ * How often a measurement is repeated: until its median is stable, or a limit is reached. docs/measuring.md tells users
+ * this rule: after a run that warms up there are at least `least` runs and `enough_seconds` of them. More follow until
+ * the median is known within NPL_STABLE_MEDIAN (compare.h), or `most` runs or `long_seconds` are spent. */
 #ifndef NPULAB_FRONTEND_COMPARE_REPEATS_H
 #define NPULAB_FRONTEND_COMPARE_REPEATS_H
 
@@ -13,11 +13,12 @@ struct npl_repeats_rule {
 	double enough_seconds, long_seconds;
 };
 
-/* Half the width of the interval that holds the median of what was drawn from with 95 % (between two order statistics,
- * by the binomial law; of fewer than 6 all of them), over the median. Sorts the times. NAN: n is 0. */
+/* Returns half the width of the median's 95 % confidence interval, divided by the median of these times. The interval
+ * is between two order statistics, by the binomial law; with fewer than 6 times it holds all of them. Sorts the times.
+ * NAN: n is 0, or the median is not above 0. */
 double npl_median_within(double *seconds, int n);
 
-/* Whether the n runs, of these times, that took `spent` seconds are enough. */
+/* Whether n runs of these times, which took `spent` seconds together, are enough. */
 bool npl_repeats_enough(const struct npl_repeats_rule *rule, const double *seconds, int n, double spent);
 
 #endif

@@ -15,7 +15,7 @@
 #include "roofs.h"
 
 #define NEAR_ROOF                                                                                                      \
-	0.5 /* a layer of a real device that is below this share is held up by something that has no counter here */
+	0.5 /* a layer of a real device below this share of its roof is held up by something that has no counter */
 
 double npl_roofline_ridge(const struct npl_roofline_device *device, int roof)
 {
@@ -29,24 +29,24 @@ const char *npl_roofline_precision(const struct npl_roofline_device *device, int
 	return format == device->info.format ? npl_device_precision(&device->info) : npl_format_name(format);
 }
 
-/* How a layer's values lie in the device's memory. */
+/* How a layer's values are kept in the device's memory. */
 struct kept {
 	enum npl_format format;
 	size_t element_bytes;
 };
 
-/* A device of integers that has floats too leaves some layers to these. */
+/* Returns how a layer's values are kept: a device of integers that also computes in float32 runs some layers so. */
 static struct kept kept_of(const struct npl_device_info *info, const struct npl_layer_run *row)
 {
 	const bool bytes = npl_is_byte(row->output_dtype);
-	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* of integers, as they are */
+	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* sums of integers, kept as they are */
 	if ((info->capabilities & NPL_ALSO_FLOAT32) && !bytes && !sums)
 		return (struct kept){NPL_FORMAT_F32, sizeof(float)};
 	return (struct kept){info->format, info->element_bytes ? info->element_bytes
 							       : npl_dtype_size(npl_format_dtype(info->format))};
 }
 
-/* Bytes of a value as the device keeps it: floats in the layer's format, integers as they are. */
+/* Returns the bytes of a value as the device keeps it: floats in the layer's format, integers as they are. */
 static uint64_t value_bytes(const struct npl_value *value, const struct kept *kept, bool bias)
 {
 	int64_t count = npl_shape_count(&value->shape);
@@ -56,7 +56,7 @@ static uint64_t value_bytes(const struct npl_value *value, const struct kept *ke
 	return count > 0 ? (uint64_t)count * bytes : 0;
 }
 
-/* Operators that read only what they put out of their first input. */
+/* Whether the operator reads only that part of its first input which it puts out. */
 static bool reads_a_part(enum npl_op op)
 {
 	return op == NPL_OP_GATHER || op == NPL_OP_SLICE;
@@ -83,7 +83,7 @@ static void count_bytes(const struct npl_graph *graph, const struct npl_node *no
 	}
 }
 
-/* Intensity, roof and share, from what is counted, below a peak. */
+/* Fills intensity, roof and share of the point from its counts, below this peak. */
 static void settle(const struct npl_roofline_device *device, double peak, struct npl_roofline_point *point)
 {
 	const double macs = (double)point->macs;
@@ -100,7 +100,7 @@ static void settle(const struct npl_roofline_device *device, double peak, struct
 		point->bound = point->share < NEAR_ROOF ? "neither roof" : point->memory_bound ? "memory" : "peak";
 }
 
-/* The roof of a row's number format, the first where there is none of its own. */
+/* Returns the index of the roof of a row's number format; 0 if the format has none of its own. */
 static int roof_of(const struct npl_roofline_device *device, const struct npl_layer_run *row)
 {
 	const bool integers = npl_is_byte(row->output_dtype);
@@ -143,11 +143,11 @@ static void add_point(const struct npl_roofline *r, struct npl_roofline_device *
 	settle(device, device->roof[point->roof].macs_per_second, point);
 }
 
-/* What holds the whole run up, by the counters of all layers together. */
+/* Returns what bounds the whole run, by the counters of all layers together. */
 static const char *bound_of_run(const struct npl_roofline_device *device, const struct npl_run *run)
 {
 	struct npl_result sum = {0};
-	struct npl_err never; /* of energies, which are not added */
+	struct npl_err never; /* only energies can fail to be added, and there are none */
 	for (int i = 0; i < run->n_layers; i++) {
 		struct npl_result one = run->layer[i].result;
 		one.n_energy = 0;
@@ -156,8 +156,8 @@ static const char *bound_of_run(const struct npl_roofline_device *device, const 
 	return npl_bound_of(&device->info, &sum);
 }
 
-/* The network as it runs: the work of its layers, the bytes that each of them counts, the time and traffic of the
- * whole. Its peak is that of its layers, each at its own. */
+/* Fills the point of the whole network: the work and the bytes of its layers, the time and traffic of the whole run.
+ * Its peak is that of its layers, each at the peak of its own roof. */
 static void sum_points(struct npl_roofline_device *device, const struct npl_run *run)
 {
 	struct npl_roofline_point *sum = &device->network;
@@ -195,7 +195,8 @@ static int take_points(struct npl_roofline *r, struct npl_roofline_device *devic
 	return 0;
 }
 
-/* Runs the network on one device: layers alone and as a whole for a simulated one, as it is for a real one. */
+/* Runs the network on one device and fills its points. A simulated device runs it layer by layer for the layers' points
+ * and as a whole for the network's; a real one runs it once, for both. */
 static int run_network(struct npl_roofline *r, struct npl_graph *graph, const struct npl_samples *samples,
 		       const struct npl_samples *calibration, struct npl_compare_options *options,
 		       struct npl_roofline_device *device, struct npl_err *err)
@@ -220,7 +221,7 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 	return rc;
 }
 
-/* What a report says of the device, and its roofs. */
+/* Copies what a report says of the device, and finds its roofs. */
 static int describe(struct npl_roofline *r, struct npl_device *opened, struct npl_roofline_device *device,
 		    struct npl_err *err)
 {
@@ -229,14 +230,14 @@ static int describe(struct npl_roofline *r, struct npl_device *opened, struct np
 	device->instance = npl_arena_strdup(&r->arena, npl_device_instance(opened));
 	device->sha256 = npl_arena_strdup(&r->arena, sha256 ? sha256 : "");
 	device->info = *npl_device_get_info(opened);
-	device->info.memory_yaml = NULL; /* the device's, which is about to close */
+	device->info.memory_yaml = NULL; /* it belongs to the device, which is about to close */
 	device->note = npl_device_keep_notes(opened, &r->arena, &device->n_notes);
 	if (!device->name || !device->instance || !device->sha256 || !device->note)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	return npl_roofs_find(opened, device, err);
 }
 
-/* The settings that are this device's or the host's, with their name. */
+/* Fills fill[] with the settings of this device and of the host, with their names. Returns how many there are. */
 static int sets_of(const char *name, const struct npl_compare_options *options, const char **fill)
 {
 	int n = 0;

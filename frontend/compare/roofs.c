@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Roofs (roofs.h). A real device's peak is the best rate of square products of growing size, run through the device as
- * any layer, on a device with a link of its own with operands and result in its memory; its memory's rate it measures
- * itself (npl_driver.measure_memory), or it is that of adding two long arrays through the device. */
+ * Roofs (roofs.h). A real device's peak is the best rate of square products of growing size, which run through the
+ * device as any layer; on a device with a link of its own, operands and result stay in its memory. The rate of its
+ * memory is what the device itself measures (npl_driver.measure_memory), or that of adding two long arrays through the
+ * device. */
 #include "roofs.h"
 
 #include <math.h>
@@ -16,28 +17,32 @@
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
 
-#define LEAST_SIZE   256
-#define MOST_SIZE    8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
-#define PRODUCT_TIME 0.3  /* seconds: a size whose product would take the device longer is not tried, */
-#define PRODUCT_WALL                                                                                                   \
-	2.0 /* nor one that would take this computer so long, with all that moves to the device and back, */
-#define OPEN_WALL     8.0 /* nor one whose operands would take it so long to make and bring there */
-#define SIZE_SECONDS  0.4 /* spent on each */
+#define LEAST_SIZE 256
+#define MOST_SIZE  8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
+
+/* Limits in seconds. Sizes stop growing when the next product would take the device longer than PRODUCT_TIME, or this
+ * computer longer than PRODUCT_WALL with all that moves to the device and back, or when its operands would take longer
+ * than OPEN_WALL to make and to bring to the device. */
+#define PRODUCT_TIME 0.3
+#define PRODUCT_WALL 2.0
+#define OPEN_WALL    8.0
+
+#define SIZE_SECONDS  0.4 /* seconds spent on each size */
 #define LEAST_RUNS    3
-#define MOST_ELEMENTS ((int64_t)64 << 20) /* of an array that is added, 256 MiB, beyond any cache; */
-#define FEW_ELEMENTS  ((int64_t)4 << 20)  /* less where the device's memory is short */
+#define MOST_ELEMENTS ((int64_t)64 << 20) /* of an array that is added: 256 MiB, beyond any cache */
+#define FEW_ELEMENTS  ((int64_t)4 << 20)  /* the least, where the device's memory is short */
 #define ADD_RUNS      10
 #define ADD_SECONDS   2.0
 
 struct timing {
-	double best; /* of the device */
-	double wall; /* of a run as this computer feels it, on average */
+	double best; /* the device's shortest time of a run */
+	double wall; /* wall-clock time of a run, on average */
 	int runs;
-	double open; /* seconds that this computer took for all that comes before */
+	double open; /* wall-clock time of all that comes before the runs */
 };
 
-/* Runs a layer, by its layer group where there is one: once to warm up, then at least `least` times and for so many
- * seconds, or for `most` seconds. */
+/* Runs a layer, in its layer group unless that is NULL: once to warm up, then at least `least` times and for `seconds`,
+ * but not after `most` seconds. Fills *t, except open. */
 static int time_layer(struct npl_device *device, const struct npl_layer *layer, struct npl_layer_group_handle *group,
 		      int least, double seconds, double most, struct timing *t, struct npl_err *err)
 {
@@ -63,7 +68,7 @@ struct product {
 	struct npl_layer layer;
 	const struct npl_layer *list;
 	const struct npl_tensor *given;
-	bool stays; /* the result, on the device */
+	bool stays; /* the result stays on the device */
 };
 
 static void close_product(struct product *p)
@@ -73,7 +78,8 @@ static void close_product(struct product *p)
 	npl_tensor_free(&p->y);
 }
 
-/* A product of two square matrices; data only when asked for, and of the result only where it leaves the device. */
+/* Makes a product of two square matrices. Its tensors have data only if `data` is set, the result only if it leaves the
+ * device. */
 static int open_product(const struct npl_device_info *info, enum npl_format format, int64_t size, bool data,
 			struct product *p, struct npl_err *err)
 {
@@ -136,8 +142,8 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 	return rc;
 }
 
-/* Adds the roof of a format; nothing where the device does not take its products. Sizes grow until time or memory
- * ends. */
+/* Measures the roof of a format and adds it; adds none if the device does not take products in the format. Sizes grow
+ * until time or memory ends. */
 static int measure_peak(struct npl_device *device, enum npl_format format, struct npl_roofline_device *roofs,
 			struct npl_err *err)
 {
@@ -160,7 +166,7 @@ static int measure_peak(struct npl_device *device, enum npl_format format, struc
 	return 0;
 }
 
-/* Through the device: c = a + b. */
+/* Measures the memory's rate with c = a + b through the device. NPL_EDEVICE: the device does not add arrays. */
 static int measure_sum(struct npl_device *device, int64_t elements, struct npl_memory_rate *rate, struct npl_err *err)
 {
 	struct npl_attrs attrs = {.op = NPL_OP_ADD, .opset = 13};
@@ -189,7 +195,7 @@ static int measure_sum(struct npl_device *device, int64_t elements, struct npl_m
 	return rc;
 }
 
-/* Over arrays as long as the device's memory allows. */
+/* Measures the memory's rate with arrays as long as the device's memory allows. */
 static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
 {
 	int rc = NPL_EDEVICE;

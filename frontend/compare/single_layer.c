@@ -43,8 +43,9 @@ struct operands {
 	struct npl_tensor x, w, y;
 };
 
-/* How wide one product sum typically is, so that a requantised result uses its range: full-range int8 values have
- * a standard deviation of 74, unsigned ones a root mean square of 148, 16-bit ones a standard deviation of 18918. */
+/* Returns the scale of a requantised result, from how wide one product sum typically is, so that the result uses its
+ * range: full-range int8 values have a standard deviation of 74, unsigned ones a root mean square of 148, 16-bit ones a
+ * standard deviation of 18918. */
 static float result_scale(const struct npl_layer_spec *spec, enum npl_format format, int64_t depth)
 {
 	bool wide = format == NPL_FORMAT_INT8X16;
@@ -83,13 +84,13 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	return 0;
 }
 
-/* One layer on a device; on one that has layer groups, as a layer group of its own, which says what it moves. */
+/* One layer on a device. On a device that has layer groups it is a group of its own, which says what it moves. */
 struct tested_layer {
 	struct npl_device *device;
 	const struct npl_layer *layer;
 	const struct npl_tensor *wanted;
-	struct npl_layer_group_handle *group;      /* NULL: the device has none */
-	struct npl_energy_measurement measurement; /* of a real device */
+	struct npl_layer_group_handle *group;      /* NULL: the device has no layer groups */
+	struct npl_energy_measurement measurement; /* of a real device; else never opened */
 };
 
 static int open_tested_layer(struct npl_device *device, const struct npl_layer *layer, struct tested_layer *tested,
@@ -114,7 +115,7 @@ static int run_work(const struct tested_layer *tested, struct npl_result *result
 
 struct times {
 	int n;
-	int repeats; /* with those that only the energy meter needed */
+	int repeats; /* timed runs, and those that only the energy meter needed */
 	double wall[MOST_REPEATS], seconds[MOST_REPEATS];
 };
 
@@ -137,7 +138,7 @@ static int run_once(const struct tested_layer *tested, bool measured, const stru
 	return 0;
 }
 
-/* The timed runs, after the one for the result. */
+/* Runs the timed repeats, after the run for the result. */
 static int run_repeats(struct tested_layer *tested, bool measured, struct npl_device_report *report,
 		       struct times *times, struct npl_err *err)
 {
@@ -179,7 +180,7 @@ static int run_timed(struct tested_layer *tested, struct npl_device_report *repo
 		rc = run_repeats(tested, measured, report, times, err);
 	if (!rc) {
 		int n = report->passes = times->n;
-		double wall = npl_median(times->wall, n), median = npl_median(times->seconds, n); /* sorted now */
+		double wall = npl_median(times->wall, n), median = npl_median(times->seconds, n); /* sorts the times */
 		if (measured && median > 0)
 			report->spread = (times->seconds[3 * n / 4] - times->seconds[n / 4]) / median;
 		report->median_within = measured ? npl_median_within(times->seconds, n) : NAN;
@@ -191,7 +192,8 @@ static int run_timed(struct tested_layer *tested, struct npl_device_report *repo
 	return rc;
 }
 
-/* The float oracle for float devices: the operator's reference kernel. */
+/* Compares a float device's result with that of the operator's reference kernel, the float oracle. Other results are
+ * not judged. */
 static int judge(const struct npl_layer_spec *spec, const struct npl_layer *layer, struct npl_device_report *report,
 		 struct npl_err *err)
 {
@@ -210,7 +212,8 @@ static int judge(const struct npl_layer_spec *spec, const struct npl_layer *laye
 	return rc;
 }
 
-/* Operand and result cross the link before and after the layer, except what it moves within its cycles. */
+/* Charges the transfer of an operand or result, which crosses the link before or after the layer, except for the bytes
+ * that the layer moves within its cycles. */
 static void charge_link(const struct npl_link *link, const struct npl_tensor *tensor,
 			const struct npl_layer_group_info *info, struct npl_layer_run *row)
 {
@@ -225,7 +228,7 @@ static void charge_link(const struct npl_link *link, const struct npl_tensor *te
 	row->transfers++;
 }
 
-/* What the row says beside the device's own figures. */
+/* Fills what the row says beside the device's own figures. */
 static int fill_row(const struct tested_layer *tested, const struct operands *o, struct npl_device_report *report,
 		    struct npl_err *err)
 {
@@ -299,7 +302,8 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	return rc;
 }
 
-/* As many kernels again for every output position; how many there are, the same layer with shared kernels tells. */
+/* Gives the weight kernels of its own for every output position. The shape of the same layer with shared kernels tells
+ * how many positions there are. */
 static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, struct npl_err *err)
 {
 	struct npl_attrs shared = spec->attrs;
@@ -308,14 +312,15 @@ static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, 
 	const struct npl_tensor *in[] = {&x, &weight};
 	shared.conv.private_kernels = false;
 	if (npl_shape_count(&x.shape) < 1)
-		return 0; /* refused where shared kernels are, too */
+		return 0; /* the caller refuses it, as with shared kernels */
 	if (npl_op_shape(spec->op, &shared, in, 2, &y, 1, err))
 		return err->code = NPL_EUSAGE;        /* the shapes came from the command line */
 	w->dim[0] *= y.shape.dim[2] * y.shape.dim[3]; /* y has less than 2^40 elements */
 	return 0;
 }
 
-/* The weight's shape (rank 0: none), the output's, the completed attributes and the MACs, by the operator's rule. */
+/* Finds the weight's shape (rank 0: there is no weight), the output's shape, the completed attributes and the MACs, by
+ * the operator's rule. NPL_EUSAGE: the shapes do not fit. */
 static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node, struct npl_shape *w,
 		       struct npl_tensor *y, struct npl_err *err)
 {
@@ -350,7 +355,7 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 	return 0;
 }
 
-/* The graph that reports read: one node, no values of interest. */
+/* Makes the graph that reports read, which has one node and no values. */
 static int one_node_graph(struct npl_comparison *c, const struct npl_layer_spec *spec, struct npl_shape *w,
 			  struct npl_tensor *y, struct npl_err *err)
 {

@@ -6,7 +6,8 @@
 #include "core/base/dtype.h"
 #include "npulab/compare.h"
 
-/* A classifier's output: (samples, classes), possibly with spatial dimensions of 1. */
+/* Returns the number of classes of a classifier's output, which is (samples, classes), possibly with spatial dimensions
+ * of 1; 0: it is none. */
 static int64_t classes_of(const struct npl_tensor *t, int64_t samples)
 {
 	if (t->dtype != NPL_F32 || t->shape.rank < 2 || t->shape.dim[0] != samples || t->shape.dim[1] < 2)
@@ -17,7 +18,7 @@ static int64_t classes_of(const struct npl_tensor *t, int64_t samples)
 	return t->shape.dim[1];
 }
 
-/* The greatest of a row, -1 when one is not a number. */
+/* Returns the index of the greatest value of a row; -1 when one is not a number. */
 static int64_t greatest(const float *row, int64_t n)
 {
 	int64_t best = 0;
@@ -74,7 +75,8 @@ struct sums {
 	uint64_t not_finite, reference_not_finite;
 };
 
-/* How far apart elements i are; of 64-bit integers also what a double of their size does not tell. */
+/* Returns the distance between elements i. 64-bit integers are subtracted as integers, because a double does not hold
+ * all of them. */
 static double distance(const struct npl_tensor *a, const struct npl_tensor *b, int64_t i)
 {
 	if (a->dtype == NPL_I64 || a->dtype == NPL_U64) {
@@ -85,8 +87,8 @@ static double distance(const struct npl_tensor *a, const struct npl_tensor *b, i
 	return fabs(npl_tensor_real(a, i) - npl_tensor_real(b, i));
 }
 
-/* Widens the sums and the greatest error by an output; NAN where the two are not of one kind. Elements that are no
- * finite number on either side have no difference and are counted. */
+/* Adds an output to the sums and the greatest error, which becomes NAN if the two tensors differ in type or shape.
+ * Elements that are not finite on either side have no difference and are only counted. */
 static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, struct sums *sums, double *most)
 {
 	int64_t n = npl_tensor_count(out);

@@ -12,7 +12,7 @@
 
 #define BINS   2048
 #define LEVELS 256
-#define SHRINK 128 /* candidates for either end of a range, mse */
+#define SHRINK 128 /* candidates for either end of a range, in the method mse */
 
 /* How often a tensor's elements fell into each bin of the range that the first pass saw. */
 struct histogram {
@@ -122,7 +122,8 @@ int npl_calibration_batch(struct npl_calibration *c, int pass, const struct npl_
 		    : npl_evaluate_observed(c->graph, inputs, outputs, c->seen, observer, err);
 }
 
-/* The range without the outermost elements; a bin that is cut in two stays. */
+/* Returns the range without the outermost elements, of which either end has half; a bin that would be cut in two
+ * stays. */
 static struct npl_range without_tails(const struct histogram *h, struct npl_range range, double percent)
 {
 	const double width = ((double)range.high - (double)range.low) / BINS;
@@ -157,15 +158,15 @@ static void add_up(const struct histogram *h, double low, double width, struct m
 	}
 }
 
-/* Sum of (x - limit)^2 over bins first..end. */
+/* Returns the sum of (x - limit)^2 over bins first..end - 1. */
 static double clipped(const struct moments *m, int first, int end, double limit)
 {
 	return m->x2[end] - m->x2[first] - 2 * limit * (m->x[end] - m->x[first]) +
 	       limit * limit * (m->n[end] - m->n[first]);
 }
 
-/* Bin edges kept of the SHRINK candidates for the lower and the upper end: from all of the range on that side of zero
- * down to a SHRINK-th of it. */
+/* Returns the range with the least squared error; without memory, the whole range. Either end has SHRINK candidates,
+ * which are bin edges: from all of the range on that side of zero down to a SHRINK-th of it. */
 static struct npl_range least_squares(const struct histogram *h, struct npl_range range)
 {
 	const double low = (double)range.low, width = ((double)range.high - low) / BINS;

@@ -33,7 +33,7 @@ static void widen(struct npl_range *range, const struct npl_tensor *tensor)
 	range->high = high;
 }
 
-/* What LRN multiplied x by, at least. */
+/* Notes the least factor by which LRN multiplied x. */
 static void watch_factor(struct npl_range *range, const struct npl_tensor *x, const struct npl_tensor *y)
 {
 	const float *from = x->data, *to = y->data;
@@ -44,7 +44,7 @@ static void watch_factor(struct npl_range *range, const struct npl_tensor *x, co
 	}
 }
 
-/* The least of the greatest values of the vectors that Softmax reads. */
+/* Notes the least of the maxima of the vectors that Softmax reads. */
 static void watch_peaks(struct npl_range *range, const struct npl_node *node, const struct npl_tensor *x)
 {
 	const int axis = node->attrs.along.axis, last = node->attrs.opset < 13 ? x->shape.rank : axis + 1;
@@ -64,7 +64,8 @@ static void watch_peaks(struct npl_range *range, const struct npl_node *node, co
 	}
 }
 
-/* The tensors a node reads; data of constants is made on the way. */
+/* Fills in[] with the tensors that a node reads; NULL for an absent input. storage[] holds constants, whose data is
+ * made on the way. Returns 0 or err->code. */
 int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const struct npl_tensor *live,
 		    struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err)
 {
@@ -135,12 +136,12 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 	return rc;
 }
 
-/* What npl_evaluate's observer of ranges looks at: LRN's result beside its input, and what a Softmax reads. */
+/* What the observer of ranges needs: LRN's input beside its result, and the values that a Softmax reads. */
 struct range_observer {
 	const struct npl_graph *graph;
 	struct npl_range *ranges;
 	const struct npl_tensor *live;
-	const struct npl_value_observer *next; /* who looks too; or NULL */
+	const struct npl_value_observer *next; /* a further observer; or NULL */
 };
 
 static int widen_range(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
@@ -156,7 +157,7 @@ static int widen_range(void *context, int v, const struct npl_tensor *tensor, st
 	return w->next ? w->next->seen(w->next->context, v, tensor, err) : 0;
 }
 
-/* The nodes in order; live[] holds the inputs. */
+/* Runs the nodes in order; live[] holds the inputs and gets the results, each freed after its last use. */
 static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const struct npl_value_observer *observer,
 		     struct npl_err *err)
 {
@@ -176,7 +177,7 @@ static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const str
 		for (int k = 0; k < node->n_in && !rc; k++)
 			if (node->in[k] >= 0 && --left[node->in[k]] == 0)
 				npl_tensor_free(&live[node->in[k]]);
-		for (int k = 0; k < node->n_out && !rc; k++) /* an output that nobody reads */
+		for (int k = 0; k < node->n_out && !rc; k++) /* a result that is not read */
 			if (node->out[k] >= 0 && left[node->out[k]] == 0)
 				npl_tensor_free(&live[node->out[k]]);
 	}

@@ -17,9 +17,10 @@ struct seen {
 
 struct npl_layer_noise {
 	const struct npl_graph *graph;
-	/* per value: what the model's own QuantizeLinear and DequantizeLinear make of it; -1: it has none */
+	/* Per value: the value that the model's own QuantizeLinear and DequantizeLinear make of it; -1: there is
+	 * none. */
 	int *rounded;
-	size_t left; /* bytes that may still be kept */
+	size_t left; /* bytes of values that may still be kept */
 	struct seen *value;
 };
 
@@ -83,7 +84,7 @@ static int keep(void *context, int v, const struct npl_tensor *tensor, struct np
 	return 0;
 }
 
-/* Element i as the real number that it stands for, as npl_dequantise has it. */
+/* Returns the real number that element i stands for, computed as npl_dequantise does. */
 static double real(const struct npl_tensor *t, int64_t i)
 {
 	const struct npl_quant *q = &t->quant;
@@ -104,8 +105,8 @@ static int judge(void *context, int v, const struct npl_tensor *tensor, struct n
 	struct npl_layer_noise *noise = context;
 	struct seen *seen = &noise->value[v];
 	bool integer = tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8 || tensor->dtype == NPL_I16;
-	/* integers of a value that the model itself rounds are what it is rounded to: that is no loss of the
-	 * device's */
+	/* Integers of a value that the model itself rounds are compared with the rounded value: the rounding is no loss
+	 * of the device. */
 	const struct seen *rounded = integer && noise->rounded[v] >= 0 ? &noise->value[noise->rounded[v]] : seen;
 	const float *reference = rounded->reference ? rounded->reference : seen->reference;
 	(void)err;
@@ -161,7 +162,7 @@ struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise
 		return (struct npl_layer_accuracy){
 			.max_abs_error = INFINITY, .sqnr_db = -INFINITY, .not_finite = all.not_finite};
 	if (!all.judged || !isfinite(all.signal) ||
-	    !isfinite(all.noise)) /* from NaN and infinity there is no distance */
+	    !isfinite(all.noise)) /* there is no distance from NaN and infinity */
 		return accuracy;
 	accuracy.max_abs_error = all.most;
 	accuracy.sqnr_db = all.noise > 0 ? 10 * log10(all.signal / all.noise) : INFINITY;

@@ -63,7 +63,7 @@ bool npl_operand_zero(const struct npl_operands *operands, int k, const char *wh
 	return data != NULL;
 }
 
-/* What ONNX makes of a scale of 0, below 0 or no finite number is for its own arithmetic, in floats. */
+/* Refuses scales that are 0, below 0 or not finite: they are left to ONNX's own arithmetic, in floats. */
 bool npl_operand_scale(const struct npl_operands *operands, int k, const char *what, float *scale, const float **each)
 {
 	const struct npl_value *value = npl_operand(operands, k);
@@ -89,7 +89,8 @@ bool npl_operand_scale(const struct npl_operands *operands, int k, const char *w
 	return true;
 }
 
-/* The float value, by its root, and the integer value of a QuantizeLinear or DequantizeLinear. */
+/* Sets *real to the root of the float value, and *integers to the integer value, of a QuantizeLinear or
+ * DequantizeLinear. */
 static void two_sides(const struct npl_graph *graph, const struct npl_node *node, int *real, int *integers)
 {
 	const bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
@@ -97,8 +98,8 @@ static void two_sides(const struct npl_graph *graph, const struct npl_node *node
 	*integers = back ? node->in[0] : node->out[0];
 }
 
-/* Scale and zero point of a QuantizeLinear or DequantizeLinear between float32 and bytes that has one of each, which
- * are constant. */
+/* Reads scale and zero point of a QuantizeLinear or DequantizeLinear between float32 and 8-bit integers. Returns false
+ * for any other node, for a constant input, and if the scale or zero point is computed or not one for all elements. */
 static bool read_quant(struct npl_graph *graph, const struct npl_node *node, struct npl_quant *quant,
 		       struct npl_err *err)
 {
@@ -113,8 +114,8 @@ static bool read_quant(struct npl_graph *graph, const struct npl_node *node, str
 	       npl_operand_zero(&operands, 2, "zero point", &quant->zero_point);
 }
 
-/* The first node that says what a float value is as integers decides. A QuantizeLinear that says the same again makes
- * the same integers. */
+/* Notes what node i says of its float value. The first node that says which integers stand for the value decides. A
+ * later QuantizeLinear that says the same makes the same integers. */
 static void note_quant(struct npl_model_quants *model, int i, const struct npl_quant *quant)
 {
 	const struct npl_graph *graph = model->graph;
@@ -131,7 +132,7 @@ static void note_quant(struct npl_model_quants *model, int i, const struct npl_q
 		model->node[i] = quantises ? NPL_QUANTISES : NPL_DEQUANTISES;
 }
 
-/* Which float values are read as floats too. */
+/* Clears only_integers of the float values that are also read as floats. */
 static void find_float_readers(struct npl_model_quants *model)
 {
 	const struct npl_graph *graph = model->graph;
@@ -145,7 +146,7 @@ static void find_float_readers(struct npl_model_quants *model)
 	}
 }
 
-/* Constants that the model has as 8-bit integers around one zero point by one scale. */
+/* Notes the constants that the model has as 8-bit integers with one scale and one zero point. */
 static void note_constants(struct npl_model_quants *model)
 {
 	for (int v = 0; v < model->graph->n_values; v++) {

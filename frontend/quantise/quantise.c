@@ -49,7 +49,7 @@ bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_qu
 	return true;
 }
 
-/* 2^(e - 10) with the least e that keeps magnitude below limit * 2^e. */
+/* Returns 2^(e - 10) with the least e that keeps magnitude below limit * 2^e. */
 static float power_of_two_scale(float magnitude, float limit)
 {
 	int e = 0;
@@ -87,9 +87,9 @@ static void limits(enum npl_dtype dtype, int32_t *low, int32_t *high)
 	*high = dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
 }
 
-#define PIECE 65536 /* elements, of about a nanosecond each: fewer are done before another thread has woken up */
+#define PIECE 65536 /* elements; fewer are done before another thread has woken up, at about a nanosecond each */
 
-/* What all values of a call share: to q = saturate(round_half_even(x / scale) + zero), of type dtype. */
+/* What all values of a call share. The rule is q = saturate(round_half_even(x / scale) + zero), of type dtype. */
 struct rule {
 	enum npl_dtype dtype;
 	float scale;
@@ -127,7 +127,7 @@ DEFINE_ROUND(round_u8, uint8_t)
 DEFINE_ROUND(round_i8, int8_t)
 DEFINE_ROUND(round_i16, int16_t)
 
-/* x[first..end - 1] to q, a tensor of the rule's type. Returns how many values lay outside. */
+/* Rounds x[first..end - 1] to q, a tensor of the rule's type. Returns how many values lay outside. */
 static uint64_t round_values(const struct rule *rule, const float *x, int64_t first, int64_t end, void *q)
 {
 	if (rule->dtype == NPL_U8)
@@ -137,8 +137,8 @@ static uint64_t round_values(const struct rule *rule, const float *x, int64_t fi
 	return round_i16(rule, x + first, end - first, (int16_t *)q + first);
 }
 
-/* The bits of an infinity; greater ones without their sign are NaNs, lesser ones finite and in the order of the
- * numbers. */
+/* The bits of an infinity. Without the sign, the bits of NaNs are greater; those of finite numbers are lesser, and in
+ * the order of the numbers. */
 #define INFINITE 0x7f800000
 
 static int32_t bits_of(float x)
@@ -148,7 +148,7 @@ static int32_t bits_of(float x)
 	return bits & INT32_MAX;
 }
 
-/* The greatest magnitude as bits, NaNs above infinity. */
+/* Returns the bits of the greatest magnitude; NaNs count as above infinity. */
 static int32_t greatest_bits(const float *x, int64_t n)
 {
 	int32_t most = 0;
@@ -236,7 +236,8 @@ static void find_infinite(void *context, int64_t first, int64_t end)
 		atomic_store(&finding->infinite, true);
 }
 
-/* An integer format has no place for what is not a finite number; a weight like that is a fault of the model. */
+/* Refuses a weight or bias that holds a NaN or an infinity, which no integer format holds and which is a fault of the
+ * model: NPL_EINPUT. */
 static int check_finite(const struct npl_tensor *w, enum npl_format format, struct npl_err *err)
 {
 	const float *x = w->data;
@@ -251,7 +252,7 @@ static int check_finite(const struct npl_tensor *w, enum npl_format format, stru
 	return 0;
 }
 
-/* The greatest magnitude among the values that are finite. */
+/* Returns the greatest magnitude of values that are all finite. */
 static float magnitude(const float *x, int64_t n)
 {
 	const int32_t bits = greatest_bits(x, n);
@@ -270,9 +271,9 @@ struct weighing {
 	const float *x;
 	void *q;
 	int64_t per_channel;
-	float scale;              /* of all channels, */
-	float *channel_scale;     /* or where each has its own, to be found; else NULL */
-	const float *least_scale; /* NULL: any will do */
+	float scale;              /* the scale of all channels, if channel_scale is NULL */
+	float *channel_scale;     /* gets the scale of each channel; NULL: all have `scale` */
+	const float *least_scale; /* per channel: the least scale that it may get; NULL: any */
 };
 
 static void weigh_channels(void *context, int64_t first, int64_t end)

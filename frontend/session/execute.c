@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One batch through a session: each step in order, on its device (in a layer group of them where it has layer groups),
- * as a view or on the host. */
+ * Runs one batch through a session: each step in order, on its device (in a layer group of them where it has layer
+ * groups), as a view or on the host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #include "split.h"
 #include "value_store.h"
 
-/* The layer's tensors in the device's format, brought to its memory. view[] holds those that the device sees otherwise:
- * input 0 in its canonical shape, integers of the model with their scale and zero point. */
+/* Brings the layer's inputs into the device's format and memory and puts them into layer->in. view[] holds the tensors
+ * as the device sees them: input 0 in its canonical shape, integers of the model with their scale and zero point. */
 static int gather_inputs(struct npl_value_store *store, const struct npl_node *node, const struct npl_step *step,
 			 struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row,
 			 struct npl_err *err)
@@ -41,7 +41,7 @@ static int gather_inputs(struct npl_value_store *store, const struct npl_node *n
 						: 0;
 }
 
-/* Part i of n of a tensor, cut along its rows. */
+/* Returns part i of n of a tensor, cut along its rows; the part borrows the data. */
 static struct npl_tensor part_of(const struct npl_tensor *whole, int i, int n)
 {
 	struct npl_tensor part = *whole;
@@ -52,12 +52,12 @@ static struct npl_tensor part_of(const struct npl_tensor *whole, int i, int n)
 	return part;
 }
 
-/* A stack of products with a matrix each, one after the other. */
+/* Runs a stack of products, each with a matrix of its own, one after the other. Adds their results to *sum. */
 static int run_repeated(const struct npl_session *s, const struct npl_step *step, const struct npl_layer *whole,
 			struct npl_result *sum, struct npl_err *err)
 {
 	struct npl_tensor x = *whole->in[0];
-	x.shape.dim[0] *= step->n_products; /* the canonical shape is that of one */
+	x.shape.dim[0] *= step->n_products; /* the canonical shape is that of one product */
 	for (int i = 0; i < step->n_products; i++) {
 		struct npl_tensor in = part_of(&x, i, step->n_products), w = part_of(whole->in[1], i, step->n_products),
 				  out = part_of(whole->out, i, step->n_products);
@@ -174,8 +174,8 @@ static int add_energy(struct npl_result *result, enum npl_energy_part part, cons
 	return npl_energy_merge(result->energy, &result->n_energy, NPL_MAX_ENERGY, &add, err);
 }
 
-/* What a row costs beside the device's own work: the host and the links. A device that ran the layer and tells no
- * energy leaves the row's unknown: without an entry it would count as none. */
+/* Adds to a row the energy beside the device's own work: the host's and the links'. If a device ran the layer and gives
+ * no energy, the row's energy is not known; the entry "absent" says so, as no entry would count as no energy. */
 static int charge_surroundings(const struct npl_session *s, const struct npl_step *step, const uint64_t *link_bytes,
 			       struct npl_layer_run *row, struct npl_err *err)
 {
@@ -197,8 +197,9 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 	return 0;
 }
 
-/* A machine stays powered until the batch is done. Its own energy covers the time that it works; the rest is charged to
- * the rows whose work it waits for: those that decide the makespan. */
+/* Charges the static energy of waiting machines. A machine stays powered until the batch is done, and its own energy
+ * covers the time that it works. The rest is charged to the rows whose work the machine waits for: those that decide
+ * the makespan. */
 static int charge_waiting(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
 {
 	double *waiting = malloc(((size_t)run->n_layers + 1) * sizeof *waiting);
@@ -255,15 +256,15 @@ static int run_step(struct npl_value_store *store, int i, struct npl_layer_run *
 	return rc;
 }
 
-/* The row that is charged for bringing output v to the caller: that of the step that made v and, for a fused node, of
- * the step that it is fused into. */
+/* Returns the row that is charged for bringing output v to the caller: that of the step that made v or, for a fused
+ * node, of the step that it is fused into. none: the row for an output that no node makes. */
 static struct npl_layer_run *row_of_value(const struct npl_session *s, struct npl_run *run, int v,
 					  struct npl_layer_run *none)
 {
 	int producer = s->graph->value[v].producer;
 	if (producer < 0)
 		return none;
-	/* What is fused stands after the node whose result it alone reads. */
+	/* A fused node is after the node whose result it alone reads. */
 	for (int i = producer; i >= 0 && s->step[i].role == NPL_FUSED;) {
 		i = s->graph->value[s->graph->node[i].in[0]].producer;
 		if (i >= 0 && s->step[i].role == NPL_RAN && s->step[i].out == v)

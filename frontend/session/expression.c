@@ -8,18 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name of 200 characters counted twice over, and some eighty names of a transformer in one "a|b|c". */
+/* These limits allow a name of 200 characters counted twice over, and some eighty names of a transformer in one
+ * "a|b|c". */
 #define MOST_BYTES       4096
 #define MOST_DEPTH       50
 #define MOST_WRITTEN_OUT 500
 
 /* Characters of an expression with its counted repetitions written out. */
 struct size {
-	long before; /* of the group that is open, without its last part */
-	long last;   /* of the last part, what a "*" or "{2,5}" after it repeats */
+	long before; /* of the open group, without its last part */
+	long last;   /* of the last part, which a "*" or "{2,5}" after it repeats */
 };
 
-/* Behind the "]" of the bracket expression that begins at `c`, or its end when there is none. */
+/* Returns the end of the bracket expression that begins at `c`: the character after its "]", or the end of the text
+ * when there is no "]". */
 static const char *skip_bracket(const char *c)
 {
 	c += 1 + (c[1] == '^');
@@ -34,7 +36,8 @@ static const char *skip_bracket(const char *c)
 	return c + (*c == ']');
 }
 
-/* How often the repetition at `*c` writes its part out, and `*c` after it; 0: no repetition there. */
+/* Returns how often the repetition at `*c` writes its part out, and moves `*c` to the end of the repetition; 0: there
+ * is no repetition. */
 static long times(const char **c)
 {
 	if (**c == '*' || **c == '?' || **c == '+')

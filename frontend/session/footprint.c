@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a comparison takes of memory (footprint.h): sums over the graph in the order in which it is run. Devices run one
- * after the other, so the greediest counts. Mapped files are not counted: the system can take their pages back. */
+ * How much memory a comparison needs (footprint.h): sums over the graph in the order in which it is run. Devices run
+ * one after the other, so the one that needs most counts; devices of a placement are summed. Mapped files are not
+ * counted: the system can take their pages back. */
 #include "footprint.h"
 
 #include <stdbool.h>
@@ -9,8 +10,7 @@
 
 /* Measured over the shipped networks (docs/measuring.md). */
 #define PROGRAM_BYTES ((uint64_t)10 << 20)
-#define LAYER_BYTES                                                                                                    \
-	((uint64_t)16 << 10) /* the graph's, the plan's, the program's, and rows of the passes that are kept */
+#define LAYER_BYTES   ((uint64_t)16 << 10) /* per layer: of the graph, the plan, the program and kept rows */
 #define LIBRARY_BYTES ((uint64_t)20 << 20) /* OpenBLAS and oneDNN, with their buffers */
 #define MACHINE_BYTES                                                                                                  \
 	((uint64_t)36 << 20) /* of a systolic machine: unified buffer, accumulators and what its engine keeps */
@@ -21,7 +21,7 @@ static uint64_t bytes_of(const struct npl_value *value)
 	return count < 0 ? 0 : (uint64_t)count * npl_dtype_size(value->dtype);
 }
 
-/* Constants that are only described until somebody reads them. */
+/* Returns the bytes of constants that are only described until they are read. */
 static uint64_t made_constants(const struct npl_graph *graph)
 {
 	uint64_t bytes = 0;
@@ -31,8 +31,8 @@ static uint64_t made_constants(const struct npl_graph *graph)
 	return bytes;
 }
 
-/* Bytes of values that are alive at the same time, at most, each freed after its last use; without a device's own
- * forms. UINT64_MAX: there is no memory to find out. */
+/* Returns the most bytes of values that are alive at the same time, each freed after its last use, without a device's
+ * own forms. *all: the bytes of all values that nodes make. UINT64_MAX: memory is too short to find out. */
 static uint64_t live_values(const struct npl_graph *graph, uint64_t *all)
 {
 	uint64_t store = 0, peak = 0;
@@ -61,7 +61,8 @@ static uint64_t live_values(const struct npl_graph *graph, uint64_t *all)
 	return peak;
 }
 
-/* Weights of convolutions, which a processor and a GPU hold once more in the order of their library. */
+/* Returns the bytes of convolutions' weights, which a processor and a GPU hold a second time in the order of their
+ * library. */
 static uint64_t convolved(const struct npl_graph *graph)
 {
 	uint64_t bytes = 0;
@@ -71,7 +72,8 @@ static uint64_t convolved(const struct npl_graph *graph)
 	return bytes;
 }
 
-/* Weights of matrix products in float32 that a session turns over, as the device wants a row for each output. */
+/* Returns the bytes of weights of matrix products that a session transposes in float32, because the device wants a row
+ * for each output. */
 static uint64_t turned(const struct npl_graph *graph)
 {
 	uint64_t bytes = 0;
@@ -88,8 +90,8 @@ static uint64_t turned(const struct npl_graph *graph)
 	return bytes;
 }
 
-/* What the device holds beside the graph's values: weights in its own form, buffers, libraries. values: bytes of all of
- * the graph's, which the buffers of a machine are touched for. */
+/* Returns the bytes that the device holds beside the graph's values: weights in its own form, buffers, libraries.
+ * values: the bytes of all values that nodes make, which decide how much of a machine's buffers is touched. */
 static uint64_t held_by(const struct npl_device_info *info, const struct npl_graph *graph, uint64_t values)
 {
 	const bool real = info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU;

@@ -12,10 +12,10 @@
 
 #define MORE "..."
 
-/* Adds a piece after what is there, or MORE once there is no room for it. */
+/* Appends a piece to the text, or MORE if there is no room for the piece. Appends nothing after MORE. */
 static void add_piece(char *text, const char *piece, size_t length)
 {
-	const size_t used = strlen(text), room = NPL_COST_TEXT - sizeof MORE; /* which always fits after it */
+	const size_t used = strlen(text), room = NPL_COST_TEXT - sizeof MORE; /* MORE always fits after that */
 	if (used >= sizeof MORE - 1 && !strcmp(text + used - (sizeof MORE - 1), MORE))
 		return;
 	const char *between = used ? "; " : "";
@@ -39,7 +39,8 @@ static void list_on_host(const struct npl_graph *graph, const struct npl_run *ru
 	free(reason);
 }
 
-/* Adds the pieces of another text that are not there. Each ends with ")", as list_on_host made it, except MORE. */
+/* Adds the pieces of `more` that the text does not have. Each piece ends with ")", as list_on_host made it, except
+ * MORE. */
 static void add_pieces(char *text, const char *more)
 {
 	while (*more) {
@@ -85,7 +86,7 @@ static void free_outputs(const struct npl_graph *graph, struct npl_tensor *outpu
 	}
 }
 
-/* What every value takes when the network runs in float on these inputs. */
+/* Runs the network in float32 on these inputs and makes *range, the range of every value, which the caller frees. */
 static int calibrate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_range **range,
 		     struct npl_err *err)
 {

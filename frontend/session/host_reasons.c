@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the modelled host did (host_reasons.h). */
+ * Sums up what the modelled host did (host_reasons.h). */
 #include "host_reasons.h"
 
 #include <stdlib.h>

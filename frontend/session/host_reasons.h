@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a device's modelled host did in a run, and why, summed up. */
+ * Sums up what the modelled host did in a run, and why. */
 #ifndef NPULAB_FRONTEND_SESSION_HOST_REASONS_H
 #define NPULAB_FRONTEND_SESSION_HOST_REASONS_H
 
@@ -8,14 +8,15 @@
 
 struct npl_host_reason {
 	enum npl_op op;
-	const char *note; /* why, as its layers say it; the run's */
-	int first;        /* the first layer */
+	const char *note; /* the reason, as the run's rows give it; "" without one; borrowed from the run */
+	int first;        /* index of the first of the layers */
 	int layers;
-	double seconds; /* of the host, over all batches */
+	double seconds; /* the host's time for these layers, over all batches */
 };
 
-/* Each operator and reason once, or (by_operator) each operator: those that take most time first, equal ones as the
- * network has them. *list: the caller's to free. Returns how many; 0 also without memory. */
+/* Lists the layers that the host ran, summed by operator and reason or, with by_operator, by operator alone. The
+ * entries that take most time come first, equal ones in the order of the network. The caller frees *list. Returns the
+ * number of entries; 0 also when memory is short. */
 int npl_host_reasons(const struct npl_graph *graph, const struct npl_run *run, bool by_operator,
 		     struct npl_host_reason **list);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which steps of a plan become layer groups, and of what layers and tensors (layer_group.h). A layer group begins and
- * ends with a layer that its device runs; between them lie more of these, what is fused into them, and views. Where the
- * device cannot do them together the layer group ends earlier. */
+ * Chooses which steps of a plan become layer groups, and opens these (layer_group.h). A layer group begins and ends
+ * with a layer that its device runs; between the two are further such layers, nodes fused into them, and views. Where
+ * the device cannot run them together the layer group ends earlier. */
 #include "layer_group_builder.h"
 
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "npulab/progress.h"
 #include "split.h"
 
-#define FIRST_NODES 1024 /* of a long layer group that are tried together first */
+#define FIRST_NODES 1024 /* nodes of a long layer group that are tried together first */
 
 static bool is_view(const struct npl_session *s, int i)
 {
@@ -27,7 +27,7 @@ static bool has_layer_groups(const struct npl_session *s, const struct npl_step 
 	       step->device != NPL_ON_HOST && npl_device_has_layer_groups(s->device[step->device]);
 }
 
-/* Whether the step that makes value v makes it in the shape that others see. */
+/* Whether value v is made in the shape that the graph gives it. */
 static bool made_as_seen(const struct npl_session *s, int v)
 {
 	for (int i = s->graph->value[v].producer; i >= 0; i--)
@@ -36,16 +36,16 @@ static bool made_as_seen(const struct npl_session *s, int v)
 	return true;
 }
 
-/* Integers that the model itself has come with the scale and zero point of the step that makes them: inside a layer
- * group the reader's must be the same. */
+/* Whether the step can read value v inside a layer group. Integers of the model itself have the scale and zero point of
+ * the step that makes them, and the reader's must be the same. */
 static bool made_as_read(const struct npl_session *s, const struct npl_step *step, int v)
 {
 	const struct npl_quant made = npl_model_quant_of(&s->model, v);
 	return !step->in_integers || npl_quant_same(&made, &step->x_quant);
 }
 
-/* Whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: its maker has set
- * none, being a layer in float32 other than QuantizeLinear, or has set another one. */
+/* Whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: the node that makes
+ * v sets no scale, because it is in float32 and no QuantizeLinear, or sets another scale. */
 static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 {
 	const int bytes = npl_root_of(s->graph, v), maker = s->graph->value[bytes].producer;
@@ -59,8 +59,8 @@ static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 	return made->scale > 0 ? !npl_quant_same(made, scale) : v != bytes;
 }
 
-/* In a layer group that mixes float32 and int8, an 8-bit tensor has one scale. Whether node i reads such a tensor, made
- * by node `first` or a later one, as plain bytes or with another scale, so that it cannot join. */
+/* In a layer group that mixes float32 and int8, an 8-bit tensor has one scale. Returns whether node i cannot join
+ * because it reads such a tensor, made by node `first` or a later one, as plain bytes or with another scale. */
 static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -76,8 +76,8 @@ static bool breaks_bytes(const struct npl_session *s, int first, int i)
 	return false;
 }
 
-/* Whether node i can go on with a layer group that began at node `first`: canonical forms see some values in another
- * shape, and inside a layer group a tensor has but one, unless the device renames it. */
+/* Whether node i can continue a layer group that began at node `first`. Canonical forms see some values in another
+ * shape, but inside a layer group a tensor has one shape, unless npl_layer_group_has_views. */
 static bool goes_on(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -106,7 +106,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	return true;
 }
 
-/* Whether node i, within a layer group, may be its last: it does something there. */
+/* Whether node i may be the last one of a layer group: a layer may, a view only if the group converts values for it. */
 static bool ends(const struct npl_session *s, int i)
 {
 	return !is_view(s, i) || (s->model.node[i] && npl_layer_group_converts(s, s->step[i].device));
@@ -121,18 +121,18 @@ static int last_of_layer_group(const struct npl_session *s, int first)
 	return last;
 }
 
-/* Room for a layer group of nodes first..last, of each a layer or, of Split, one per result; any result may be
- * wanted. */
+/* Makes room for a layer group of nodes first..last. A node has one layer, or a Split one per result, besides views and
+ * conversions. Any result may be wanted. */
 static int open_builder(struct npl_session *s, int first, int last, struct npl_arena *arena,
 			struct npl_layer_group_builder *b, struct npl_err *err)
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
 		const size_t n_in = (size_t)s->graph->node[i].n_in, n_out = (size_t)s->graph->node[i].n_out;
-		layers += s->step[i].split_slices ? n_out : 3; /* it may need names before and after, */
-		layers += n_in + n_out;                        /* and conversions */
+		layers += s->step[i].split_slices ? n_out : 3; /* its own, and views before and after it */
+		layers += n_in + n_out;                        /* conversions */
 		inputs += n_in;
-		outputs += 2 * n_out + n_in; /* a result in both formats, what is given in another */
+		outputs += 2 * n_out + n_in; /* a result in both formats, an input converted */
 	}
 	*b = (struct npl_layer_group_builder){
 		.s = s,
@@ -163,7 +163,7 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 	return 0;
 }
 
-/* A layer of a node that the device runs; not one that only names its data or converts it. */
+/* Whether the layer is a node's own work, and not one that only gives data another shape or converts it. */
 static bool is_work(const struct npl_layer_group_builder *b, int layer)
 {
 	const struct npl_step *step = &b->s->step[b->group.node[layer]];
@@ -171,14 +171,14 @@ static bool is_work(const struct npl_layer_group_builder *b, int layer)
 	       (b->group.layer[layer].op != NPL_OP_RESHAPE || step->op == NPL_OP_RESHAPE);
 }
 
-/* Who reads a value outside of the layer group, through views or not. */
+/* How a value is read outside of the layer group, directly or through views. */
 struct readers {
 	int n;
-	bool formats[NPL_FORMATS]; /* in which format */
+	bool formats[NPL_FORMATS]; /* the formats in which it is read */
 };
 
-/* A reader of a view's result counts as a reader of the view's input. If the view quantises, it reads the integers,
- * whatever format its own readers ask for. */
+/* Counts the readers of a view's result as readers of the view's input. If the view is the model's own quantisation,
+ * they read the input's integers, whatever format they ask for. */
 static void read_through(const struct npl_session *s, int i, struct readers *readers)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -208,8 +208,8 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 	}
 }
 
-/* A DequantizeLinear of the model whose integers the layer group makes, and whose numbers others read: it is done in
- * the layer group. */
+/* Whether node i is a DequantizeLinear of the model that is done in the layer group: the group makes its integers, and
+ * its floats are read outside. */
 static bool leaves_as_floats(const struct npl_layer_group_builder *b, int i, const struct readers *readers)
 {
 	const int v = b->s->graph->node[i].out[0];
@@ -217,8 +217,8 @@ static bool leaves_as_floats(const struct npl_layer_group_builder *b, int i, con
 	       readers[v].formats[NPL_FORMAT_F32];
 }
 
-/* The last node that reads something that the layer group makes, through views and what is fused; of one that converts,
- * any. */
+/* Returns the last node that reads something that the layer group makes, directly or through views and fused nodes; for
+ * a group that converts, the last node of the graph. */
 static int last_reader(const struct npl_layer_group_builder *b)
 {
 	const struct npl_session *s = b->s;
@@ -233,7 +233,7 @@ static int last_reader(const struct npl_layer_group_builder *b)
 	return last;
 }
 
-/* readers: one of each value, zeroed. */
+/* Fills readers[], which has one zeroed entry per value. */
 static void find_readers(const struct npl_layer_group_builder *b, struct readers *readers)
 {
 	const struct npl_session *s = b->s;
@@ -242,7 +242,8 @@ static void find_readers(const struct npl_layer_group_builder *b, struct readers
 		readers[graph->output[o]].n++;
 		readers[graph->output[o]].formats[NPL_FORMAT_F32] = true;
 	}
-	/* What the layer group makes is read after its first node. What it only converts may have been read before. */
+	/* Values that the layer group makes are read after its first node. Values that it only converts may have been
+	 * read before. */
 	for (int i = last_reader(b), least = b->group.converts ? 0 : b->group.first; i >= least; i--) {
 		const struct npl_node *node = &graph->node[i];
 		if (i < b->group.first || i > b->group.last) {
@@ -266,8 +267,8 @@ static void add_wanted(struct npl_layer_group_builder *b, int i, int v, struct n
 	b->wanted[b->group.n_out++] = tensor;
 }
 
-/* Results of layer l that somebody outside reads leave the layer group where it makes them, or converted to the format
- * in which they are read. */
+/* Makes the results of layer l that are read outside outputs of the layer group: as the layer makes them, converted to
+ * the format in which they are read, or both. */
 static void find_results(struct npl_layer_group_builder *b, int l, const struct readers *readers)
 {
 	const struct npl_session *s = b->s;
@@ -288,10 +289,10 @@ static void find_results(struct npl_layer_group_builder *b, int l, const struct 
 	}
 }
 
-/* The same of quantisations of the model's that the layer group does, of what comes from outside. */
+/* Makes outputs of the integers that the layer group quantises, for the model, from values that come from outside. */
 static void find_quantised(struct npl_layer_group_builder *b, const struct readers *readers)
 {
-	for (int v = 0; v < b->s->graph->n_values && b->group.converts; v++) /* those that are no views */
+	for (int v = 0; v < b->s->graph->n_values && b->group.converts; v++) /* only roots have integers */
 		if (b->s->model.value[v].integers >= 0 && !b->made[v] && b->converted[v] &&
 		    b->converted[v]->quant.scale > 0 && readers[v].formats[NPL_FORMAT_INT8])
 			add_wanted(b, b->group.last, v, b->converted[v], NPL_FORMAT_INT8, true);
@@ -316,7 +317,7 @@ static int find_wanted(struct npl_layer_group_builder *b, struct npl_err *err)
 	return 0;
 }
 
-/* Inputs that never change, and those that are on the device from before. */
+/* Lists the inputs that are constant, and those that are resident on the device. */
 static void find_kept(struct npl_layer_group_builder *b)
 {
 	for (int p = 0; p < b->group.n_in; p++)
@@ -334,7 +335,7 @@ static int by_tensor(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A tensor may have a port of each kind. */
+/* Marks the ports whose tensors cross the link within the cycles. Several ports may have the same tensor. */
 static int note_moved_ports(struct npl_layer_group_port *port, int n, const struct npl_layer_group_info *info,
 			    struct npl_err *err)
 {
@@ -383,7 +384,8 @@ static int note_passes(struct npl_layer_group_builder *b, const struct npl_layer
 	return 0;
 }
 
-/* Nodes first..last as a layer group, opened, which lives as long as the arena. */
+/* Builds a layer group of nodes first..last and opens it; *group lives as long as the arena. Returns NPL_EDEVICE when
+ * the device does not take it, or another error. */
 static int open_layer_group(struct npl_session *s, int first, int last, bool timing_only, struct npl_arena *arena,
 			    struct npl_layer_group_plan *group, struct npl_err *err)
 {
@@ -430,7 +432,8 @@ static int open_layer_group(struct npl_session *s, int first, int last, bool tim
 	return rc;
 }
 
-/* Whether the device does nodes first..last together. NPL_EDEVICE: not. */
+/* Returns 0 when the device takes nodes first..last as a layer group, NPL_EDEVICE when it does not, or another
+ * error. */
 static int try_layer_group(struct npl_session *s, int first, int last, struct npl_err *err)
 {
 	struct npl_layer_group_plan group;
@@ -442,12 +445,12 @@ static int try_layer_group(struct npl_session *s, int first, int last, struct np
 	return rc;
 }
 
-/* The longest layer group from first on, up to last, that the device takes; -1: not even one layer, which it then does
- * alone. Long ones are tried in steps that double, so that networks of many short layer groups cost no more than these
- * together. */
+/* Sets *end to the last node of the longest layer group from `first` on, up to `last`, that the device takes; -1: the
+ * device takes not even one layer as a group and runs it alone. The lengths tried double, so that a network of many
+ * short layer groups costs no more than these together. */
 static int longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
 {
-	int low = first - 1, high = last; /* low goes, beyond high does not */
+	int low = first - 1, high = last; /* the device takes all up to low, and not more than high */
 	bool refused = false;
 	npl_progress_step("grouping layer", first + 1, s->graph->n_nodes, s->graph->node[first].name);
 	for (int64_t step = FIRST_NODES; low < high; step *= 2) {
@@ -468,7 +471,7 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 	return 0;
 }
 
-/* A layer group begins with a layer, or with a quantisation that it does itself. */
+/* Whether node i may begin a layer group: a layer, or a quantisation that the layer group does itself. */
 static bool begins(const struct npl_session *s, int i)
 {
 	const struct npl_step *step = &s->step[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of a plan that go to their device together (npulab/layer_group.h): as many as follow each other there. What
- * passes between them stays on the device; only what others read comes back to the session. */
+ * Layer groups of a session (npulab/layer_group.h): steps of a plan that follow each other on one device and go to it
+ * together. Values that pass between these steps stay on the device; only values that are read outside the group come
+ * back to the session. */
 #ifndef NPULAB_FRONTEND_SESSION_LAYER_GROUP_H
 #define NPULAB_FRONTEND_SESSION_LAYER_GROUP_H
 
@@ -9,35 +10,36 @@
 
 /* A value that enters a layer group or leaves it. */
 struct npl_layer_group_port {
-	int value, node;           /* the node that reads it first, or makes it */
-	struct npl_tensor *tensor; /* as the layers name it */
-	enum npl_format format;    /* of the value (value_store.h) */
-	bool converted;            /* by a layer of its own: not as its node makes it */
-	bool moved;                /* by the layer group itself, between the device and the host's memory... */
-	uint64_t bytes_outside;    /* ...except this many bytes */
+	int value, node;           /* node: the one that reads the value first, or makes it */
+	struct npl_tensor *tensor; /* stands for the value in the group's layers */
+	enum npl_format format;    /* number format of the value in the value store */
+	bool converted;            /* of an output: a conversion makes it, not the layer of its node */
+	bool moved;                /* the layer group itself moves the value over the link, within its cycles */
+	uint64_t bytes_outside;    /* of a moved value, the bytes that cross the link before or after the cycles */
 };
 
 struct npl_layer_group_plan {
-	int first, last; /* nodes */
+	int first, last; /* the first and the last node of the group */
 	int device;
-	bool converts; /* the device brings values from floats to integers and back, within the layer group */
-	int n;         /* layers: of the nodes that the device runs, and of views between them that change a shape */
+	bool converts; /* the device converts values between floats and integers within the layer group */
+	int n; /* layers: those of nodes that the device runs, those that give data another shape, and conversions */
 	struct npl_layer *layer;
 	const struct npl_layer **list;
-	int *node;         /* of each layer */
-	int *value;        /* that each makes */
-	const char **note; /* of each layer that another does in its pass; NULL */
+	int *node;         /* per layer: its node */
+	int *value;        /* per layer: the value that it makes; -1: it is a conversion */
+	const char **note; /* per layer: in which other layer's pass it is done; NULL: in its own */
 	int n_in, n_out;
 	struct npl_layer_group_port *in, *out;
 	struct npl_layer_group_handle *opened;
 };
 
-/* Fills s->group from the plan. */
+/* Finds the layer groups of the plan, opens each on its device and fills s->group and s->n_layer_groups. Returns 0 or
+ * err->code. */
 int npl_layer_groups_open(struct npl_session *s, struct npl_err *err);
 void npl_layer_groups_close(struct npl_session *s);
 
-/* layer_group_run.c: runs the layer group's nodes for rows run->layer[first..last], which are opened; *wall grows by
- * the device's time. */
+/* layer_group_run.c: runs the layer group's nodes and fills their rows run->layer[first..last], which npl_session_plan
+ * has begun. Adds the wall-clock time of the device's run to *wall. Returns 0 or err->code. */
 int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
 			double *wall, struct npl_err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layers and tensors of a layer group (layer_group_builder.h): its nodes' own, those that name data in another
- * shape, and those that convert. */
+ * Makes the layers and tensors of a layer group (layer_group_builder.h): its nodes' own layers, those that name data in
+ * another shape, and conversions. */
 #include <string.h>
 
 #include "frontend/quantise/quantise.h"
@@ -14,7 +14,8 @@ int npl_layer_group_no_room(struct npl_err *err)
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
-/* Value v of node i in a format, from outside. */
+/* Returns the tensor of value v in this format and shape, which comes from outside and which node i reads; adds an
+ * input to the group if it has none like it. NULL: see err. */
 static struct npl_tensor *given(struct npl_layer_group_builder *b, int i, int v, enum npl_format format,
 				const struct npl_shape *shape, struct npl_err *err)
 {
@@ -47,7 +48,7 @@ static struct npl_tensor *given(struct npl_layer_group_builder *b, int i, int v,
 	return tensor;
 }
 
-/* The next layer, of node i; it makes value v. */
+/* Begins the next layer, of node i, which makes value v (-1: a conversion); the caller fills it and counts it. */
 static struct npl_layer *add_layer(struct npl_layer_group_builder *b, int i, int v)
 {
 	struct npl_layer *layer = &b->group.layer[b->group.n];
@@ -57,7 +58,7 @@ static struct npl_layer *add_layer(struct npl_layer_group_builder *b, int i, int
 	return layer;
 }
 
-/* What the layer of node i makes: one tensor or, where others are read too, a row of them. */
+/* Gives the layer of node i its results: one tensor or, where further results are read, an array of tensors. */
 static int add_results(struct npl_layer_group_builder *b, int i, struct npl_step_tensors *t, struct npl_layer *layer,
 		       struct npl_err *err)
 {
@@ -79,7 +80,8 @@ static int add_results(struct npl_layer_group_builder *b, int i, struct npl_step
 	return 0;
 }
 
-/* Tensor `in`, value v of node i, in another shape: a layer that names its data so, unless it has that shape. */
+/* Returns tensor `in`, which is value v, in another shape: as the result of a layer of node i that names its data so,
+ * or as it is if it has that shape. */
 static struct npl_tensor *named_as(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *in,
 				   const struct npl_shape *shape)
 {
@@ -100,7 +102,7 @@ static struct npl_tensor *named_as(struct npl_layer_group_builder *b, int i, int
 	return made;
 }
 
-/* Value v, which is `in`, in the other format, by a layer that node i pays for. */
+/* Adds a layer, charged to node i, that converts `in`, which is value v, to the other format. Returns its result. */
 static struct npl_tensor *convert(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *in,
 				  enum npl_format format)
 {
@@ -134,14 +136,14 @@ struct npl_tensor *npl_layer_group_in_format(struct npl_layer_group_builder *b, 
 	return made ? made : convert(b, i, v, b->made[v], format);
 }
 
-/* The same in the value's shape. */
+/* Returns value v in this format and in the shape that the graph gives it. */
 static struct npl_tensor *in_format(struct npl_layer_group_builder *b, int i, int v, enum npl_format format)
 {
 	return named_as(b, i, v, npl_layer_group_in_format(b, i, v, format), &b->s->graph->value[v].shape);
 }
 
-/* Whether node i leaves integers that stand for value v, which is no view, to those after it. A device that converts
- * within its layer groups leaves those of the model alone (layer_group.c). */
+/* Whether node i leaves integers that stand for value v, which is no view, to later nodes. A device that converts
+ * within its layer groups leaves only those of the model (layer_group.c). */
 static bool leaves_integers(const struct npl_session *s, int i, int v)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -164,7 +166,7 @@ static bool has_integers(const struct npl_layer_group_builder *b, int v)
 	return false;
 }
 
-/* Whether value v comes from where there are floats alone: from outside of the network, or the host. */
+/* Whether value v comes from a place that has only floats: from outside of the network, or from the host. */
 static bool comes_as_floats(const struct npl_layer_group_builder *b, int v)
 {
 	const struct npl_session *s = b->s;
@@ -175,7 +177,7 @@ static bool comes_as_floats(const struct npl_layer_group_builder *b, int v)
 	return maker < 0 || (s->step[maker].role == NPL_RAN && s->step[maker].device == NPL_ON_HOST);
 }
 
-/* The format in which value v, of floats, is taken from outside where a layer reads it in `format`. */
+/* Returns the format in which value v is taken from outside for a layer that reads it in `format`. */
 static enum npl_format format_outside(const struct npl_layer_group_builder *b, int v, enum npl_format format)
 {
 	const struct npl_session *s = b->s;
@@ -187,7 +189,7 @@ static enum npl_format format_outside(const struct npl_layer_group_builder *b, i
 	return comes_as_floats(b, v) ? NPL_FORMAT_F32 : format;
 }
 
-/* Value v, from outside, as node i reads it. */
+/* Returns value v, which comes from outside, as node i reads it, converted if need be. NULL: see err. */
 static struct npl_tensor *as_given(struct npl_layer_group_builder *b, int i, int v, enum npl_format format,
 				   const struct npl_shape *shape, struct npl_err *err)
 {
@@ -201,21 +203,22 @@ static struct npl_tensor *as_given(struct npl_layer_group_builder *b, int i, int
 	return in ? convert(b, i, v, in, format) : NULL;
 }
 
-/* Value v as node i reads it: as the layer group makes it, in the node's format, or given. */
+/* Returns value v as node i reads it, in the node's format, whether the layer group makes v or is given it. NULL: see
+ * err. */
 static struct npl_tensor *as_read(struct npl_layer_group_builder *b, int i, int v, const struct npl_shape *shape,
 				  struct npl_err *err)
 {
 	const struct npl_step *step = &b->s->step[i];
 	const enum npl_format format = npl_step_format(b->s, step);
 	if (b->made[v]) {
-		if (step->in_integers) /* a QuantizeLinear among the layer group's layers makes them without their scale */
+		if (step->in_integers) /* a QuantizeLinear layer of the group makes integers without their scale */
 			b->made[v]->quant = step->x_quant;
 		return named_as(b, i, v, npl_layer_group_in_format(b, i, v, format), shape);
 	}
 	return as_given(b, i, v, format, shape, err);
 }
 
-/* Others see the result in the shape that the graph gives it. */
+/* Makes node i's result have the shape that the graph gives it, for its readers, if the device has views. */
 static void name_result(struct npl_layer_group_builder *b, int i)
 {
 	int v = b->s->step[i].out;
@@ -265,7 +268,7 @@ int npl_layer_group_add_split(struct npl_layer_group_builder *b, int i, struct n
 	return x ? 0 : err->code;
 }
 
-/* A QuantizeLinear of the model: from here on there are its integers. */
+/* Adds a QuantizeLinear of the model, whose result is the integers of its input. Returns 0 or err->code. */
 static int add_quantised(struct npl_layer_group_builder *b, int i, struct npl_err *err)
 {
 	const struct npl_node *node = &b->s->graph->node[i];
@@ -288,7 +291,7 @@ int npl_layer_group_add_view(struct npl_layer_group_builder *b, int i, struct np
 	if (!in)
 		return 0;
 	if (b->s->model.node[i] == NPL_DEQUANTISES &&
-	    !(in->quant.scale > 0)) /* a layer in the model's own terms made them */
+	    !(in->quant.scale > 0)) /* a layer in the model's own integers made them */
 		in->quant = b->s->model.value[v].quant;
 	b->made[v] = named_as(b, i, v, in, &out->shape);
 	if (b->made[v] != in)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One run of a layer group in a session (layer_group.h). */
+ * Runs a layer group in a session (layer_group.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,8 @@ static int made(void *context, int layer, int result, const struct npl_tensor *o
 	return value < 0 ? 0 : npl_output_made(p->s, value, out, &p->run->layer[node], err);
 }
 
-/* Adds the views of values that enter the group or leave it. Nobody will ask for those that stay inside. */
+/* Enters the group's views into the value store. The integers of a QuantizeLinear are made there if its input comes
+ * from outside; those inside the group, or of a group that converts, are not asked for. */
 static int note_views(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
 		      struct npl_err *err)
 {
@@ -65,7 +66,7 @@ static int gather(struct npl_value_store *store, const struct npl_layer_group_pl
 	return 0;
 }
 
-/* `done`: the layer group's work. */
+/* Puts the group's outputs into the value store. done: the task at whose end the group's work is done. */
 static int put_results(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
 		       int done, struct npl_err *err)
 {
@@ -90,7 +91,8 @@ static int put_results(struct npl_value_store *store, const struct npl_layer_gro
 	return 0;
 }
 
-/* Rows of nodes that several layers make, a Split's slices, are their sums. */
+/* Fills the rows of the group's nodes. The row of a node with several layers, such as a Split's Slices, is the sum of
+ * these. */
 static int fill_rows(const struct npl_session *s, const struct npl_layer_group_plan *group,
 		     const struct npl_result *results, struct npl_run *run, struct npl_err *err)
 {
@@ -99,7 +101,7 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 		struct npl_layer_run *row = &run->layer[group->node[l]];
 		const struct npl_step *step = &s->step[group->node[l]];
 		struct npl_result result = results[l];
-		const bool conversion = group->value[l] < 0; /* what it saturates is counted as such */
+		const bool conversion = group->value[l] < 0; /* its saturations are counted as clipped values */
 		if (step->role != NPL_RAN && !conversion)
 			continue;
 		if (conversion) {

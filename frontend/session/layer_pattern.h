@@ -9,16 +9,17 @@
 
 #include "npulab/graph.h"
 
-/* Messages begin with `where` and have the code `bad`. */
+/* A pattern, and how its errors are reported: messages begin with `where` and have the code `bad`. */
 struct layer_pattern {
 	const char *where;
 	int bad;
 	const char *text; /* borrowed; without the slashes of an expression */
 	bool on_name;
-	regex_t expression; /* of on_name */
+	regex_t expression; /* the compiled text, only with on_name */
 };
 
-/* `bad`, naming what is wrong: an expression that is none, or costs too much. */
+/* Compiles the expression of a pattern on the name. Returns `bad`, with a message of what is wrong, for an expression
+ * that is not valid or costs too much. */
 int layer_pattern_open(struct layer_pattern *pattern, struct npl_err *err);
 void layer_pattern_close(struct layer_pattern *pattern);
 bool layer_pattern_matches(const struct layer_pattern *pattern, const struct npl_node *node);

@@ -18,7 +18,7 @@ bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step 
 	       (npl_device_get_info(s->device[step->device])->capabilities & NPL_LRN_FACTOR);
 }
 
-/* Squares that are summed: for every channel its window within the channels. */
+/* Returns the number of squares that are summed: for every channel as many as its window has within the channels. */
 static uint64_t macs_of(const struct npl_lrn_attrs *lrn, const struct npl_shape *shape)
 {
 	const int64_t channels = shape->dim[1], below = (lrn->size - 1) / 2, above = lrn->size / 2;
@@ -28,7 +28,7 @@ static uint64_t macs_of(const struct npl_lrn_attrs *lrn, const struct npl_shape 
 	return channels ? sum * (uint64_t)(npl_shape_count(shape) / channels) : 0;
 }
 
-/* The factor of `squares` as a layer. */
+/* Describes the layer that makes the factor of `squares`. */
 static struct npl_layer layer_of(const struct npl_session *s, int i, const struct npl_step *step,
 				 const struct npl_tensor *squares, struct npl_tensor *factor)
 {
@@ -71,7 +71,7 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 	return npl_device_supports(s->device[step->device], &layer, why, n);
 }
 
-/* One operator of the host, out = a * b. */
+/* Runs out = a * b as one operator of the host. */
 static int multiply(struct npl_value_store *store, const struct npl_tensor *a, const struct npl_tensor *b,
 		    struct npl_tensor *out, struct npl_layer_run *row, struct npl_err *err)
 {
@@ -87,7 +87,8 @@ static int multiply(struct npl_value_store *store, const struct npl_tensor *a, c
 	return npl_op_run(NPL_OP_MUL, &product_attrs, in, 2, out, 1, err);
 }
 
-/* The squares go, the factor comes: neither is a value of the graph. */
+/* Charges the transfer of the squares or the factor, neither of which is a value of the graph, unless the device works
+ * in the host's memory. */
 static void charge_move(struct npl_value_store *store, int i, enum npl_task_kind kind, const struct npl_tensor *tensor,
 			struct npl_layer_run *row)
 {
@@ -103,7 +104,7 @@ static void charge_conversion(struct npl_value_store *store, const struct npl_te
 	store->after = npl_charge_host(store, NPL_TASK_CONVERSION, -1, &counts, row, store->after);
 }
 
-/* squares, in float, become the factor, in float; both in the host's memory. */
+/* Makes the factor of the squares on the device. Both are float32 in the host's memory. */
 static int make_factor(struct npl_value_store *store, int i, const struct npl_tensor *squares,
 		       struct npl_tensor *factor, struct npl_layer_run *row, double *wall, struct npl_err *err)
 {
@@ -126,7 +127,7 @@ static int make_factor(struct npl_value_store *store, int i, const struct npl_te
 		double start = npl_clock_seconds();
 		rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
 		*wall += npl_clock_seconds() - start;
-		/* The network's, which are the same on every device. */
+		/* These are the network's MACs, which are the same on every device. */
 		row->result.macs = s->graph->node[i].macs;
 		store->after = npl_value_store_worked(store, step->device, 1, &i,
 						      (const struct npl_result *[]){&row->result},

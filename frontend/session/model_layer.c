@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers in integers that the model itself has (model_layer.h). */
+ * Layers of integers that the model itself has (model_layer.h). */
 #include "model_layer.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ bool npl_model_picks(const struct npl_session *s, int i, const struct npl_step *
 	       npl_is_byte(s->graph->value[node->in[0]].dtype);
 }
 
-/* What planning a product shares. */
+/* What all steps of planning a product need. */
 struct product {
 	struct npl_session *s;
 	const struct npl_integer_inputs *at;
@@ -65,7 +65,7 @@ static bool read_quants(const struct product *p, struct npl_step *step, struct n
 				      npl_operand_zero(operands, p->at->y_zero, "output zero point", &y->zero_point));
 }
 
-/* (K,N) matrices of bytes as (N,K), one below the other. */
+/* Transposes a stack of (K,N) matrices of bytes into w, as (N,K) matrices one below the other. */
 static int transpose(const struct npl_value *value, const void *data, struct npl_tensor *w, struct npl_err *err)
 {
 	const unsigned char *from = data;
@@ -81,7 +81,8 @@ static int transpose(const struct npl_value *value, const void *data, struct npl
 	return 0;
 }
 
-/* Rows by one constant matrix, or a stack of matrices by as many. */
+/* Gives the step the shapes of a product of rows by one constant matrix, or of a stack of matrices by as many. Refuses
+ * operands that broadcast in another way. */
 static bool shape_matmul(const struct product *p, struct npl_step *step)
 {
 	const struct npl_value *x = input(p, p->at->a), *w = input(p, p->at->b),
@@ -125,7 +126,7 @@ static bool shape_product(const struct product *p, struct npl_step *step)
 	return true;
 }
 
-/* The constants, as they are or transposed; without data where only times are asked for. */
+/* Gives the step its weight and bias, as they are or transposed; without data in timing_only. Refuses computed ones. */
 static bool set_weights(const struct product *p, struct npl_step *step)
 {
 	const struct npl_value *w = input(p, p->at->b), *bias = input(p, p->at->bias);
@@ -149,7 +150,7 @@ static bool set_weights(const struct product *p, struct npl_step *step)
 	return !bias || step->bias.data;
 }
 
-/* The first product of the step, as the device will see it. */
+/* Asks the device whether it takes the step's first product. */
 static bool ask(const struct product *p, const struct npl_step *step)
 {
 	const struct npl_value *x = input(p, p->at->a);
@@ -193,8 +194,8 @@ bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step,
 	return false;
 }
 
-/* Whether a device that has floats too leaves the step to these, because the model has its result, an operand or
- * weights in float32. */
+/* Whether the step stays in float32, on a device that also computes in it, because the model has the result, an operand
+ * or the weights in float32. The reason goes to why. */
 static bool keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			char *why, size_t n)
 {
@@ -284,8 +285,8 @@ bool npl_model_bias(const struct npl_node *node, const struct npl_value *value, 
 		const struct npl_quant *w = &step->weight.quant;
 		const float scale = step->x_quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale),
 			    given = from->scale[from->parts == 1 ? 0 : c];
-		/* exporters round the product of the scales in their own way: a few units of its last place; in float32
-		 * the inputs have no scale */
+		/* Exporters round the product of the scales in their own way: it differs by a few units of its last
+		 * place. In float32 the inputs have no scale. */
 		if (!(scale > 0) || !(fabsf(scale - given) <= 1e-6f * scale))
 			return false;
 	}

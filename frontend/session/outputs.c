@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is noted of a step's result in its row, and an observer it. */
+ * Notes a step's result in its row, and shows it to an observer (value_store.h). */
 #include "core/computer/clock.h"
 #include "frontend/graph/values.h"
 #include "frontend/quantise/quantise.h"

@@ -16,19 +16,19 @@
 #define MOST_FILE_BYTES (1 << 20)
 
 struct rule {
-	const char *pattern; /* of the operator's type, or the expression */
+	const char *pattern; /* wildcards for the operator's type, or the expression */
 	bool on_name;
 	const char *device;
 	const char *text; /* "PATTERN=DEVICE" */
 };
 
-/* Rules on their way into a placement. */
+/* The state of reading rules into a placement. */
 struct reader {
 	const struct npl_graph *graph;
 	struct npl_arena *arena;
 	struct npl_placement *placement;
-	const char *where; /* "--place", "FILE:LINE": before every complaint */
-	int bad;           /* what a complaint's code is */
+	const char *where; /* the beginning of every message: "--place", "FILE:LINE" */
+	int bad;           /* the code of every message */
 };
 
 #define BAD(r, format, ...) npl_fail(err, (r)->bad, "%s: " format, (r)->where, __VA_ARGS__)
@@ -38,8 +38,8 @@ static const char *skip_blanks(const char *text)
 	return text + strspn(text, " \t");
 }
 
-/* The slash that closes the expression which `text` opens: the first that '=' follows and no backslash precedes. Names
- * have slashes too. NULL: none. */
+/* Returns the slash that closes the expression which `text` opens: the first one that is followed by '=' and not
+ * preceded by a backslash, because names have slashes too. NULL: there is none. */
 static const char *closing_slash(const char *text)
 {
 	for (const char *c = text + 1; *c; c += *c == '\\' && c[1] ? 2 : 1)
@@ -48,7 +48,7 @@ static const char *closing_slash(const char *text)
 	return NULL;
 }
 
-/* The part from..end without blanks at its ends, in an expression with "\/" as "/"; NULL when memory is short. */
+/* Copies the part from..end without blanks at its ends; in an expression "\/" becomes "/". NULL: memory is short. */
 static const char *take(const struct reader *r, const char *from, const char *end, bool expression)
 {
 	from = skip_blanks(from);
@@ -65,7 +65,7 @@ static const char *take(const struct reader *r, const char *from, const char *en
 	return part;
 }
 
-/* Cuts one rule off the text: up to a comma that is not in its expression. */
+/* Cuts one rule off the text, up to a comma that is not in its expression, and moves *at to the next rule. */
 static int cut_rule(const struct reader *r, const char **at, struct rule *rule, struct npl_err *err)
 {
 	const char *start = skip_blanks(*at), *end = start + strcspn(start, "=,");
@@ -100,7 +100,7 @@ static int device_index(struct npl_placement *placement, const char *device)
 	return placement->n_names++;
 }
 
-/* Nodes that the rule of this text placed. */
+/* Returns how many nodes the rule with this text placed. */
 static int count_of(const struct reader *r, const char *text)
 {
 	int n = 0;
@@ -121,20 +121,20 @@ static int warn(const struct reader *r, const struct rule *rule, const char *bef
 	return 0;
 }
 
-/* Whether the rule of this text differs in the device alone. */
+/* Whether the rule with this text has the same pattern and differs at most in the device. */
 static bool same_pattern(const char *text, const struct rule *rule)
 {
 	size_t length = strlen(rule->text) - strlen(rule->device);
 	return !strncmp(text, rule->text, length);
 }
 
-/* Gives the rule's device to every node it matches and no earlier rule did. */
+/* Gives the rule's device to every node that it matches and that no earlier rule has placed. */
 static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
 	struct npl_placement *placement = r->placement;
 	int device = device_index(placement, rule->device), matched = 0, taken = 0;
-	const char *before =
-		NULL; /* the one earlier rule that has all of its nodes, if it is one, for another device */
+	/* the one earlier rule that placed all nodes that this rule matches, if on another device; else NULL */
+	const char *before = NULL;
 	struct layer_pattern pattern = {
 		.where = r->where, .bad = r->bad, .text = rule->pattern, .on_name = rule->on_name};
 	if (layer_pattern_open(&pattern, err))
@@ -162,7 +162,7 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 	return warn(r, rule, before, err);
 }
 
-/* Room for at most this many rules, with every node on the host. */
+/* Makes room for at most this many rules, and places every node on the host. */
 static int open_placement(const struct reader *r, size_t most, struct npl_err *err)
 {
 	struct npl_placement *placement = r->placement;
@@ -209,7 +209,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Ends the line where a comment begins: not inside an expression, whose names may hold a '#'. */
+/* Ends the line where a comment begins. A '#' inside an expression begins none, because names may hold it. */
 static void cut_comment(char *line)
 {
 	const char *closing = *line == '/' ? closing_slash(line) : NULL;
@@ -218,7 +218,7 @@ static void cut_comment(char *line)
 			*c = '\0';
 }
 
-/* One line of a file; an empty one says nothing. */
+/* Reads one line of a file, which has one rule or none; counts it in *rules. */
 static int read_line(const struct reader *r, char *line, int *rules, struct npl_err *err)
 {
 	for (const char *c = line; *c; c++)
@@ -250,7 +250,7 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 		return err->code;
 	const size_t mark = file.bytes >= 3 && !memcmp(file.data, "\xef\xbb\xbf", 3)
 				    ? 3
-				    : 0; /* of byte order, as editors put it */
+				    : 0; /* a byte order mark, which some editors write */
 	char *text = npl_arena_strndup(arena, (const char *)file.data + mark, file.bytes - mark);
 	bool holds_nul = file.bytes && memchr(file.data, 0, file.bytes);
 	npl_file_unmap(&file);

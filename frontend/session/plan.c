@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan of a session: for each node, in order, whether its device runs it (with the activation after it in the
- * same pass where it can), whether it only gives data another shape, or whether the host does it, and why. */
+ * The plan of a session: for each node, in order, whether its device runs it (with the activation after it in the same
+ * pass where it can), whether the node only gives data another shape, or whether the host runs it, and why. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "split.h"
 #include "stay_float.h"
 
-/* The single node reading value v, if there is just one and v is no output of the graph. */
+/* Returns the node that reads value v, if it is the only one and v is no output of the graph; -1 otherwise. */
 static int sole_reader(const struct npl_session *s, int v)
 {
 	return s->graph->value[v].uses == 1 ? s->reader[v] : -1;
@@ -38,7 +38,8 @@ static int find_readers(struct npl_session *s, struct npl_err *err)
 	return 0;
 }
 
-/* A layer without data, to ask a device about. Its tensors live in t[NPL_MOST_TENSORS]. */
+/* Describes step i as a layer without data, for a device to say whether it takes it. The layer's tensors are in
+ * t[NPL_MOST_TENSORS]. */
 static void describe_layer(const struct npl_session *s, int i, const struct npl_step *step, struct npl_tensor *t,
 			   struct npl_layer *layer)
 {
@@ -84,7 +85,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	}
 }
 
-/* A tensor that held a NaN when it was calibrated needs float32 on a device that also computes in it. */
+/* Refuses integers for a step with a tensor that held a NaN in calibration, if the device also computes in float32. */
 static bool calibrated_without_nan(const struct npl_session *s, const struct npl_node *node,
 				   const struct npl_step *step, char *why, size_t n)
 {
@@ -100,7 +101,8 @@ static bool calibrated_without_nan(const struct npl_session *s, const struct npl
 	return true;
 }
 
-/* No integer stands for a NaN, and no weight for an infinity: a layer with such a constant is computed in float32. */
+/* Refuses integers for a step with a constant that no integers stand for: one with a NaN or, as a weight or bias, with
+ * an infinity. Such a layer is computed in float32. */
 static bool constants_are_finite(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 				 char *why, size_t n)
 {
@@ -119,7 +121,8 @@ static bool constants_are_finite(const struct npl_session *s, const struct npl_n
 	return true;
 }
 
-/* A device's integers stand for floats, so that integers and bools of the graph itself cannot be its inputs. */
+/* Refuses a step with an input or result that is not float32: a device's integers stand for floats, not for the graph's
+ * own integers and bools. */
 static bool inputs_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			       char *why, size_t n)
 {
@@ -144,7 +147,7 @@ static bool inputs_are_float32(const struct npl_session *s, const struct npl_nod
 			  npl_dtype_name(s->graph->value[step->out].dtype), format);
 }
 
-/* Two computed matrices, on a device of integers that multiplies such. */
+/* Whether the node multiplies two computed matrices and the step's device does so in integers. */
 static bool is_product(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
 {
 	return node->op == NPL_OP_MATMUL && !s->graph->value[node->in[0]].constant &&
@@ -189,7 +192,7 @@ static bool is_limit(float limit, float wanted)
 	return limit >= wanted && limit <= wanted;
 }
 
-/* What the node does to its input, in a device's terms. */
+/* Returns the activation function that the node is for a device; NPL_ACT_NONE: it is none. */
 static enum npl_activation activation_of(const struct npl_node *node)
 {
 	switch (node->op) {
@@ -208,8 +211,8 @@ static enum npl_activation activation_of(const struct npl_node *node)
 	}
 }
 
-/* The node that may be done in the same pass as node i: an activation that alone reads its result, on the same device.
- * -1: none. */
+/* Returns the node that may be done in the same pass as node i: an activation on the same device that alone reads node
+ * i's result. -1: there is none. */
 static int activation_behind(const struct npl_session *s, int i, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
@@ -222,7 +225,7 @@ static int activation_behind(const struct npl_session *s, int i, const int *plac
 	return activation_of(&graph->node[reader]) == NPL_ACT_NONE ? -1 : reader;
 }
 
-/* Tries the node with the activation after it in one pass. */
+/* Tries to do the node and the activation after it in one pass. Returns whether the device takes that. */
 static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
@@ -243,7 +246,8 @@ static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, cons
 	return s->step[reader].note != NULL;
 }
 
-/* Inputs that a device of integers sees: the lists and limits of these operators are in their attributes. */
+/* Returns how many inputs of the node a device of integers sees: the lists and limits of these operators are in their
+ * attributes. */
 static int data_inputs(const struct npl_node *node)
 {
 	return node->op == NPL_OP_SLICE || node->op == NPL_OP_SPLIT ||
@@ -262,7 +266,8 @@ static bool keeps_range(const struct npl_node *node)
 	return npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE;
 }
 
-/* A step as it is before its device is asked. in_float32: it runs in float32, whatever the device's format is. */
+/* Returns the plain step of node i, as it is before its device is asked. in_float32: it runs in float32, whatever the
+ * device's format is. */
 static struct npl_step first_step(const struct npl_session *s, int i, const int *place, bool in_float32)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -285,7 +290,7 @@ static struct npl_step first_step(const struct npl_session *s, int i, const int 
 	return step;
 }
 
-/* Would the device of Concat node i join inputs that have the scale of its output? */
+/* Whether the device of Concat node i takes it with inputs that have the scale of its output. */
 static bool takes_concat(const struct npl_session *s, int i, const int *place)
 {
 	struct npl_step step = first_step(s, i, place, false);
@@ -302,7 +307,8 @@ static bool takes_concat(const struct npl_session *s, int i, const int *place)
 	return npl_device_supports(s->device[step.device], &layer, why, sizeof why);
 }
 
-/* Gives the inputs of every Concat that a device can do the scale of its output, and so what they were picked from. */
+/* For every Concat that its device takes, makes the inputs, and the values that they are picked from, share the scale
+ * of the output. */
 static void join_concats(struct npl_session *s, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
@@ -317,7 +323,7 @@ static void join_concats(struct npl_session *s, const int *place)
 				v = graph->node[maker].in[0];
 				int before = graph->value[v].producer;
 				if (before >= 0 && activation_behind(s, before, place) == maker)
-					break; /* done in the pass that makes v */
+					break; /* the maker is done in the pass that makes v */
 				npl_ranges_join(s, node->out[0], v);
 				maker = before;
 			}
@@ -325,7 +331,8 @@ static void join_concats(struct npl_session *s, const int *place)
 	}
 }
 
-/* An operator that only picks from the model's own integers. */
+/* Plans an operator that only picks from the model's own integers. Returns false, with the reason in why, when the
+ * device does not take it. */
 static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
 {
 	struct npl_layer layer;
@@ -337,7 +344,8 @@ static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step,
 	return step->in_integers = npl_device_supports(s->device[step->device], &layer, why, n);
 }
 
-/* Fills the node's step for its device. False, with the reason: it does not run it so; or an error in err->code. */
+/* Fills the step of node i for its device. Returns false when the device does not run it so, with the reason in why, or
+ * after an error, with its code in err->code. */
 static bool plan_on_device(struct npl_session *s, int i, const int *place, char *why, size_t n, struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -358,7 +366,8 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	return try_fusing(s, i, step, place) || device_takes_step(s, i, step, why, n);
 }
 
-/* A device that does not do the node in its own way may take it as the graph has it. */
+/* Plans node i as the graph has it, on a device that, for the reason why_not, does not run it in its own way. Returns
+ * false when the device does not take it so either, or after an error, with its code in err->code. */
 static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const char *why_not, struct npl_err *err)
 {
 	struct npl_step *step = &s->step[i];
@@ -380,8 +389,8 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	return step->note != NULL;
 }
 
-/* A device takes the node in the model's own integers: notes the scale of the results, and of the first operand if none
- * is known of it. */
+/* Notes the scales of a node that its device takes in the model's own integers: those of the results and, if it is not
+ * known yet, that of the first operand. */
 static void note_model_scales(struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
 {
 	struct npl_model_quant *value = s->model.value;
@@ -531,7 +540,7 @@ bool npl_session_uses(const struct npl_session *session, int device)
 	bool used = false;
 	for (int i = 0; i < session->graph->n_nodes; i++)
 		used |= session->step[i].role == NPL_RAN && session->step[i].device == device;
-	for (int c = 0; c < session->n_layer_groups; c++) /* which may but convert */
+	for (int c = 0; c < session->n_layer_groups; c++) /* a layer group may only convert */
 		used |= session->group[c].device == device;
 	return used;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scale and zero point of every value in a device's number format. They come from the range of what the value took when
- * the network was calibrated; a value that only picks from another has that one's (session.range_of), Sigmoid and Tanh
- * have their own, and values that are joined (the inputs of a Concat and its output, so that joining moves bytes and
- * rounds nothing) have those of all their ranges together. */
+ * Scale and zero point of every value in a device's number format. They come from the range that the value took in
+ * calibration, with three exceptions. A value that only picks from another one has that one's scale (session.range_of).
+ * Results of Sigmoid and Tanh have fixed ones. Values that are joined (the inputs of a Concat and its output, so that
+ * joining moves bytes and rounds nothing) have the scale of all their ranges together. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "frontend/quantise/quantise.h"
 #include "stay_float.h"
 
-/* The value that stands for those that share a scale with v. The way to it, which a row of joins makes long, is halved
- * for those who ask next. */
+/* Returns the value that stands for all values that share a scale with v. Halves the way to it for later calls, as a
+ * row of joins makes it long. */
 static int sharing_root(const struct npl_session *s, int v)
 {
 	int *const sharing = s->sharing;
@@ -52,8 +52,8 @@ void npl_ranges_join(struct npl_session *s, int a, int b)
 		s->range_int8[a] = both(s->range_int8[a], s->range_int8[b]);
 }
 
-/* The range of a value. A mask's range is cut to what has an effect: the rest saturates, and Softmax makes 0 of it in
- * any case. */
+/* Returns the range of a value. A mask's range is cut to the part that has an effect: the rest saturates, and Softmax
+ * makes 0 of it in any case. */
 static struct npl_range range_at(const struct npl_session *s, enum npl_format format, int v)
 {
 	if (!s->range)
@@ -66,7 +66,7 @@ static struct npl_range range_at(const struct npl_session *s, enum npl_format fo
 	return range;
 }
 
-/* What the model says of float value v in 8 bits, or of what it picks from. NULL: nothing. */
+/* Returns what the model says of float value v in 8 bits, or of the value that v picks from. NULL: it says nothing. */
 static const struct npl_model_quant *model_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	const struct npl_model_quant *of = &s->model.value[v], *from = &s->model.value[s->range_of[v]];
@@ -140,7 +140,7 @@ static int find_constant(struct npl_session *s, int v, struct npl_err *err)
 	return 0;
 }
 
-/* A copy of the caller's, NULL of none. */
+/* Copies the caller's ranges; *copy is NULL if there are none. */
 static int copy_ranges(const struct npl_range *from, int n, struct npl_range **copy, struct npl_err *err)
 {
 	*copy = from ? malloc(((size_t)n + 1) * sizeof **copy) : NULL;

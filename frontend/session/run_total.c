@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums over the layers of a run and over batches. The totals are sums of the rows, so that a reader can check them; the
- * time is that sum less what overlaps. */
+ * Sums over the layers of a run and over batches. The totals are sums of the rows, so that a reader can check them;
+ * only the time is that sum less the time in which work overlaps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

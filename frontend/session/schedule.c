@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Giving tasks their places (schedule.h). */
+ * Places tasks in the schedule (schedule.h). */
 #include "schedule.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ int npl_schedule_later(const struct npl_schedule *s, int a, int b)
 	return end_of(s, b) > end_of(s, a) ? b : a;
 }
 
-/* A further task, or NULL without memory for it. */
+/* Appends a task and returns it; NULL: memory is short. */
 static struct npl_task *append(struct npl_schedule *s)
 {
 	struct npl_task *more = npl_grow(s->task, s->n, &s->capacity, sizeof *more);
@@ -129,7 +129,7 @@ int npl_schedule_device(struct npl_schedule *s, int device, int n, const int *no
 	return after;
 }
 
-/* Marks the tasks that decide the makespan. True: that is all of them, nothing overlaps. */
+/* Marks the tasks that decide the makespan. Returns whether these are all tasks, so that nothing overlaps. */
 static bool mark_critical(struct npl_schedule *s)
 {
 	int last = NPL_AT_START, tasks = 0;
@@ -143,8 +143,8 @@ static bool mark_critical(struct npl_schedule *s)
 	return tasks == 0;
 }
 
-/* When each node's work begins, when others can read its result, and when what is left of it is done. A node without
- * work of its own has its result when it has its inputs. */
+/* Sets in each row when the node's work begins, when its result can be read, and when all its work is done. A node
+ * without work of its own has its result when it has its inputs. */
 static void set_row_times(const struct npl_schedule *s, const struct npl_graph *graph, struct npl_run *run)
 {
 	for (int i = 0; i < run->n_layers; i++)
@@ -217,7 +217,7 @@ int npl_schedule_finish(struct npl_schedule *s, const struct npl_graph *graph, s
 	return 0;
 }
 
-/* The device's next task after task k; run->n_tasks: there is none. */
+/* Returns the device's next task after task k; run->n_tasks: there is none. */
 static int next_of(const struct npl_run *run, int device, int k)
 {
 	for (k++; k < run->n_tasks; k++) {
@@ -228,7 +228,8 @@ static int next_of(const struct npl_run *run, int device, int k)
 	return k;
 }
 
-/* The deciding tasks and the device's own both lie in the order of time, so one look along both is enough. */
+/* Both the tasks that decide the makespan and the device's own are in the order of time, so one walk along both is
+ * enough. */
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting)
 {
 	const struct npl_task *task = run->task;

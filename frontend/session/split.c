@@ -35,7 +35,7 @@ void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tenso
 				    .timing_only = s->timing_only};
 }
 
-/* The slices' attributes, as the shape rule of Slice completes them. */
+/* Fills step->split_slices with the attributes of one Slice per result, as the shape rule of Slice completes them. */
 static int describe_slices(struct npl_session *s, const struct npl_node *node, struct npl_step *step,
 			   struct npl_err *err)
 {
@@ -91,7 +91,7 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *w
 	return taken;
 }
 
-/* One slice, put where its readers find it. */
+/* Runs the Slice that makes result k, into *out, and adds it to the row. */
 static int run_slice(struct npl_value_store *store, int i, int k, const struct npl_tensor *x, struct npl_tensor *out,
 		     struct npl_layer_run *row, double *wall, struct npl_err *err)
 {

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * Split on a device of integers: each of its results is a Slice for it, in the input's format, and all of them are the
- * one row of the node. Devices that compute in float32 take it as it is. */
+ * Split on a device of integers: the device makes each result by a Slice, in the input's format, and all Slices
+ * together are the node's one row. Devices that compute in float32 take a Split as it is. */
 #ifndef NPULAB_FRONTEND_SESSION_SPLIT_H
 #define NPULAB_FRONTEND_SESSION_SPLIT_H
 
 #include "value_store.h"
 
-/* Whether node i, whose plain step is given, is one for its device. */
+/* Whether node i is a Split that its device makes by Slices. step: the node's plain step. */
 bool npl_split_is(const struct npl_session *s, int i, const struct npl_step *step);
 
-/* Makes it the step of these slices. False: the device does not take one of them, for the reason in why. NPL_ENOMEM in
- * err->code. */
+/* Turns the plain step into one of Slices. Returns false when the device does not take one of them, with the reason in
+ * why, or when memory is short, with NPL_ENOMEM in err->code. */
 bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n, struct npl_err *err);
 
-/* Whether somebody reads result k; the others are not made. */
+/* Whether result k of node i is read; other results are not made. */
 bool npl_split_read(const struct npl_session *s, int i, int k);
 
-/* Result k of the planned node as a layer, all but its input. The tensor is layer->out. */
+/* Describes result k of the planned node as a layer without its input; *out becomes layer->out. */
 void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tensor *out, struct npl_layer *layer);
 
-/* Runs it, charged to the row; *wall grows by the device's time. */
+/* Runs the Slices and charges them to the row. Adds the wall-clock time of the device's runs to *wall. Returns 0 or
+ * err->code. */
 int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *row, double *wall, struct npl_err *err);
 
 #endif

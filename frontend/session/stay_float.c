@@ -3,12 +3,12 @@
  * Which layers stay in float32 (stay_float.h).
  *
  * A sum, an element-wise product or a layer that only picks values gains nothing from integers when it reads a value
- * that was made in float32: it would only round once more. Behind a ReduceMean, a Div or an LSTM such values stay as
- * they are until a layer reads them that does gain: a matrix product, a convolution, a function that is a table.
+ * that was made in float32: it would only round once more. After a ReduceMean, a Div or an LSTM, values stay in float32
+ * until a layer reads them that gains: a matrix product, a convolution, a function that is a table.
  *
- * A mask adds a great negative number, or an infinity, to what a Softmax makes 0. One scale over all of it would leave
- * few steps for the values that are not masked, where Softmax asks for no more than LEAST_EXPONENT below the greatest
- * of a vector. */
+ * A mask adds a great negative number, or an infinity, to elements of which a Softmax makes 0. One scale over the whole
+ * range would leave few steps for the elements that are not masked, although Softmax needs only the range from the
+ * greatest element of a vector down to LEAST_EXPONENT below it. */
 #include "stay_float.h"
 
 #include <math.h>
@@ -18,14 +18,15 @@
 #include "model_layer.h"
 
 #define LEAST_EXPONENT 16.0f /* e^-16 is less than 2^-23, a step of float32 at 1 */
-#define COARSER        4.0f  /* steps so many times as wide cost two bits: below that nothing is a mask */
+#define COARSER        4.0f  /* steps that are wider by this factor cost two bits; a range that needs less is no mask */
 
 static float high_of(const struct npl_session *s, int v)
 {
 	return s->range[v].low > s->range[v].high ? 0 : s->range[v].high;
 }
 
-/* Values of input k below this level do not affect what is used of the node's results. -INFINITY: every value does. */
+/* Returns the level below which elements of input k do not affect the used part of the node's results. -INFINITY: every
+ * element does. */
 static float level_of_input(const struct npl_session *s, const struct npl_node *node, int k)
 {
 	const int moves = NPL_OP_KEEPS_RANGE | NPL_OP_ANY_TYPE;
@@ -75,7 +76,7 @@ bool npl_is_masked(const struct npl_session *s, int v)
 }
 
 /* Whether value v is computed in float32 in this plan: by the host, or by the step's own device. A network's inputs and
- * constants are not: they take whatever form their reader has. */
+ * constants are not, as they take the format of their reader. */
 static bool made_in_float(const struct npl_session *s, const struct npl_step *step, int v)
 {
 	int maker = s->graph->value[v].producer;

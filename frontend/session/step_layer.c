@@ -4,7 +4,7 @@
 #include "frontend/quantise/quantise.h"
 #include "session_impl.h"
 
-/* Where nobody made the weights, in timing_only, their descriptions are enough. */
+/* Describes the layer's weight and bias, which is enough in timing_only, where they are not prepared. */
 static void describe_weights(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			     struct npl_step_tensors *t, struct npl_layer *layer)
 {

@@ -24,16 +24,16 @@ static void drop_copy(struct npl_value_copy *copy)
 	*copy = (struct npl_value_copy){0};
 }
 
-/* The root of the value whose elements are v's in a format: the model may have the integers of a float value as a value
- * of their own. */
+/* Returns the root of the value whose elements are v's in a format: the model may have the integers of a float value as
+ * a value of their own. */
 static int holder_of(const struct npl_value_store *store, int v, enum npl_format format)
 {
 	const int integers = store->session->model.value[v].integers;
 	return format == NPL_FORMAT_INT8 && integers >= 0 ? store->root[integers] : v;
 }
 
-/* Where root v is kept in a format. Other values than floats are kept as the graph has them, whatever their readers'
- * format. */
+/* Returns the copy of root v in a format. Values other than floats are kept as the graph has them, whatever format
+ * their readers ask for. */
 static struct npl_value_copy *copy_of(struct npl_value_store *store, int v, enum npl_format format)
 {
 	const int holder = holder_of(store, v, format);
@@ -41,7 +41,8 @@ static struct npl_value_copy *copy_of(struct npl_value_store *store, int v, enum
 	return &store->copy[holder][is_float ? format : NPL_FORMAT_F32];
 }
 
-/* Counts n reads of root v more, which are reads of its integers too. What it holds is freed after the last. */
+/* Adds n to the reads of root v that are still to come, and to those of its integers. After the last read the copies
+ * are freed. */
 static void count_reads(struct npl_value_store *store, int v, int n)
 {
 	const int integers = holder_of(store, v, NPL_FORMAT_INT8);
@@ -52,20 +53,20 @@ static void count_reads(struct npl_value_store *store, int v, int n)
 		drop_copy(&store->copy[v][f]);
 }
 
-/* The host's memory, which is number 0, and those of the devices. */
+/* Returns the number of memories: the host's, which is number 0, and those of the devices. */
 static size_t memories(const struct npl_value_store *store)
 {
 	return (size_t)store->session->n_devices + 1;
 }
 
-/* The task that ends when the copy is in the memory of a device. */
+/* Returns the entry for the task that ends when the copy is in the memory of a device. */
 static int *ready_in(struct npl_value_store *store, const struct npl_value_copy *copy, int device)
 {
 	size_t memory = npl_value_store_memory(store->session, device) == NPL_IN_HOST_MEMORY ? 0 : (size_t)device + 1;
 	return &store->ready[(size_t)(copy - &store->copy[0][0]) * memories(store) + memory];
 }
 
-/* In every memory the copy is ready when this task ends. */
+/* Notes for every memory that the copy is ready there when the task `made` ends. */
 static void set_ready(struct npl_value_store *store, const struct npl_value_copy *copy, int made)
 {
 	for (size_t m = 0; m < memories(store); m++)
@@ -120,8 +121,8 @@ void npl_value_store_close(struct npl_value_store *store)
 	*store = (struct npl_value_store){0};
 }
 
-/* Conversions and transfers are made all the same, for the values, but those of a list of layers are nobody's work:
- * inputs are there and results stay (npl_graph.layer_list). */
+/* Whether conversions and transfers are free. In a list of layers inputs are in place and results stay
+ * (npl_graph.layer_list), so they are charged to no row, but made all the same, for the values. */
 static bool moves_nothing(const struct npl_value_store *store)
 {
 	return store->session->graph->layer_list;
@@ -162,7 +163,8 @@ int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kin
 				after);
 }
 
-/* Transfers that the device measured: one task of the link. */
+/* Charges transfers that the device measured to the row and schedules them as one task of the link. Returns the task,
+ * or `after` if there is nothing to charge. */
 static int charge_measured(struct npl_value_store *store, int device, enum npl_task_kind kind,
 			   const struct npl_transfers *transfers, struct npl_layer_run *row, int after)
 {
@@ -209,9 +211,10 @@ static int bring_to_host(struct npl_value_store *store, int v, struct npl_value_
 	return npl_fail(err, NPL_EINTERNAL, "value '%s' is in no memory", copy->tensor.name);
 }
 
-/* A tensor for a copy: with data, or only its description in timing_only. It is kept in the shape of the copy's value,
- * which is another than that of a float value whose integers it is. Values as the graph has them, the model's integers
- * too, carry no scale with them: their readers know it. */
+/* Makes a tensor the copy's: with data, or only its description in timing_only. It gets the shape of the copy's value,
+ * which may differ from that of the float value whose integers it holds. Values as the graph has them, the model's
+ * integers too, are kept without a scale, because their readers know it. where: the memories that hold it; made: the
+ * task that makes it. */
 static void adopt(struct npl_value_store *store, struct npl_value_copy *copy, struct npl_tensor *tensor, unsigned where,
 		  int made)
 {
@@ -281,7 +284,8 @@ static int get_constant(struct npl_value_store *store, int v, struct npl_err *er
 	const void *data = NULL;
 	if (copy->exists)
 		return 0;
-	/* Without values too, a number may decide how much work an operator is: the exponent of Pow. */
+	/* In timing_only too, a single number is needed that may decide how much work an operator is: the exponent of
+	 * Pow. */
 	const bool needed = !store->session->timing_only || npl_shape_count(&value->shape) == 1;
 	if (needed && !(data = npl_value_data(store->session->graph, value, err)))
 		return err->code;
@@ -292,7 +296,7 @@ static int get_constant(struct npl_value_store *store, int v, struct npl_err *er
 	return 0;
 }
 
-/* The copy of v's root as value v. */
+/* Returns the copy of v's root under v's name and shape; the model's integers of a float value get their scale. */
 static const struct npl_tensor *as_seen(struct npl_value_store *store, int v, const struct npl_tensor *copy,
 					enum npl_format format)
 {
@@ -358,7 +362,7 @@ int npl_value_store_view_node(struct npl_value_store *store, const struct npl_no
 		return 0;
 	const int root = store->root[node->in[0]];
 	const int integers = s->model.value[root].integers;
-	if (integers != node->out[0]) /* the same integers again */
+	if (integers != node->out[0]) /* a further QuantizeLinear makes the same integers */
 		npl_value_store_view(store, integers, node->out[0]);
 	if (!settle || copy_of(store, root, NPL_FORMAT_INT8)->exists)
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Canonical forms: Conv with constant weights as it is, and everything that multiplies rows by a constant matrix as
- * one Gemm with weights (N,K), so that a device knows two cases only. Weights are brought to the device's number
- * format once per session. */
+ * Canonical forms, so that a device knows only two cases: Conv with constant weights as it is, and every product of
+ * rows by a constant matrix as one Gemm with weights (N,K). Weights are brought to the device's number format once per
+ * session. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const struct npl_value *input_value(const struct npl_graph *graph, const 
 	return i < node->n_in && node->in[i] >= 0 ? &graph->value[node->in[i]] : NULL;
 }
 
-/* A bias that adds one number per output channel: (N) or (1,...,1,N). */
+/* Whether the bias adds one number per output channel, as (N) or (1,...,1,N), or is absent. */
 static bool bias_fits(const struct npl_value *bias, int64_t channels)
 {
 	if (!bias)
@@ -52,8 +52,8 @@ bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *no
 	return true;
 }
 
-/* The weight as the device wants it, in float: (N,K) times alpha for Gemm and MatMul. Owned by w only where that took a
- * copy; otherwise the graph's own. */
+/* Makes w the weight in float32 as the device wants it: (N,K) times alpha for Gemm and MatMul. w owns its data only if
+ * a copy was needed; otherwise it borrows the graph's. */
 static int float_weight(const struct npl_node *node, const struct npl_value *value, const float *data,
 			struct npl_tensor *w, struct npl_err *err)
 {
@@ -114,7 +114,7 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 	return rc;
 }
 
-/* Weights in integers, coarse enough that the float bias after them fits. */
+/* Quantises the weights to integers, with scales large enough for the float bias after them to fit. */
 static int quantise_to_integers(struct npl_session *s, const struct npl_node *node, const struct npl_tensor *w,
 				struct npl_step *step, struct npl_err *err)
 {
@@ -141,7 +141,7 @@ static int quantise_to_integers(struct npl_session *s, const struct npl_node *no
 	return rc;
 }
 
-/* Weights from float, in the device's format. */
+/* Prepares the step's weights from the graph's floats, in the device's format. */
 static int quantise_weight(struct npl_session *s, const struct npl_node *node, struct npl_value *value,
 			   struct npl_step *step, struct npl_err *err)
 {

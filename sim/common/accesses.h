@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Accesses to a memory that have been seen, for the check of programs: whether one of them overlaps a range, which
- * takes logarithmic time, and which, which is looked up only when there is a conflict to report. Zeroed, there are
- * none. */
+ * The accesses to a memory that the check of programs has seen. Whether one of them overlaps a range takes logarithmic
+ * time; which one it is is looked up only when there is a conflict to report. A zeroed struct has no accesses. */
 #ifndef NPULAB_SIM_COMMON_ACCESSES_H
 #define NPULAB_SIM_COMMON_ACCESSES_H
 
@@ -22,9 +21,9 @@ struct sim_accesses {
 };
 
 bool sim_accesses_add(struct sim_accesses *accesses, const struct sim_access *access); /* false: out of memory */
-/* The latest one that has something in common with first <= i < end; NULL: none has. */
+/* Returns the latest access that has a number in common with first <= i < end; NULL: there is none. */
 const struct sim_access *sim_accesses_find(const struct sim_accesses *accesses, int64_t first, int64_t end);
-void sim_accesses_forget(struct sim_accesses *accesses); /* there are none then */
+void sim_accesses_forget(struct sim_accesses *accesses); /* removes all accesses */
 void sim_accesses_close(struct sim_accesses *accesses);
 
 #endif

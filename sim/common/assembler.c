@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text of programs to instructions, for every instruction set. A line is at most one instruction, definition or
- * directive; `#` and `;` begin a comment. Takes any bytes: nothing is copied but words of bounded length. */
+ * Assembles the text of programs for every instruction set. A line has at most one instruction, definition or
+ * directive; `#` and `;` begin a comment. The assembler takes any bytes: it copies only words of bounded length. */
 #include <ctype.h>
 #include <math.h>
 #include <search.h>
@@ -22,15 +22,15 @@ struct assembler {
 	const struct sim_instruction_set *set;
 	struct sim_program *program;
 	void *definitions;  /* tree by name */
-	bool begun;         /* something stands before this line */
+	bool begun;         /* a statement comes before this line */
 	bool host, weights; /* addresses given */
 };
 
 /* The words of a slot's fields, by the field's index; empty: not given. */
 struct field_words {
 	char word[SIM_MOST_FIELDS][NPL_LONGEST_WORD + 1];
-	int by_position; /* so many */
-	bool by_key;     /* one that could have been given by position */
+	int by_position; /* the number of words given by position */
+	bool by_key;     /* a field that could have been given by position was given by its key */
 };
 
 #define MARKS ",|="
@@ -65,7 +65,7 @@ static bool is_name(const char *word)
 	return !*word;
 }
 
-/* What a word stands for: its definition, or itself. */
+/* Returns what a word stands for: its definition, or itself. */
 static const char *meaning(const struct assembler *a, const char *word)
 {
 	const struct definition *definition = is_name(word) ? find_definition(a, word) : NULL;
@@ -87,7 +87,7 @@ static bool parse_float(const char *text, int64_t *bits)
 	return isfinite(value);
 }
 
-/* `whose` goes before the message: "SB: ", "". */
+/* Parses a number. `whose` goes before the message: "SB: ", "". */
 static int parse_number(const struct assembler *a, const char *whose, const char *name, const char *word, int64_t low,
 			int64_t high, int64_t *value)
 {
@@ -139,7 +139,7 @@ static int add_constant(struct assembler *a, const struct sim_constant *constant
 	return 0;
 }
 
-/* The number of a constant; one that every program knows gets its number when it is first named. */
+/* Gets the number of a constant. One that every program knows gets its number when it is first named. */
 static int take_constant(struct assembler *a, const struct sim_slot *slot, const struct sim_field *field,
 			 const char *word, int64_t *number)
 {
@@ -207,7 +207,7 @@ static int take_value(struct assembler *a, const struct sim_slot *slot, const st
 	return rc;
 }
 
-/* The fields of the slot in this instruction: "READ OP,REUSE shift=". */
+/* Lists the fields of the slot in this instruction: "READ OP,REUSE shift=". */
 static const char *list_fields(const struct assembler *a, const struct sim_slot *slot, const void *out, char *list,
 			       size_t n)
 {
@@ -253,7 +253,7 @@ static int take_keyed(struct assembler *a, const struct sim_slot *slot, const vo
 	return npl_words_next(&a->words);
 }
 
-/* The next of the values that stand in their order. */
+/* Takes the next of the values that are given by position. */
 static int take_positioned(struct assembler *a, const struct sim_slot *slot, const void *out, struct field_words *given)
 {
 	char list[200];
@@ -286,7 +286,7 @@ static int take_fields(struct assembler *a, const struct sim_slot *slot, void *o
 			return a->words.err->code;
 	}
 	for (int i = 0; i < slot->n_fields; i++) {
-		/* Side by side with other slots, what has a key is 0 when it is left out. */
+		/* Where slots are side by side, a field that has a key is 0 when it is left out. */
 		const bool needed = a->set->opcode || (!slot->field[i].keyed && !given.by_key);
 		if (!sim_field_of(a->set, out, slot, i, &field))
 			continue;
@@ -318,7 +318,7 @@ static int take_flag(struct assembler *a, const struct sim_slot *slot, const cha
 			n ? NPL_NEAREST(name, names, n) : ", expected none");
 }
 
-/* The flags that are words after the name. */
+/* Takes the flags that are words after the name. */
 static int take_flag_words(struct assembler *a, const struct sim_slot *slot, void *out)
 {
 	unsigned taken = 0;
@@ -334,7 +334,7 @@ static int take_flag_words(struct assembler *a, const struct sim_slot *slot, voi
 	return complain(a, "%s without a %s, expected one at least: %s", slot->name, slot->flag_noun, list);
 }
 
-/* The slot that a word names. */
+/* Finds the slot that a word names. */
 static int find_slot(struct assembler *a, const char *name, int *slot)
 {
 	const struct sim_instruction_set *set = a->set;
@@ -349,7 +349,7 @@ static int find_slot(struct assembler *a, const char *name, int *slot)
 			NPL_NEAREST(name, names, set->n_slots + (set->opcode != NULL)));
 }
 
-/* From its name on; the word after it is the next. */
+/* Takes a slot from its name on; afterwards the next word is the one after the slot. */
 static int take_slot(struct assembler *a, unsigned *taken, void *out)
 {
 	char name[NPL_LONGEST_WORD + 1], *rest = name;
@@ -472,7 +472,7 @@ static int take_directive(struct assembler *a)
 	if (!is_word(a))
 		return complain(a, "%s without %s, expected one", names[i], lacks[i]);
 	switch (i) {
-	case MACHINE: /* whose name has been read before (sim_text_machine) */
+	case MACHINE: /* sim_text_machine has read the name before */
 		rc = a->begun ? complain(a, ".machine, expected it before all else and once") : 0;
 		break;
 	case HOST:

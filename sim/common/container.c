@@ -18,7 +18,7 @@ struct header {
 static const char magic[] = "NPULAB\n";
 _Static_assert(sizeof magic == sizeof((struct header *)0)->magic && sizeof(struct header) == 120, "as in docs/exec.md");
 
-/* Binaries of before had all of it except the names. */
+/* Former binaries had the whole header except the names. */
 #define FORMER_HEADER offsetof(struct header, set)
 
 static size_t constant_bytes(const struct sim_instruction_set *set)
@@ -31,7 +31,7 @@ bool sim_has_header(const uint8_t *bytes, size_t n)
 	return n >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
 }
 
-/* Whether a name is filled up with zeros, one at least. */
+/* Whether zeros fill up the name, at least one of them. */
 static bool is_filled(const char *name, size_t capacity)
 {
 	size_t i = strnlen(name, capacity);
@@ -106,7 +106,7 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 	return 0;
 }
 
-/* Bytes of the header: 0 of a file that has none. */
+/* Returns the bytes of the header; 0 for a file that has none. */
 static size_t header_bytes(const struct sim_instruction_set *set, const uint8_t *bytes, size_t n)
 {
 	if (sim_has_header(bytes, n))
@@ -140,7 +140,7 @@ static int take_constant(const char *source, const uint8_t *bytes, struct sim_pr
 	return 0;
 }
 
-/* How many constants and instructions follow, which fill the file. */
+/* Reads how many constants and instructions follow. They must fill the file. */
 static int take_header(const char *source, const uint8_t *bytes, size_t n, struct sim_program *program,
 		       uint64_t *constants, uint64_t *instructions, struct npl_err *err)
 {

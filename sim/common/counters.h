@@ -9,7 +9,8 @@
 
 #include "npulab/counters.h"
 
-/* A counter that is part of no sum; of_values: one that counts what becomes of values. */
+/* A counter that is part of no sum. SIM_COUNTER_OF_VALUES is for counters of what happens to values, such as
+ * saturations. */
 #define SIM_COUNTER(type, member, unit, help)                                                                          \
 	{                                                                                                              \
 		.name = #member, unit, help, offsetof(type, member)                                                    \
@@ -23,13 +24,13 @@
 	{                                                                                                              \
 		.name = #member, "macs", help, offsetof(type, member), 0, NULL, kind                                   \
 	}
-/* One of those that share out all cycles; bound: what a layer is said to be bound by that spends most of its cycles
- * so. */
+/* A counter of a class of cycles; these classes cover all cycles. bound: what limits a layer that spends most of its
+ * cycles in this class. */
 #define SIM_COUNTER_CYCLES(type, member, help, kind, bound)                                                            \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 1, NULL, kind, bound                          \
 	}
-/* A part of one of them. */
+/* A counter of a part of such a class. */
 #define SIM_COUNTER_PART(type, member, whole, help, kind, bound)                                                       \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 0, #whole, kind, bound                        \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs as text, for every instruction set: directives, then one instruction per line, such that assembling it gives
- * the same program. */
+ * Writes programs as text, for every instruction set: directives, then one instruction per line. Assembling the text
+ * gives the same program. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-/* The fewest digits that read back to the same float; the bits of what is no number. */
+/* Puts the fewest digits that read back as the same float; for a NaN or infinity its bits. */
 static void put_float(FILE *out, uint32_t bits)
 {
 	char text[32];
@@ -77,7 +77,8 @@ static bool is_there(const void *instruction, const struct sim_slot *slot)
 	return false;
 }
 
-/* Slots side by side that are all 0 are left out, except the first where there would be none. */
+/* Puts an instruction. Of slots side by side those that are all 0 are left out, except the first one where all would
+ * be. */
 static void put_instruction(FILE *out, const struct sim_program *program, const void *instruction)
 {
 	const struct sim_instruction_set *set = program->set;

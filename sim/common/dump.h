@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What dumps of programs (npulab/program_dump.h) have of every machine. */
+ * The parts of program dumps (npulab/program_dump.h) that all machines share. */
 #ifndef NPULAB_SIM_COMMON_DUMP_H
 #define NPULAB_SIM_COMMON_DUMP_H
 
@@ -8,10 +8,11 @@
 
 #include "npulab/program_dump.h"
 
-/* The first `given` bytes of a memory, and zeros after them up to `bytes`; of no bytes no image. NPL_ENOMEM. */
+/* Copies the first `given` bytes of a memory, with zeros after them up to `bytes`, to an image; with 0 bytes there is
+ * no image. NPL_ENOMEM. */
 int sim_take_memory(const uint8_t *memory, size_t given, size_t bytes, struct npl_memory_image *image,
 		    struct npl_err *err);
-/* A name from a model file, for a comment: it does not end the line. NULL: none. */
+/* Writes a name from a model file into a comment, so that it does not end the line. NULL: nothing is written. */
 void sim_put_name(FILE *out, const char *name);
 
 #endif

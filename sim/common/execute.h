@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What exec has of every machine (npl_program_run): the names of the engines, events in one order, the attribution of
- * cycles to instructions, and the bytes that a program wrote. */
+ * The parts of exec (npl_program_run) that all machines share: the names of the engines, events in one order, the
+ * attribution of cycles to instructions, and the bytes that a program wrote. */
 #ifndef NPULAB_SIM_COMMON_EXECUTE_H
 #define NPULAB_SIM_COMMON_EXECUTE_H
 
@@ -15,36 +15,37 @@ extern const char *const sim_engines[]; /* "fast", "rtl"; NULL ends */
 bool sim_is_rtl(const char *engine);
 
 /* How a machine attributes the cycles of a program to its instructions (driver/times.c), from what an engine tells.
- * `times` is what open gives; the configuration and the program must outlive it. */
+ * `times` is the state that open makes; the configuration and the program must outlive it. */
 struct sim_times {
 	int (*open)(void **times, const void *config, const struct sim_program *program, struct npl_err *err);
-	/* Given every event and interval, in the engine's order. */
+	/* These get every event and interval, in the engine's order. */
 	void (*on_event)(void *times, const struct sim_event *event);
 	void (*on_cycles)(void *times, const struct sim_cycles *interval);
 	int64_t (*instruction_of)(const void *times, const struct sim_event *event); /* NULL: an event's index */
-	/* After an execution of so many cycles: the table, the caller's to free. */
+	/* After an execution of so many cycles: makes the table, which the caller frees. */
 	int (*take)(void *times, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err);
 	void (*close)(void *times); /* accepts NULL */
 };
 
-/* What a machine has of its own when it executes a program. */
+/* What a machine supplies when it executes a program. */
 struct sim_executor {
 	const char *const *event_name; /* by kind */
 	const struct sim_times *times;
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;
-	/* Runs the engine that is asked for, with an observer or NULL, and fills cycles, overflows, saturations and
-	 * counters. */
+	/* Runs the engine that the execution names, with an observer or NULL, and fills cycles, overflows, saturations
+	 * and counters. */
 	int (*run)(void *context, const struct sim_observer *observer, struct npl_execution *execution,
 		   struct npl_err *err);
 };
-/* Executes the program, which has been checked: tells the execution all events by cycle, then name, then index, and
- * gives it the times of instructions, as far as it wants them. `source` names the program in messages. */
+/* Executes the program, which has been checked. It tells the execution all events by cycle, then name, then index, and
+ * gives it the times of instructions, as far as the execution asks for these. `source` names the program in
+ * messages. */
 int sim_execute(const struct sim_executor *executor, void *context, const void *config,
 		const struct sim_program *program, const char *source, struct npl_execution *execution,
 		struct npl_err *err);
 
-/* A copy of bytes first <= i < end of a memory; *copy stays NULL where there are none. NPL_ENOMEM. */
+/* Copies bytes first <= i < end of a memory; *copy stays NULL where there are none. NPL_ENOMEM. */
 int sim_keep_bytes(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err);
 
 #endif

@@ -51,7 +51,7 @@ unsigned sim_flags_of(const struct sim_instruction_set *set, const void *instruc
 	return set->flags ? (unsigned)sim_field_get(instruction, set->flags) : 0;
 }
 
-/* Field i in the order of the binary; NULL: there are no more. */
+/* Returns field i in the order of the binary; NULL: there are no more. */
 static const struct sim_field *binary_field(const struct sim_instruction_set *set, int i)
 {
 	const struct sim_slot *slot = set->layout ? set->layout : set->slot;
@@ -88,7 +88,7 @@ void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, voi
 
 #define MOST_LISTED 8 /* names in a message */
 
-/* The values of a field that has names for them: "0 (NOP), 1 (LOAD)". */
+/* Lists the values of a field that has names for them: "0 (NOP), 1 (LOAD)". */
 static const char *list_names(const struct sim_field *field, char *list, size_t n)
 {
 	size_t used = 0;
@@ -100,7 +100,7 @@ static const char *list_names(const struct sim_field *field, char *list, size_t 
 	return list;
 }
 
-/* `whose` goes before the reason: "SB: ", "". */
+/* Checks a value. `whose` goes before the reason: "SB: ", "". */
 static bool value_ok(const char *whose, const struct sim_field *field, int n_constants, int64_t value, char *why,
 		     size_t n)
 {
@@ -132,7 +132,7 @@ static bool fields_ok(const struct sim_instruction_set *set, const struct sim_sl
 	return true;
 }
 
-/* All bits are those of known flags, and so is what the bits of each mask say. */
+/* Checks that all bits belong to known flags, and that the bits of each mask have a known meaning. */
 static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *why, size_t n)
 {
 	unsigned known = 0;
@@ -153,7 +153,7 @@ static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *why, siz
 	return true;
 }
 
-/* Members that no field of this instruction has are 0. */
+/* Checks that members which no field of this instruction has are 0. */
 static bool absent_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, const void *instruction,
 		      char *why, size_t n)
 {

@@ -17,7 +17,7 @@
 #define SIM_MOST_FIELDS      10  /* of a slot */
 #define SIM_MOST_CONSTANTS   16  /* of a program */
 #define SIM_MOST_PAIRS       16  /* of a constant */
-#define SIM_CONSTANT_NAME    32  /* bytes of its name, with a zero at the end */
+#define SIM_CONSTANT_NAME    32  /* bytes of a constant's name, with a zero at the end */
 #define SIM_MOST_NAMES       64  /* of slots, of the values of a field, of constants */
 
 enum sim_field_kind {
@@ -28,12 +28,12 @@ enum sim_field_kind {
 };
 
 struct sim_field {
-	const char *name; /* "STRIDE BEGIN"; the text also knows it by sim_field_key, "stride_begin" */
-	bool keyed;       /* the text has it by its key alone, and leaves it out where it is 0 and not required */
+	const char *name; /* such as "STRIDE BEGIN"; in the text sim_field_key, "stride_begin", names it too */
+	bool keyed;       /* the text names it by its key only, and leaves it out where it is 0 and not required */
 	enum sim_field_kind kind;
-	const char *const *names; /* NAMED: of the values 0 to high; NULL: no such value */
-	size_t offset;            /* in the instruction's struct, of an integer of `size` bytes; signed if low < 0 */
-	uint8_t size, bytes;      /* size: 1, 2, 4 or 8; bytes: in the binary */
+	const char *const *names; /* SIM_NAMED: names of the values 0 to high; NULL: no such value */
+	size_t offset;            /* of an integer of `size` bytes in the instruction's struct, signed if low < 0 */
+	uint8_t size, bytes;      /* size: 1, 2, 4 or 8; bytes: how many the binary has */
 	int64_t low, high;
 };
 
@@ -45,45 +45,46 @@ struct sim_flag {
 
 struct sim_slot {
 	const char *name;
-	int opcode; /* of a set with opcodes */
+	int opcode; /* in a set with opcodes */
 	int n_fields;
 	const struct sim_field *field;
 	const struct sim_flag *flag; /* NULL: none */
-	const char *flag_noun; /* its flags are words after its name, one at least, and are called so; NULL: .FLAG */
+	/* What messages call its flags, which are words after its name, at least one; NULL: flags are written .FLAG. */
+	const char *flag_noun;
 };
 
-/* What programs may define beside their instructions: named tables of pairs a,b of 16-bit integers. */
+/* The constants that programs may define beside their instructions: named tables of pairs a,b of 16-bit integers. */
 struct sim_constants {
 	const char *directive, *identity; /* ".function", "NONE" */
 	int pairs;
 	const char *const *known; /* names that need no directive; NULL ends */
-	/* The values of one of them, as those of struct sim_constant; false: there is no such name. */
+	/* Gets the values of such a name, in the order of struct sim_constant; false: there is no such name. */
 	bool (*known_values)(const char *name, int16_t *value);
 };
 
 struct sim_instruction_set {
-	const char *name; /* the driver's: binaries have it */
+	const char *name; /* the name of the driver, which binaries hold */
 	const char *page; /* the manual */
-	/* Optional: how its binaries began before all machines had one header, of which the first 40 bytes were the
-	 * same. */
+	/* Optional: the first bytes of its binaries from before all machines had one header. The first 40 bytes of the
+	 * header were the same. */
 	const char *former_magic;
 	int n_slots;
 	const struct sim_slot *slot;
-	size_t instruction_size;        /* of the struct */
-	const struct sim_slot *layout;  /* of a set with opcodes: all members in the order of the binary; else NULL */
+	size_t instruction_size;        /* bytes of the struct */
+	const struct sim_slot *layout;  /* in a set with opcodes: all members in the order of the binary; else NULL */
 	const struct sim_field *opcode; /* NULL: the slots stand side by side */
 	const struct sim_field *flags;  /* NULL: no flags */
-	/* Optional: narrows a field to what it is in this instruction. False: the instruction has no such field. */
+	/* Optional: narrows a field to its meaning in this instruction. False: the instruction has no such field. */
 	bool (*refine)(const void *instruction, const struct sim_slot *slot, struct sim_field *field);
-	/* Optional: rules of the machine for one instruction whose fields are in their ranges. False with the
-	 * reason. */
+	/* Optional: checks rules of the machine for one instruction whose fields are in their ranges. Returns false
+	 * with the reason. */
 	bool (*accepts)(const void *instruction, char *why, size_t n);
 	const struct sim_constants *constants; /* NULL: none */
 	bool has_addresses;                    /* programs say where in memory the files of exec lie */
 	int address_bits;
 };
 
-/* A number in so many bytes, 8 at most, which are little-endian as this computer's are. */
+/* Both handle a number of at most 8 bytes; it is little-endian, as numbers of this computer are. */
 static inline uint64_t sim_get_number(const void *bytes, size_t n)
 {
 	uint64_t value = 0;
@@ -97,22 +98,24 @@ static inline void sim_put_number(void *bytes, size_t n, uint64_t value)
 
 int64_t sim_field_get(const void *instruction, const struct sim_field *field);
 void sim_field_set(void *instruction, const struct sim_field *field, int64_t value);
-/* Lower case, '_' for what is no letter or digit. */
+/* Makes the field's key: its name in lower case, with '_' for each character that is no letter or digit. */
 void sim_field_key(const struct sim_field *field, char *key, size_t n);
-/* Field i of a slot as it is in this instruction; false: the instruction has no such field. */
+/* Gets field i of a slot with its meaning in this instruction; false: the instruction has no such field. */
 bool sim_field_of(const struct sim_instruction_set *set, const void *instruction, const struct sim_slot *slot, int i,
 		  struct sim_field *field);
-/* The slot that the instruction's opcode names; NULL: none does. */
+/* Returns the slot that the instruction's opcode names; NULL: there is none. */
 const struct sim_slot *sim_slot_of(const struct sim_instruction_set *set, const void *instruction);
 unsigned sim_flags_of(const struct sim_instruction_set *set, const void *instruction);
 
-/* Bytes of an instruction in binary, and the instruction to these bytes and back. Any bytes are taken. */
+/* The number of an instruction's bytes in binary, and the conversions of an instruction to these bytes and back.
+ * sim_decode takes any bytes. */
 size_t sim_instruction_bytes(const struct sim_instruction_set *set);
 void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes);
 void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction);
 
 /* Whether this is an instruction on every machine of the set: its opcode, flags and names are known, its numbers are in
- * their ranges, the set's own rules hold, and each field that has no meaning here is 0. False with the reason. */
+ * their ranges, the set's own rules hold, and each field that has no meaning here is 0. If it is none, `why` gets the
+ * reason. */
 bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
 			size_t n);
 

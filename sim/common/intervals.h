@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A set of whole numbers as intervals first <= i < end, of which no two overlap or touch: rows of a buffer or bytes of
- * a memory that instructions have touched. Each call takes logarithmic time. Zeroed, it is empty. */
+ * a memory that instructions have touched. Each call takes logarithmic time. A zeroed set is empty. */
 #ifndef NPULAB_SIM_COMMON_INTERVALS_H
 #define NPULAB_SIM_COMMON_INTERVALS_H
 
@@ -13,7 +13,7 @@ struct sim_intervals {
 };
 
 bool sim_intervals_add(struct sim_intervals *set, int64_t first, int64_t end); /* false: out of memory */
-/* Whether an interval has a number of the set. */
+/* Whether the interval has a number in common with the set. */
 bool sim_intervals_meet(const struct sim_intervals *set, int64_t first, int64_t end);
 void sim_intervals_clear(struct sim_intervals *set);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Energy of a memory that knows what its commands cost (npulab/memory.h), in the parts of a layer's result. */
+ * The energy of a memory that knows what its commands cost (npulab/memory.h), as parts of a layer's result. */
 #ifndef NPULAB_SIM_COMMON_MEMORY_ENERGY_H
 #define NPULAB_SIM_COMMON_MEMORY_ENERGY_H
 
@@ -9,7 +9,7 @@
 #include "npulab/memory.h"
 #include "npulab/result.h"
 
-/* Names of the parts, for the memory's own name. */
+/* Names of the parts, which begin with the memory's own name. */
 #define SIM_MEMORY_PARTS(memory)                                                                                       \
 	{                                                                                                              \
 		[NPL_MEMORY_ACTIVATE] = memory " activate", [NPL_MEMORY_READ] = memory " read",                        \
@@ -18,11 +18,12 @@
 		[NPL_MEMORY_IDLE_STANDBY] = memory " standby"                                                          \
 	}
 
-/* Which parts are added beside those of commands that were given. SIM_STANDING_PARTS: refresh and standby, which draw
- * power without any work. SIM_UNUSED_PARTS: commands of which there were none, with 0 events. */
+/* The parts that are added beside those of commands that occurred. SIM_STANDING_PARTS: refresh and standby, which draw
+ * power without any work. SIM_UNUSED_PARTS: commands that did not occur, with 0 events. */
 enum { SIM_STANDING_PARTS = 1 << 0, SIM_UNUSED_PARTS = 1 << 1 };
 
-/* Adds what the counted commands cost. *known is false, and nothing is added, for a memory without an energy model. */
+/* Adds the energy of the counted commands. For a memory without an energy model *known is false and nothing is
+ * added. */
 int sim_memory_energy(struct npl_result *result, const struct npl_memory *memory,
 		      const struct npl_memory_counters *counters, const char *const names[NPL_MEMORY_ENERGIES],
 		      unsigned parts, bool *known, struct npl_err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an engine tells about a run: events, what cycles are spent on, instructions that are done. Which kinds of events
- * and spendings there are is the machine's (its engine.h); exec, the attribution of cycles to layers and the tests
- * observe. */
+ * What an engine tells an observer about a run: events, classes of cycles, and instructions that are done. Each machine
+ * has its own kinds of events and classes of cycles (its engine.h). exec, the attribution of cycles to layers and the
+ * tests are observers. */
 #ifndef NPULAB_SIM_COMMON_OBSERVER_H
 #define NPULAB_SIM_COMMON_OBSERVER_H
 
@@ -12,15 +12,15 @@
 
 struct sim_event {
 	unsigned kind;
-	uint64_t cycle; /* the boundary between cycles at which it is */
-	int64_t index;  /* of the instruction, or of what the machine's manual says */
+	uint64_t cycle; /* the boundary between cycles at which it happens */
+	int64_t index;  /* of the instruction, or what the machine's manual says */
 };
 
-/* Cycles from <= t < to, one at least, that are spent on one kind of thing. */
+/* The cycles from <= t < to, at least one, that are in one class. */
 struct sim_cycles {
 	unsigned cycle_class;
 	uint64_t from, to;
-	int64_t instruction; /* whose; -1: none's */
+	int64_t instruction; /* the instruction that they belong to; -1: none */
 };
 
 /* How many of an instruction's values overflowed, and how many a saturation changed. */
@@ -33,10 +33,10 @@ struct sim_observer {
 	void *context;
 	void (*on_event)(void *context, const struct sim_event *event);
 	void (*on_cycles)(void *context, const struct sim_cycles *interval);
-	/* The instruction's results are in memory, and nothing that comes later has changed them. Not 0: the run ends
-	 * with it. */
+	/* Called when the instruction's results are in memory and no later instruction has changed them. If it returns
+	 * anything but 0, the run ends with that. */
 	int (*on_retired)(void *context, int64_t instruction, struct npl_err *err);
-	/* One for each instruction of the program, to which the run adds; complete when the run has ended. */
+	/* An entry for each instruction of the program, to which the run adds; complete when the run has ended. */
 	struct sim_faults *faults;
 };
 

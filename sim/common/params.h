@@ -17,12 +17,12 @@
 	{                                                                                                              \
 		key, NPL_PARAM_STRING, offsetof(config, member), value, 0, 0, "", help, NULL                           \
 	}
-/* One of several words, which are given with blanks between them. */
+/* One of several words; `words` has them with blanks between them. */
 #define SIM_CHOICE(config, key, member, value, help, words)                                                            \
 	{                                                                                                              \
 		key, NPL_PARAM_CHOICE, offsetof(config, member), value, 0, 0, "", help, words                          \
 	}
-/* Where figures of energy are from; of: their keys. */
+/* The origin of energy figures; of: their keys. */
 #define SIM_ORIGIN(config, key, member, help, of)                                                                      \
 	{                                                                                                              \
 		key, NPL_PARAM_ORIGIN, offsetof(config, member), "absent", 0, 0, "", help "; absent: not known", of    \

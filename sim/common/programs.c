@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs of any machine (npulab/program.h): whose program a file is, its text and binary, and its run. */
+ * Programs of any machine (npulab/program.h): finds the machine of a file's program, and does its text, binary and
+ * run. */
 #include "npulab/program.h"
 
 #include <stdlib.h>
@@ -13,12 +14,12 @@
 #include "npulab/text.h"
 #include "program.h"
 
-#define MOST_BYTES ((size_t)1 << 30) /* of a program's file: tens of millions of instructions */
+#define MOST_BYTES ((size_t)1 << 30) /* the most bytes of a program's file: tens of millions of instructions */
 
 struct npl_program {
 	const struct npl_isa *isa;
 	char *path;
-	char *machine; /* that the file names, else the device's */
+	char *machine; /* the machine that the file names; if it names none, the device's */
 	struct sim_program code;
 };
 
@@ -28,7 +29,7 @@ static bool is_text(const char *path)
 	return length > 2 && !strcmp(path + length - 2, ".s");
 }
 
-/* The driver of the machine that a text names. */
+/* Finds the driver of the machine that a text names. */
 static int driver_of_machine(const char *path, const char *machine, const struct npl_driver **driver,
 			     struct npl_err *err)
 {
@@ -46,8 +47,9 @@ static int driver_of_machine(const char *path, const char *machine, const struct
 	return err->code = NPL_EINPUT;
 }
 
-/* The driver and the machine that the file itself names; NULL and empty: it names none. Of a text whose machine is not
- * known here the driver is NULL where a device is given: a dump names the machine of a file by the file's `name:`. */
+/* Finds the driver and the machine that the file itself names; NULL and empty: it names none. For a text whose machine
+ * is not known here the driver is NULL where a device is given, as a dump names the machine of a file by the file's
+ * `name:`. */
 static int read_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
 		      const struct npl_driver **driver, char machine[SIM_MACHINE_NAME], struct npl_err *err)
 {
@@ -72,8 +74,8 @@ static int read_owner(const char *path, const struct npl_file *file, const struc
 			path, npl_make_printable(set));
 }
 
-/* Whose program it is: of the file's own machine, and of the device where one is given, which has an instruction
- * set. */
+/* Finds whose program it is: the machine's that the file names, and the device's where one is given. The owner must
+ * have an instruction set. */
 static int find_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
 		      struct npl_program *program, struct npl_err *err)
 {
@@ -99,7 +101,7 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 	return program->machine ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
 
-/* The owner is found. */
+/* Reads the instructions; the owner is known. */
 static int read_code(const char *path, const struct npl_file *file, struct npl_program *program, struct npl_err *err)
 {
 	const struct sim_instruction_set *set = program->isa->set;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DMA engines (sim/memory/dma.h). Each engine goes through its ring of jobs with four indices that only grow: jobs up
- * to `taken` are gone, those up to `done` have completed, those up to `issued` have asked for all their accesses, those
- * up to `pushed` are there. */
+ * DMA engines (sim/memory/dma.h). Each engine goes through its ring of jobs with four indices that only grow. Jobs
+ * before `taken` are gone, those before `done` have completed, those before `issued` have asked for all their accesses,
+ * and those before `pushed` are in the ring. */
 #include "dma.h"
 
 #include <inttypes.h>
@@ -11,7 +11,8 @@
 #define MAX_ENGINES 64
 #define MAX_QUEUE   (1 << 20)
 
-/* An access's tag in memory: engine, jobs that it is for, number of the first of them modulo 2^37. */
+/* The tag of an access in memory: the engine, the number of jobs that it is for, and the number of the first of these
+ * modulo 2^37. */
 #define TAG_JOBS  6
 #define TAG_FIRST 27
 
@@ -26,9 +27,11 @@ struct engine {
 	uint64_t ring_mask;
 	uint64_t taken, done, issued, pushed;
 	uint64_t in_flight; /* accesses of all jobs */
-	/* The next access, and where its job is: row and plane, bytes of the row that are left from it on. */
+	/* The next access, and the place of its job: row and plane, and the bytes of the row that are left from the
+	 * access on. */
 	struct npl_memory_request next;
-	bool has_next, in_request; /* in_request: has the port, until the last access of its request has been taken */
+	/* in_request: the engine has the port until memory has taken the last access of its request */
+	bool has_next, in_request;
 	uint64_t row, plane, row_bytes_left;
 	struct npl_dma_counters count;
 };
@@ -36,13 +39,14 @@ struct engine {
 struct npl_dma {
 	struct npl_memory *memory;
 	struct npl_dma_config config;
-	uint64_t unit, unit_mask; /* accesses are cut at multiples of unit; 0: not. Mask: of a power of two, else 0 */
-	uint64_t cycle, in_turn;  /* accesses pushed in this cycle */
-	uint64_t asked;           /* accesses, ever */
-	uint64_t untaken;         /* completions of all engines */
+	/* accesses are cut at multiples of unit; 0: they are not. unit_mask: unit - 1 for a power of two, else 0 */
+	uint64_t unit, unit_mask;
+	uint64_t cycle, in_turn; /* accesses pushed in this cycle */
+	uint64_t asked;          /* accesses asked for since the start */
+	uint64_t untaken;        /* completions of all engines */
 	int turn, engines;
-	struct engine *owner; /* of the port, where requests follow each other */
-	uint64_t kept_until;  /* by it, at least */
+	struct engine *owner; /* the engine that has the port, where requests follow each other */
+	uint64_t kept_until;  /* the owner keeps the port at least until this boundary */
 	struct engine engine[];
 };
 
@@ -133,7 +137,7 @@ void npl_dma_reset(struct npl_dma *dma)
 		dma->engine[i] = (struct engine){.ring = dma->engine[i].ring, .ring_mask = dma->engine[i].ring_mask};
 }
 
-/* Jobs complete in order: those at the front whose accesses have all been answered. */
+/* Completes jobs in order: those at the front whose accesses have all been answered. */
 static void complete_jobs(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 {
 	while (e->done < e->issued && !job_at(e, e->done)->in_flight) {
@@ -151,7 +155,7 @@ static uint64_t up_to_cut(const struct npl_dma *dma, uint64_t address, uint64_t 
 	return room < left ? room : left;
 }
 
-/* From the present row and what is left of it to the next access, on to the next job where there is none. */
+/* Finds the next access from what is left of the present row; where nothing is left, goes on to the next job. */
 static void find_next(struct npl_dma *dma, struct engine *e)
 {
 	e->has_next = false;
@@ -178,7 +182,7 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 	}
 }
 
-/* What an access takes of the rows after the present one, side by side with it. */
+/* Extends an access by what it takes of the rows after the present one, side by side with it. */
 static void extend(const struct npl_dma *dma, struct engine *e)
 {
 	const struct npl_dma_descriptor *d = &job_at(e, e->issued)->descriptor;
@@ -230,7 +234,7 @@ static bool may_ask(const struct npl_dma *dma, const struct engine *e)
 	return e->has_next && !(dma->config.outstanding && e->in_flight == (uint64_t)dma->config.outstanding);
 }
 
-/* The engine whose turn it is to begin a request; NULL: none has one. */
+/* Returns the engine whose turn it is to begin a request; NULL: none has a request. */
 static struct engine *next_owner(struct npl_dma *dma)
 {
 	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
@@ -259,7 +263,7 @@ static void begin_cycle(struct npl_dma *dma, uint64_t now)
 	}
 }
 
-/* Asks for the accesses of one request after the other. */
+/* Asks for the accesses of one request after the other. Returns why it stopped. */
 static enum obstacle ask_in_turn(struct npl_dma *dma)
 {
 	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
@@ -271,7 +275,7 @@ static enum obstacle ask_in_turn(struct npl_dma *dma)
 			return KEPT;
 		struct engine *e = dma->owner ? dma->owner : next_owner(dma);
 		if (!e || !may_ask(dma, e))
-			return NOTHING_TO_ASK; /* before a push, or before an access is answered */
+			return NOTHING_TO_ASK; /* it waits for a push, or for an answer */
 		if (limit && dma->in_turn == limit)
 			return OUT_OF_TURNS;
 		if (dma->unit)
@@ -284,7 +288,7 @@ static enum obstacle ask_in_turn(struct npl_dma *dma)
 	}
 }
 
-/* Asks for all that the memory takes now. */
+/* Asks for all that the memory takes now. Returns why it stopped. */
 static enum obstacle ask_all(struct npl_dma *dma)
 {
 	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
@@ -303,13 +307,14 @@ static enum obstacle ask_all(struct npl_dma *dma)
 		}
 		ask(dma, e);
 		dma->turn = i;
-		refused = false; /* a push may make room: a read of what waits to be written is answered from there */
+		/* a push may make room: a read of what waits to be written is answered from the write queue */
+		refused = false;
 		tried = -1;
 	}
 	return refused ? REFUSED : NOTHING_TO_ASK;
 }
 
-/* Takes what the memory has answered by now; false when there was nothing. */
+/* Takes what the memory has answered by now. Returns false when there was nothing. */
 static bool take_answers(struct npl_dma *dma)
 {
 	struct npl_memory_completion answer;
@@ -411,7 +416,7 @@ const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int e
 	return &dma->engine[engine].count;
 }
 
-/* With the number of the job counted from the first that has not completed. */
+/* Returns the tag with the number of the job counted from the first one that has not completed. */
 static uint64_t relative_tag(const void *asker, uint64_t tag)
 {
 	const struct npl_dma *dma = asker;

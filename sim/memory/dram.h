@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * DRAM at command level. A channel has ranks of devices in lockstep, a rank has groups of banks, a bank one open row. A
- * controller per channel gives at most one command per cycle: ACT opens a row, RD and WR move one burst, PRE closes a
- * row, REF refreshes a rank. What may follow what, and how soon, is JEDEC's (JESD79-3F for DDR3, JESD79-4 for DDR4);
- * which command a controller chooses is not, and is said here:
+ * DRAM at command level. A channel has ranks of devices in lockstep, a rank has groups of banks, and a bank has one
+ * open row. A controller per channel gives at most one command per cycle: ACT opens a row, RD and WR move one burst,
+ * PRE closes a row, REF refreshes a rank. Which command may follow another, and how soon, is JEDEC's rule (JESD79-3F
+ * for DDR3, JESD79-4 for DDR4). JEDEC does not say which command a controller chooses; here it does as follows:
  *
- *  - Reads and writes wait in a queue each. Writes go out when more than `write_high` of them wait or no read does,
- *    until fewer than `write_low` wait and a read does (Ramulator 2.1's rule and sizes).
- *  - First ready, first come, first served: of the requests in the queue whose turn it is, the oldest whose row is open
- *    and whose burst can go now; if none, the oldest whose next row command can. A row is not closed while a request of
- *    that queue waits for it.
- *  - Every tREFI cycles a rank is due for a refresh. From then on it gets nothing but PRE, as soon as possible, and
- *    REF.
+ *  - Reads and writes have a queue each. Writes go out when more than `write_high` of them wait or no read waits, until
+ *    fewer than `write_low` writes wait and a read does (Ramulator 2.1's rule and sizes).
+ *  - First ready, first come, first served: of the requests in the queue whose turn it is, the oldest one goes that has
+ *    its row open and whose burst can go now; if there is none, the oldest one whose next row command can go. A row is
+ *    not closed while a request of that queue waits for it.
+ *  - Every tREFI cycles a rank is due for a refresh. From then on it gets only PRE, as soon as possible, and REF.
  *  - A read of an access that waits to be written is answered from the queue, one cycle later.
  *
  * Two engines run the same rules: dram_stepped.c looks at every request in every cycle, dram_fast.c and dram_channel.c
@@ -44,7 +43,7 @@ struct dram_config {
 	const char *energy_origin;
 };
 
-/* Where an access lies. */
+/* The place of an access. */
 struct dram_address {
 	uint32_t channel, rank, group, bank; /* bank: of the channel, ((rank * groups) + group) * banks + bank */
 	uint32_t row, column;                /* column: in bursts */
@@ -52,20 +51,20 @@ struct dram_address {
 
 enum dram_field { DRAM_ROW, DRAM_RANK, DRAM_GROUP, DRAM_BANK, DRAM_COLUMN, DRAM_CHANNEL, DRAM_FIELDS };
 
-/* How the number of an access is written in digits, one a field. */
+/* How the number of an access is written in digits, one for each field. */
 struct dram_mapping {
 	int n;
 	enum dram_field order[DRAM_FIELDS]; /* the lowest digit first */
-	uint32_t count[DRAM_FIELDS];        /* by field; 1 where it is not named */
+	uint32_t count[DRAM_FIELDS];        /* by field; 1 where the mapping does not name it */
 	uint32_t banks, rank_banks;         /* of a group, of a rank */
 	int access_shift;                   /* bytes of an access, as a power of two */
-	/* Where all counts are powers of two, digits are bits. */
+	/* Where all counts are powers of two, the digits are bits. */
 	bool powers_of_two;
 	struct {
 		uint32_t shift, mask;
 	} bits[DRAM_FIELDS];
 	int group_shift, rank_shift; /* banks and rank_banks as powers of two */
-	uint64_t row_bits;           /* addresses that differ in none of these lie in the same row of their channels */
+	uint64_t row_bits; /* addresses with equal bits under this mask are in the same row of their channels */
 };
 
 /* Counts of one channel. */
@@ -77,28 +76,28 @@ struct dram_counts {
 void dram_add_counts(struct npl_memory_counters *counters, const struct dram_counts *channel);
 
 uint64_t dram_access_bytes(const struct dram_config *config);
-uint64_t dram_burst_cycles(const struct dram_config *config); /* that a burst keeps the data bus */
+uint64_t dram_burst_cycles(const struct dram_config *config); /* cycles for which a burst keeps the data bus */
 uint64_t dram_capacity_bytes(const struct dram_config *config);
-/* What opening an engine begins with: the options' changes to *config, its check, *info. */
+/* Begins the opening of an engine: applies the options' changes to *config, checks it and fills *info. NPL_EINPUT. */
 int dram_open_config(struct dram_config *config, const struct npl_memory_options *options, struct npl_memory_info *info,
 		     struct npl_err *err);
-/* NPL_EINPUT: what single ranges cannot say. */
+/* Checks what the ranges of single parameters cannot say. NPL_EINPUT. */
 int dram_config_check(const struct dram_config *config, const char *name, struct npl_err *err);
-/* NPL_EINPUT: an unknown, doubled or missing field. */
+/* Reads the mapping. NPL_EINPUT: a field is unknown, doubled or missing. */
 int dram_mapping_of(const struct dram_config *config, const char *name, struct dram_mapping *mapping,
 		    struct npl_err *err);
 extern const struct npl_param dram_params[];
 int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
 
-/* By division. */
+/* Finds the place of an address by division. */
 struct dram_address dram_locate_any(const struct dram_mapping *mapping, uint64_t address);
 static inline uint32_t dram_bits_of(const struct dram_mapping *mapping, uint64_t address, enum dram_field field)
 {
 	return (uint32_t)(address >> mapping->bits[field].shift) & mapping->bits[field].mask;
 }
 
-/* For each request, unless it lies in the row of the one before. */
+/* Finds the place of a request's address. It is used unless the request is in the same row as the one before it. */
 static inline struct dram_address dram_locate(const struct dram_mapping *mapping, uint64_t address)
 {
 	if (!mapping->powers_of_two)
@@ -114,7 +113,7 @@ static inline struct dram_address dram_locate(const struct dram_mapping *mapping
 				     .column = dram_bits_of(mapping, address, DRAM_COLUMN)};
 }
 
-/* *place is that of an address that has the same bits under mapping->row_bits. */
+/* Updates *place, which is that of an address with the same bits under mapping->row_bits. */
 static inline void dram_locate_in_row(const struct dram_mapping *mapping, uint64_t address, struct dram_address *place)
 {
 	place->channel = dram_bits_of(mapping, address, DRAM_CHANNEL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A channel of the DRAM engine that skips (dram_fast.h). */
+ * One channel of the DRAM engine that skips cycles (dram_fast.h). */
 #include <string.h>
 
 #include "dram_fast.h"
@@ -105,8 +105,8 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_address *place
 				     .next = DRAM_NONE,
 				     .previous = list->last,
 				     .bank = (uint8_t)place->bank};
-	/* A bank's oldest request decides for it, or its oldest hit; which direction goes only changes with the
-	 * other's. */
+	/* Only its oldest request and its oldest hit decide for a bank. Which direction goes can change only by a
+	 * request of the other direction. */
 	if (list->last == DRAM_NONE) {
 		list->first = i;
 		ch->with_work[direction] |= UINT64_C(1) << place->bank;
@@ -127,7 +127,7 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_address *place
 		ch->written[hash_of(place->bank, place->row, place->column)]++;
 }
 
-/* Takes an entry out of its list; the oldest hit after it takes its place. */
+/* Takes an entry out of its list. If it was the oldest hit, the next hit after it becomes that. */
 static inline void leave(struct dram_channel *ch, int direction, uint16_t i)
 {
 	struct dram_entry *entry = &ch->entry[i];
@@ -190,7 +190,7 @@ static inline int64_t max3(int64_t a, int64_t b, int64_t c)
 #define BURSTS (UINT64_C(1) << 62)
 #define ROWS   (UINT64_C(1) << 63)
 
-/* What a rank that is due may do next. */
+/* Offers what a rank that is due may do next. */
 static void offer_refresh(const struct dram_channel *ch, int r, int64_t now, struct choice *best)
 {
 	const int per_rank = banks_per_rank(ch->config);
@@ -307,8 +307,9 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 	ch->count.refreshes++;
 }
 
-/* Refreshes of the rank from its due one on that come before `until`, except the last two, when nothing else happens
- * and each goes out when it is due: its banks are ready by then and no other rank is due in the same cycle. */
+/* Returns how many refreshes of the rank, from the due one on, come before `until`, except the last two, when nothing
+ * else happens and each goes out when it is due: the banks are ready by then and no other rank is due in the same
+ * cycle. */
 static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now, int64_t until)
 {
 	const struct dram_config *c = ch->config;
@@ -346,7 +347,7 @@ void dram_channel_rest(struct dram_channel *ch, int64_t now, int64_t until)
 	ch->planned = false;
 }
 
-/* What a burst makes the others wait for: its group and rank, and on other ranks the data bus. */
+/* Applies the waits that a burst causes: for its group and rank, and on other ranks for the data bus. */
 static inline void read_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
 {
 	const struct dram_config *c = ch->config;
@@ -380,7 +381,7 @@ static inline void write_burst(struct dram_channel *ch, struct dram_bank *bank, 
 	}
 }
 
-/* After a burst of a bank that alone has work: along its row nothing has to be weighed. */
+/* Plans the next burst after a burst of the only bank that has work: along its row there is nothing to compare. */
 static inline void plan_next_burst(struct dram_channel *ch, int b, int direction)
 {
 	const struct dram_bank *bank = &ch->bank[b];
@@ -388,7 +389,7 @@ static inline void plan_next_burst(struct dram_channel *ch, int b, int direction
 		return;
 	const int64_t at = burst_at(ch, bank, direction);
 	if (next_writing(ch) != ch->writing || at >= ch->next_due)
-		return; /* which direction goes is settled when requests that come with the next cycle are there */
+		return; /* the direction is decided when the requests of the next cycle are there */
 	ch->plan = (struct dram_plan){at, DRAM_DO_BURST, b};
 	ch->planned = true;
 }

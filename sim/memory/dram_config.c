@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of DRAM: organisation, timing in clocks (names as in JESD79-3F and JESD79-4), controller, currents. What
- * has no neutral value a file must say. */
+ * Parameters of DRAM: organisation, timing in clocks (names as in JESD79-3F and JESD79-4), controller, currents. A file
+ * must give every parameter that has no neutral value. */
 #include <stddef.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static bool is_power_of_two(int64_t value)
 	return value > 0 && !(value & (value - 1));
 }
 
-/* left is at least right. */
+/* A rule: left is at least right. */
 struct rule {
 	const char *said; /* "tRC is at least tRAS + tRP" */
 	int64_t left, right;
@@ -112,8 +112,8 @@ static int check_rules(const struct rule *rules, size_t n, const char *name, con
 
 static int check_timing(const struct dram_config *c, const char *name, struct npl_err *err)
 {
-	/* Between two refreshes there is time to open a row and to write to it, whatever the other banks do: or nothing
-	 * may ever end. */
+	/* Between two refreshes there must be time to open a row and to write to it, whatever the other banks do.
+	 * Otherwise a request may never end. */
 	const int64_t commands = 2 * c->ranks * c->bank_groups * c->banks;
 	const int64_t busy = c->trfc + c->tfaw + c->trc + c->cwl + (int64_t)dram_burst_cycles(c) + c->twr + commands;
 	const struct rule rules[] = {
@@ -147,7 +147,7 @@ static int check_timing(const struct dram_config *c, const char *name, struct np
 		       : 0;
 }
 
-/* The charge of an ACT and its PRE above standby, in mA times clocks. */
+/* Returns the charge of an ACT and its PRE above standby, in mA times clocks. */
 static double row_current(const struct dram_config *c)
 {
 	return c->idd0 * (double)c->trc - c->idd3n * (double)c->tras - c->idd2n * (double)(c->trc - c->tras);
@@ -232,8 +232,8 @@ void dram_add_counts(struct npl_memory_counters *counters, const struct dram_cou
 	counters->active_rank_cycles += channel->active_rank_cycles;
 }
 
-/* Micron, TN-41-01: "Calculating Memory System Power for DDR3". A command costs what its current is above that of
- * standby while it lasts; standby is background. mA * V * clocks * seconds per clock are in units of 1e-3 J. */
+/* Micron, TN-41-01: "Calculating Memory System Power for DDR3". A command costs its current above that of standby while
+ * it lasts; standby is counted as background. mA * V * clocks * seconds per clock are in units of 1e-3 J. */
 int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES])
 {

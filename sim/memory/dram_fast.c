@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory of the DRAM engine that skips (dram_fast.h): its channels, and the port before them. */
+ * The memory of the DRAM engine that skips cycles (dram_fast.h): its channels, and the port in front of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@ struct fast {
 	int64_t now;
 	int channels;
 	uint64_t pushed[DRAM_DIRECTIONS], bytes[DRAM_DIRECTIONS], completed;
-	/* Whoever asks whether an access is taken offers it next; one that is refused is offered again. */
+	/* The place of the last address asked about: the asker offers that access next, and offers a refused one
+	 * again. */
 	uint64_t located;
 	struct dram_address place;
 	struct dram_channel channel[];
@@ -106,8 +107,8 @@ static void fast_push(void *state, const struct npl_memory_request *request)
 	push(m, request, request->tag, place, takes(m, &m->channel[place->channel], place, request->is_write));
 }
 
-/* The channel whose first completion is the earliest and comes before *until, of those as early the first; *until
- * becomes the cycle of the earliest of the others. NULL: none comes before. */
+/* Returns the channel with the earliest completion, if that comes before *until; of several, the first channel. *until
+ * becomes the cycle of the earliest completion of the other channels. NULL: none comes before *until. */
 static struct dram_channel *first_done(struct fast *m, uint64_t *until)
 {
 	struct dram_channel *first = NULL;
@@ -138,7 +139,7 @@ static uint64_t fast_take(void *state, struct npl_memory_completion *completions
 		if (!ch)
 			break;
 		const struct npl_memory_completion *done = memory_ring_first(&ch->done);
-		do { /* of this channel, as long as no other has one as early */
+		do { /* takes from this channel as long as no other one has an earlier completion */
 			completions[n++] = *done;
 			ch->done.taken++;
 			ch->pending--;
@@ -148,7 +149,7 @@ static uint64_t fast_take(void *state, struct npl_memory_completion *completions
 	return n;
 }
 
-/* The cycle of the next command of any channel. */
+/* Returns the cycle of the next command of any channel. */
 static int64_t next_command(struct fast *m)
 {
 	int64_t next = INT64_MAX;
@@ -161,7 +162,7 @@ static int64_t next_command(struct fast *m)
 	return next;
 }
 
-/* The cycle of the first completion that is known, `until` at most. */
+/* Returns the cycle of the first known completion, at most `until`. */
 static uint64_t first_completion(const struct fast *m, uint64_t until)
 {
 	for (const struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++) {
@@ -172,8 +173,7 @@ static uint64_t first_completion(const struct fast *m, uint64_t until)
 	return until;
 }
 
-/* Where no channel has anything to do but refresh its ranks, all but the last refreshes before `until` are counted in
- * one go. */
+/* Where channels have only refreshes to do, counts all except the last refreshes before `until` at once. */
 static void rest(struct fast *m, uint64_t until)
 {
 	if (until > INT64_MAX || (int64_t)until - m->now < 4 * m->config->trefi)
@@ -217,7 +217,8 @@ static uint64_t fast_pending(const void *state)
 	return m->pushed[DRAM_READ] + m->pushed[DRAM_WRITE] - m->completed;
 }
 
-/* Until one is refused; false: and so many wait to be taken that they may be why. */
+/* Pushes requests until one is refused. Returns false where so many completions wait to be taken that they may be the
+ * reason. */
 static inline bool push_some(struct fast *m, struct npl_memory_feed *feed, uint64_t most)
 {
 	for (; feed->pushed < feed->n && feed->in_cycle < most; feed->pushed++, feed->in_cycle++) {

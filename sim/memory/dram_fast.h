@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The DRAM engine that goes from command to command (dram.h has the rules), private to sim/memory. It keeps, per bank,
- * the requests for it and the first cycle in which timing allows each command. The next command of a channel is the
- * first of few candidates, one per bank with work, and nothing happens before it, so the cycles between are skipped.
+ * The DRAM engine that goes from command to command (dram.h has the rules). Private to sim/memory. For each bank it
+ * keeps the bank's requests and the first cycle in which timing allows each command. The next command of a channel is
+ * the first of few candidates, one per bank with work. Nothing happens before it, so the cycles between are skipped.
  *
  *     dram_fast.c       the memory: channels side by side, the port
  *     dram_channel.c    one channel: which command is next, and what it changes */
@@ -14,7 +14,7 @@
 enum { DRAM_READ, DRAM_WRITE, DRAM_DIRECTIONS };
 enum { DRAM_NONE = UINT16_MAX, DRAM_FILTER = 256 };
 
-/* A request that waits, in the list of its bank and direction, the oldest first. */
+/* A request that waits, in the list of its bank and direction, which begins with the oldest. */
 struct dram_entry {
 	uint64_t tag, age; /* age: order of arrival on the channel */
 	uint32_t row, column;
@@ -25,7 +25,7 @@ struct dram_entry {
 
 struct dram_list {
 	uint16_t first, last;
-	uint16_t hit; /* the oldest whose row is open */
+	uint16_t hit; /* the oldest request whose row is open */
 };
 
 struct dram_bank {
@@ -42,7 +42,7 @@ struct dram_group {
 struct dram_rank {
 	int64_t act_at, column_at[DRAM_DIRECTIONS];
 	int64_t due, active_since;
-	int64_t activates[4]; /* cycles of the last four, the next to be forgotten at `oldest` */
+	int64_t activates[4]; /* cycles of the last four; the next one replaces that at `oldest` */
 	int oldest, open_banks;
 };
 
@@ -56,20 +56,20 @@ struct dram_plan {
 struct dram_channel {
 	const struct dram_config *config;
 	bool writing, planned;
-	int waiting[DRAM_DIRECTIONS], pending; /* pending: accepted, not taken */
+	int waiting[DRAM_DIRECTIONS], pending; /* pending: accepted and not taken */
 	uint64_t with_work[DRAM_DIRECTIONS];   /* banks, a bit each */
 	uint64_t ages;
-	int64_t next_due; /* of all ranks */
+	int64_t next_due; /* the earliest of all ranks */
 	struct dram_plan plan;
 	struct dram_bank bank[DRAM_MAX_BANKS];
 	struct dram_group group[DRAM_MAX_BANKS];
 	struct dram_rank rank[DRAM_MAX_BANKS];
 	struct dram_entry entry[2 * DRAM_MAX_QUEUE];
-	uint16_t free;                 /* list by `next` */
-	uint16_t written[DRAM_FILTER]; /* writes that wait, by a hash of their place */
+	uint16_t free;                 /* first of the free entries, linked by `next` */
+	uint16_t written[DRAM_FILTER]; /* counts of writes that wait, by a hash of their place */
 	struct memory_ring done;
 	struct dram_counts count;
-	/* Distances of commands, in cycles, out of the configuration. */
+	/* Distances of commands in cycles, from the configuration. */
 	int64_t burst, burst_to_burst, write_to_pre, read_data, write_data, write_to_read_s, write_to_read_l,
 		read_to_write, write_to_other;
 };
@@ -77,18 +77,18 @@ struct dram_channel {
 void dram_channel_open(struct dram_channel *channel, const struct dram_config *config);
 void dram_channel_reset(struct dram_channel *channel);
 
-/* The access waits to be written. */
+/* Whether the access waits to be written. */
 bool dram_channel_writes(const struct dram_channel *channel, const struct dram_address *place);
 void dram_channel_push(struct dram_channel *channel, const struct dram_address *place, int direction, uint64_t tag);
-/* Answers in cycle `now` without a command. */
+/* Answers a request in cycle `now` without a command. */
 void dram_channel_forward(struct dram_channel *channel, int64_t now, uint64_t tag);
-/* The next command from cycle `now` on, unless a request comes that changes it: then `planned` is false. */
+/* Plans the next command from cycle `now` on. A request that comes and changes it makes `planned` false. */
 void dram_channel_plan(struct dram_channel *channel, int64_t now);
-/* Whether from cycle `now` until `until` nothing is to be done but refreshes, several of each rank; then does all but
- * the last of them. */
+/* dram_channel_is_idle() returns whether from cycle `now` until `until` there are only refreshes to do, several for
+ * each rank; dram_channel_rest() then does all except the last of them. */
 bool dram_channel_is_idle(const struct dram_channel *channel, int64_t now, int64_t until);
 void dram_channel_rest(struct dram_channel *channel, int64_t now, int64_t until);
-/* Does what is planned. Whether a request left its queue. */
+/* Does the planned command. Returns whether a request left its queue. */
 bool dram_channel_issue(struct dram_channel *channel);
 uint64_t dram_channel_active_cycles(const struct dram_channel *channel, int64_t now);
 

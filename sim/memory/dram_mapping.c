@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where an address lies. The number of an access is written in digits, one a field of the mapping, the last named the
- * lowest: `row:bank:column:channel` sends accesses that follow each other to the channels in turn, then along a row.
- * Fields of one choice may be left out; without `bankgroup`, `bank` counts through the groups, a group's banks one
- * after the other. */
+ * Finds the place of an address. The number of an access is written in digits, one for each field of the mapping; the
+ * last field named is the lowest digit. `row:bank:column:channel` sends consecutive accesses to the channels in turn,
+ * then along a row. Fields with a single choice may be left out. Without `bankgroup`, `bank` counts through the groups:
+ * the banks of a group come one after the other. */
 #include <string.h>
 
 #include "dram.h"
@@ -31,7 +31,7 @@ static int refuse(const char *name, const struct dram_config *config, const char
 		name, config->mapping, why, (int)length, field);
 }
 
-/* The fields in the order of the text; seen has a bit each. */
+/* Reads the fields in the order of the text; `seen` has a bit for each. */
 static int read_fields(const struct dram_config *config, const char *name, enum dram_field order[DRAM_FIELDS],
 		       unsigned *seen, struct npl_err *err)
 {
@@ -52,7 +52,7 @@ static int read_fields(const struct dram_config *config, const char *name, enum 
 	}
 }
 
-/* The least power of two that is not less. */
+/* Returns the exponent of the least power of two that is not less than count. */
 static int bits_for(uint64_t count)
 {
 	int bits = 0;

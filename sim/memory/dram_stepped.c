@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * DRAM looked at in every cycle: the rules of dram.h as they are said, one after the other, to be read and to check the
- * engine that skips (dram_fast.c). It remembers when the last command of each kind went where, and asks of every
- * request in every cycle whether its next command may follow all of them. */
+ * DRAM that is looked at in every cycle: the rules of dram.h as they are stated there, one after the other, to be read
+ * and to check the engine that skips cycles (dram_fast.c). It remembers the cycle and place of the last command of each
+ * kind, and checks for every request in every cycle whether its next command may follow all of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct queue {
 	int n;
 };
 
-/* Cycles of the last commands. */
+/* The cycles of the last commands. */
 struct bank {
 	int64_t last[COMMANDS];
 	int64_t open_row; /* -1: none */
@@ -50,7 +50,7 @@ struct channel {
 	int64_t last_rank[COMMANDS];
 	struct dram_counts count;
 	struct memory_ring done;
-	int pending; /* accepted, not taken */
+	int pending; /* accepted and not taken */
 };
 
 struct stepped {
@@ -66,7 +66,8 @@ static int64_t burst(const struct dram_config *c)
 	return (int64_t)dram_burst_cycles(c);
 }
 
-/* The data bus of the channel: bursts follow each other without a gap within a rank and direction. */
+/* Returns the first cycle in which the channel's data bus is free: bursts follow each other without a gap within a rank
+ * and direction. */
 static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum command what, int64_t rank)
 {
 	const struct dram_config *c = m->config;
@@ -79,7 +80,7 @@ static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum 
 	return npl_max_i64(at, ch->last[RD] + c->cl + burst(c) + c->turnaround - c->cwl);
 }
 
-/* The first cycle in which timing allows the command. */
+/* Returns the first cycle in which timing allows the command. */
 static int64_t earliest(const struct stepped *m, const struct channel *ch, enum command what,
 			const struct dram_address *place)
 {
@@ -125,7 +126,7 @@ static void note(struct stepped *m, struct channel *ch, enum command what, const
 	}
 }
 
-/* A rank that is due gets PRE and REF, and nothing else. Whether there was a command. */
+/* Gives a rank that is due PRE and REF, and nothing else. Returns whether there was a command. */
 static bool refresh(struct stepped *m, struct channel *ch)
 {
 	const struct dram_config *c = m->config;
@@ -175,7 +176,7 @@ static bool row_is_open(const struct channel *ch, const struct waiting *w)
 	return ch->bank[w->place.bank].open_row == (int64_t)w->place.row;
 }
 
-/* The oldest whose burst can go now. */
+/* Serves the oldest request whose burst can go now. Returns whether there was one. */
 static bool serve(struct stepped *m, struct channel *ch, struct queue *queue)
 {
 	const struct dram_config *c = m->config;
@@ -203,7 +204,7 @@ static bool row_is_wanted(const struct channel *ch, const struct queue *queue, u
 	return false;
 }
 
-/* The oldest whose row can be opened, or made room for, now. */
+/* Opens a row for the oldest request whose row can be opened now, or closes another row for it. */
 static void prepare(struct stepped *m, struct channel *ch, struct queue *queue)
 {
 	for (int i = 0; i < queue->n; i++) {
@@ -330,7 +331,8 @@ static uint64_t served(const struct stepped *m)
 	return n;
 }
 
-/* The channel whose first completion is the earliest and has come; of several the first. */
+/* Returns the channel with the earliest completion that has come; of several, the first channel. NULL: none has
+ * come. */
 static struct channel *first_done(struct stepped *m)
 {
 	struct channel *first = NULL;

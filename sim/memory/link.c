@@ -26,7 +26,8 @@ static struct npl_ratio ratio(int64_t numerator, int64_t denominator)
 	return (struct npl_ratio){numerator / common, denominator / common};
 }
 
-/* In lowest terms and crosswise, so that the product fits: line rates are below 2^51 and packets below 2^17. */
+/* Multiplies in lowest terms and crosswise, so that the product fits: line rates are below 2^51 and packets below
+ * 2^17. */
 static struct npl_ratio times(struct npl_ratio a, struct npl_ratio b)
 {
 	struct npl_ratio x = ratio(a.numerator, b.denominator), y = ratio(b.numerator, a.denominator);
@@ -140,9 +141,9 @@ uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes)
 	return (bytes + WORD - 1) / WORD * WORD + packets * (uint64_t)model->overhead_bytes;
 }
 
-/* Whole cycles of the clock that so many bytes take at a rate, after *part of one; *part becomes what is left, in
- * units of 1 / *per cycles. Clocks are below 2^41 Hz, rates have denominators of at most 256: no product leaves 128
- * bits. */
+/* Returns the whole cycles of the clock that so many bytes take at a rate, after *part of a cycle. *part becomes the
+ * rest, in units of 1 / *per cycles. Clocks are below 2^41 Hz and rates have denominators of at most 256, so no product
+ * exceeds 128 bits. */
 static uint64_t cycles_of(uint64_t bytes, struct npl_ratio rate, const struct npl_hz *clock, uint64_t *part)
 {
 	npl_u128 per = (npl_u128)rate.numerator * (npl_u128)clock->denominator;

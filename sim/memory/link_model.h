@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links between chips: how many bytes of payload a second cross one, exactly, and how long a transfer takes.
+ * Links between chips: exactly how many bytes of payload cross one per second, and how long a transfer takes.
  *
  *     plain           one bandwidth
  *     pcie            PCI Express Base Specification, generations 1 to 6: lanes, line code, packets
  *     hypertransport  HyperTransport I/O Link Specification, or any other clocked parallel link: width, clock, packets
  *
- * What is behind a link may be slower than it; `limit_bytes_per_second` says so. Rates are ratios of integers, because
- * 128 of 130 bits of a PCI Express lane are data. Both directions work at that rate at once, and know nothing of each
- * other.
+ * The device at the end of a link may be slower than the link; `limit_bytes_per_second` says so. Rates are ratios of
+ * integers, because 128 of 130 bits of a PCI Express lane are data. Both directions work at that rate at the same time,
+ * and do not affect each other.
  *
  *     if (npl_link_model_of(&config.link, "tpu_v1: host_link", &model, &err)) ...
  *     info->link.bytes_per_second = (double)model.rate.numerator / (double)model.rate.denominator;
@@ -35,54 +35,57 @@ extern "C" {
 enum npl_link_kind { NPL_LINK_PLAIN, NPL_LINK_PCIE, NPL_LINK_HYPERTRANSPORT };
 #define NPL_LINK_KINDS "plain pcie hypertransport"
 
-/* What a machine file says of a link; NPL_LINK_PARAMS reads it. A kind ignores the members that are not its own. */
+/* The parameters of a link in a machine file; NPL_LINK_PARAMS reads them. A kind ignores the members that are not its
+ * own. */
 struct npl_link_config {
-	int kind;                       /* enum npl_link_kind */
-	int64_t bytes_per_second;       /* plain */
-	int64_t generation, lanes;      /* pcie */
-	int64_t clock_hz, width_bits;   /* hypertransport, */
-	int64_t transfers_per_clock;    /* of a bit */
-	int64_t payload_bytes;          /* not plain: of a full packet */
-	int64_t header_bytes;           /* not plain: of a packet, without what the link's own layers put around it */
-	int64_t limit_bytes_per_second; /* of what is behind the link; 0: none */
+	int kind;                     /* enum npl_link_kind */
+	int64_t bytes_per_second;     /* plain */
+	int64_t generation, lanes;    /* pcie */
+	int64_t clock_hz, width_bits; /* hypertransport */
+	int64_t transfers_per_clock;  /* hypertransport: transfers of one wire */
+	int64_t payload_bytes;        /* pcie, hypertransport: of a full packet */
+	int64_t header_bytes; /* pcie, hypertransport: of a packet, without what the link's own layers put around it */
+	int64_t limit_bytes_per_second; /* of the device at the end of the link; 0: none */
 	double latency_seconds;         /* before each transfer */
 };
 
-/* One direction of it. */
+/* One direction of a link. */
 struct npl_link_model {
-	struct npl_ratio line; /* lowest terms; bytes per second, packets' overhead included */
+	struct npl_ratio line; /* bytes per second including the packets' overhead, in lowest terms */
 	struct npl_ratio rate; /* bytes of payload per second of a long transfer: full packets, within the limit */
-	int64_t payload_bytes, overhead_bytes; /* of a full packet; plain: 0, there are none */
+	int64_t payload_bytes, overhead_bytes; /* of a full packet; plain: 0, as there are no packets */
 	int64_t limit_bytes_per_second;
 	double latency_seconds;
 };
 
-/* NPL_EINPUT: parameters that no such link has; `where` opens the message. */
+/* Computes the model. NPL_EINPUT: no such link has these parameters; `where` opens the message. */
 int npl_link_model_of(const struct npl_link_config *config, const char *where, struct npl_link_model *model,
 		      struct npl_err *err);
 
-/* Bytes that a transfer puts on the line. */
+/* Returns the bytes that a transfer puts on the line. */
 uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes);
-/* Cycles that a transfer of so many bytes takes from the first to the last, rounded up: by the line or by the limit,
- * whichever is the slower. Without the latency. */
+/* Returns the cycles that a transfer of so many bytes takes from its first byte to its last, rounded up, by the slower
+ * of the line and the limit. The latency is not included. */
 uint64_t npl_link_cycles(const struct npl_link_model *model, uint64_t bytes, const struct npl_hz *clock);
 uint64_t npl_link_latency_cycles(const struct npl_link_model *model, const struct npl_hz *clock);
 
-/* A link in use, on the clock of a machine. Transfers of one direction follow each other, each from the end of the
- * one before to an exact fraction of a cycle; latencies overlap. Zeroed except model and clock. */
+/* A link in use, on the clock of a machine. Transfers of one direction follow each other: each begins at the end of the
+ * one before, to an exact fraction of a cycle. Latencies overlap. Zero all members except model and clock at the
+ * start. */
 enum npl_link_direction { NPL_LINK_OUT, NPL_LINK_IN, NPL_LINK_DIRECTIONS };
 struct npl_link_port {
 	const struct npl_link_model *model;
 	struct npl_hz clock;
 	struct npl_link_lane {
 		struct npl_link_stage {
-			uint64_t cycle, part; /* taken up to this cycle and so much of the next (link.c has the unit) */
-		} line, limiter;              /* the line; what has the limit */
+			/* taken up to this cycle, and for this part of the next (link.c has the unit) */
+			uint64_t cycle, part;
+		} line, limiter; /* the line; the device with the limit */
 		uint64_t transfers, bytes;
 	} lane[NPL_LINK_DIRECTIONS];
 };
-/* Asks at boundary `now` (never less than before in this direction) for a transfer; returns the boundary at which
- * its last byte is there. */
+/* Asks at boundary `now` (never less than before in this direction) for a transfer. Returns the boundary at which its
+ * last byte has arrived. */
 uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes);
 
 /* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind,

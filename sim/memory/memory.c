@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory port (npulab/memory.h): memories by name, opened into one handle, whatever model is behind. */
+ * The memory port (npulab/memory.h): opens memories by name into one kind of handle, whatever their model is. */
 #include "memory.h"
 
 #include <limits.h>
@@ -56,8 +56,8 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 	return npl_fail(err, NPL_EINPUT, "there is no memory '%s'; the nearest is '%s'", name, nearest);
 }
 
-/* `ships`: the memory is a file of memories/; else the one that it was copied from is looked for, and one that cannot
- * be read is none. */
+/* Finds the sources of a memory's parameters. `ships`: the memory is a file of memories/. If it is not, the file from
+ * which it was copied is looked for; one that cannot be read is taken for none. */
 static int find_sources(struct npl_memory *memory, const char *name, bool ships, struct npl_err *err)
 {
 	struct npl_description *machine = &memory->machine, shipped = *machine;
@@ -176,7 +176,7 @@ void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop
 	memory->model->advance(memory->state, until, stop);
 }
 
-/* Until one is refused. */
+/* Pushes requests until one is refused. */
 static void push_some(struct npl_memory *memory, struct npl_memory_feed *feed)
 {
 	const uint64_t most = feed->per_cycle ? feed->per_cycle : UINT64_MAX;

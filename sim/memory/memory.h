@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a memory model is (npulab/memory.h is what it looks like from outside), private to sim/memory. */
+ * The interface of a memory model, private to sim/memory; npulab/memory.h is the interface for its users. */
 #ifndef NPULAB_SIM_MEMORY_MEMORY_H
 #define NPULAB_SIM_MEMORY_MEMORY_H
 
 #include "npulab/memory.h"
 
-#define MEMORY_MAX_PENDING NPL_MEMORY_MAX_PENDING /* accepted by a channel, and not yet taken by the asker */
+#define MEMORY_MAX_PENDING NPL_MEMORY_MAX_PENDING /* requests that a channel has accepted and the asker has not taken */
 
-/* Completions that are known and have not been taken, in the order of their cycles. */
+/* Known completions that have not been taken, in the order of their cycles. */
 struct memory_ring {
 	struct npl_memory_completion entry[MEMORY_MAX_PENDING];
 	uint64_t taken, put;
 };
 
-/* One that is to be taken after all that come as early. */
+/* Adds a completion after all those whose cycle is not later. */
 static inline void memory_ring_add(struct memory_ring *ring, uint64_t cycle, uint64_t tag)
 {
 	const uint64_t mask = MEMORY_MAX_PENDING - 1;
@@ -24,7 +24,7 @@ static inline void memory_ring_add(struct memory_ring *ring, uint64_t cycle, uin
 	ring->entry[at & mask] = (struct npl_memory_completion){cycle, tag};
 }
 
-/* The first, or NULL. */
+/* Returns the first completion, or NULL. */
 static inline const struct npl_memory_completion *memory_ring_first(const struct memory_ring *ring)
 {
 	return ring->taken == ring->put ? NULL : &ring->entry[ring->taken & (MEMORY_MAX_PENDING - 1)];
@@ -34,19 +34,19 @@ struct memory_model {
 	const char *name;
 	const struct npl_param *params;
 	size_t config_bytes;
-	/* config lives as long as the state. Fills what it knows of *info. */
+	/* Opens the model. config lives as long as the state. Fills what it knows of *info. */
 	int (*open)(void *config, const struct npl_memory_options *options, struct npl_memory_info *info, void **state,
 		    struct npl_err *err);
 	void (*close)(void *state);
 	void (*reset)(void *state);
 	bool (*can_accept)(void *state, const struct npl_memory_request *request);
 	void (*push)(void *state, const struct npl_memory_request *request);
-	void (*feed)(void *state, struct npl_memory_feed *feed); /* NULL: by the functions around it */
+	void (*feed)(void *state, struct npl_memory_feed *feed); /* NULL: the functions around it do it */
 	void (*advance)(void *state, uint64_t until, unsigned stop);
 	uint64_t (*now)(const void *state);
 	uint64_t (*pending)(const void *state);
 	uint64_t (*take)(void *state, struct npl_memory_completion *completions, uint64_t capacity);
-	/* npl_memory_relative_state; NULL: cannot say */
+	/* as npl_memory_relative_state; NULL: the model cannot give its state */
 	void (*relative)(const void *state, struct npl_memory_words *words,
 			 uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 	void (*count)(const void *state, struct npl_memory_counters *counters);

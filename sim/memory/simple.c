@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memories without an inside, on the clock of the machine that asks: `ideal` answers at the boundary at which it is
- * asked; `fixed` moves one request after the other at a bandwidth, each from the end of the one before to an exact
- * fraction of a cycle (or to the end of the cycle, with whole_cycles), and answers a latency later, rounded up to a
- * cycle. */
+ * Memories without an inside, on the clock of the machine that asks. `ideal` answers at the boundary at which it is
+ * asked. `fixed` moves one request after the other at a bandwidth: each begins at the end of the one before, to an
+ * exact fraction of a cycle (with whole_cycles at the end of that cycle), and is answered a latency later, rounded up
+ * to a cycle. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void add(struct simple *m, uint64_t cycle, uint64_t tag)
 	m->done[m->put++ % NPL_MEMORY_MAX_SIMPLE_PENDING] = (struct npl_memory_completion){cycle, tag};
 }
 
-/* NULL: none is under way. */
+/* Returns the first completion; NULL: none is under way. */
 static const struct npl_memory_completion *first_done(const struct simple *m)
 {
 	return m->taken == m->put ? NULL : &m->done[m->taken % NPL_MEMORY_MAX_SIMPLE_PENDING];
@@ -110,7 +110,7 @@ static void simple_reset(void *state)
 	m->part = 0;
 }
 
-/* What can begin in this cycle. */
+/* Whether the request can begin in this cycle. */
 static bool simple_can_accept(void *state, const struct npl_memory_request *request)
 {
 	const struct simple *m = state;
@@ -176,7 +176,7 @@ static uint64_t simple_take(void *state, struct npl_memory_completion *completio
 	return n;
 }
 
-/* The port's fraction counts as long as the next request begins where the last one ends. */
+/* The port's fraction of a cycle counts as long as the next request begins where the last one ends. */
 static void simple_relative(const void *state, struct npl_memory_words *words,
 			    uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker)
 {

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct bank { /* what the last cycle that asked has taken */
+struct bank { /* what has been taken in the last cycle that asked */
 	uint64_t cycle;
 	int64_t reads, writes;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of processors (processor_model.h) and what of them goes together. Nothing of one processor is another's
- * default: what decides its time a file has to give, and what it leaves out is neutral. */
+ * Parameters of processors (processor_model.h) and the checks between them. No figure of one processor is a default for
+ * another: a file has to give what decides the time, and what it leaves out is neutral. */
 #include <string.h>
 
 #include <stddef.h>
@@ -70,7 +70,7 @@ static int check_cache(const char *name, double bytes, double rate, struct npl_e
 			name, bytes > 0 ? "bytes_per_second" : "bytes", bytes > 0 ? rate : bytes);
 }
 
-/* What one core draws cannot be more than what all do. */
+/* Checks that one core does not get more than all cores together. */
 static int check_core(const char *name, double all, double one, struct npl_err *err)
 {
 	if (one <= all)

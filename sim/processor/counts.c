@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The work of an operator on a processor (processor_model.h): how many operations of each class it is, and how many
- * bytes move. The numbers of each operator stand in its row of ops.def. Products of matrices are counted apart, as
+ * Counts the work of an operator on a processor (processor_model.h): its operations of each class, and the bytes that
+ * move. The numbers of each operator are in its row of ops.def. Products of matrices are counted apart, as
  * multiply-accumulates. */
 #include "processor_model.h"
 
@@ -43,7 +43,7 @@ static double area(const struct npl_window *window)
 	return n;
 }
 
-/* A power that is known is products, a division or a root. */
+/* Returns the cost of a power. With a known exponent it is products, a division or a root. */
 static struct cost power(const struct npl_tensor *exponent, struct cost otherwise)
 {
 	if (!exponent || npl_tensor_count(exponent) != 1 || !exponent->data)
@@ -60,7 +60,7 @@ static struct cost power(const struct npl_tensor *exponent, struct cost otherwis
 	return otherwise;
 }
 
-/* Whether values that lie side by side in the result came from scattered addresses. */
+/* Whether values that are side by side in the result came from scattered addresses. */
 static bool scatters(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *x)
 {
 	const int rank = x ? x->shape.rank : 0;
@@ -75,20 +75,20 @@ static bool scatters(enum npl_op op, const struct npl_attrs *attrs, const struct
 	}
 	if (op == NPL_OP_SLICE)
 		return rank && attrs->slice.step[rank - 1] != 1;
-	if (op == NPL_OP_GATHER) { /* of the last dimension */
+	if (op == NPL_OP_GATHER) { /* it gathers along the last dimension */
 		const int64_t named = attrs->gather.axis, axis = named < 0 ? named + rank : named;
 		return axis == rank - 1;
 	}
 	return false;
 }
 
-/* Operators that read as much of their first input as they make. */
+/* Whether the operator reads only as much of its first input as it makes. */
 static bool reads_a_part(enum npl_op op)
 {
 	return op == NPL_OP_GATHER || op == NPL_OP_GATHERELEMENTS || op == NPL_OP_GATHERND || op == NPL_OP_SLICE;
 }
 
-/* Products whose inputs beyond the first are the layer's own. */
+/* Whether the operator is a product whose inputs after the first are the layer's own. */
 static bool takes_weights(enum npl_op op)
 {
 	return npl_op_defs[op].flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS) && op != NPL_OP_MATMUL &&
@@ -121,7 +121,7 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 		cost = power(n_in > 1 ? in[1] : NULL, cost);
 		break;
 	case NPL_OP_RESIZE:
-	case NPL_OP_UPSAMPLE: /* so many values of the input, weighted */
+	case NPL_OP_UPSAMPLE: /* each result is made of so many weighted values of the input */
 		cost.result[NPL_SCATTER] = attrs->resize.neighbours > 1 ? (double)attrs->resize.neighbours : 1;
 		cost.result[NPL_SIMPLE] = attrs->resize.neighbours > 1 ? (double)attrs->resize.neighbours : 0;
 		break;
@@ -135,7 +135,7 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 	return cost;
 }
 
-/* What of Attention is no product: the Softmax of its scores, each of which is two rows of products. */
+/* Adds the part of Attention that is no product: the Softmax of its scores, each of which is a product of two rows. */
 static void add_scores(struct npl_processor_counts *counts, const struct npl_attrs *attrs, const struct npl_tensor *q)
 {
 	const int rank = q ? q->shape.rank : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An analytical device: a processor by its figures (processor_model.h), which computes by the reference kernels and
- * takes the time that its figures give. */
+ * An analytical device: a processor by its figures (processor_model.h). It computes by the reference kernels and takes
+ * the time that its figures give. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct processor {
 	struct npl_link_model link;
 };
 
-/* Where the time of an operator goes. */
+/* A part of the time of an operator. */
 #define PART(i, name_, kind_, bound_, help_)                                                                           \
 	[i] = {.name = name_,                                                                                          \
 	       .unit = NPL_COUNTER_TIME,                                                                               \
@@ -138,7 +138,7 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	npl_processor_add_activation(&counts, layer->fused, layer->out);
 	counts.bytes = counts.bytes * element_bytes[precision] / sizeof(float);
 	counts.weight_bytes = counts.weight_bytes * element_bytes[precision] / sizeof(float);
-	/* Each tensor moves whole, also where windows skip some of it. */
+	/* Each tensor moves as a whole, even where windows skip some of it. */
 	result->bytes_at_least[NPL_MEM_DRAM] = result->bytes[NPL_MEM_DRAM] = counts.bytes + counts.weight_bytes;
 	const struct npl_processor_time time = npl_processor_estimate(c, precision, &counts);
 	result->seconds = time.seconds;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long a processor takes for an operator, and on how many cores (processor_model.h). */
+ * Estimates how long a processor takes for an operator, and on how many cores (processor_model.h). */
 #include <math.h>
 
 #include "processor_model.h"
@@ -10,13 +10,13 @@ double npl_processor_peak(const struct npl_processor_model *processor, enum npl_
 	return (double)processor->cores * processor->clock_hz * processor->macs[precision];
 }
 
-/* Bytes per second of a level that n cores share. */
+/* Returns the bytes per second of a level that n cores share. */
 static double shared_by(double all, double one, double n)
 {
 	return one > 0 ? fmin(all, n * one) : all;
 }
 
-/* The bandwidth of the smallest level that holds so many bytes. *part says whether it is a cache or memory. */
+/* Returns the bandwidth of the smallest level that holds so many bytes. *part: whether that is a cache or memory. */
 static double bandwidth(const struct npl_processor_model *p, double bytes, double n, enum npl_processor_part *part)
 {
 	*part = NPL_PROCESSOR_CACHE;
@@ -28,7 +28,8 @@ static double bandwidth(const struct npl_processor_model *p, double bytes, doubl
 	return shared_by(p->memory_rate, p->memory_core_rate, n);
 }
 
-/* Arithmetic and traffic overlap in part: what is hidden is of the shorter. */
+/* Returns the time on so many cores. Arithmetic and traffic overlap in part: the hidden time is a part of the
+ * shorter. */
 static struct npl_processor_time time_on(const struct npl_processor_model *p, enum npl_processor_precision precision,
 					 const struct npl_processor_counts *counts, int64_t cores)
 {
@@ -57,7 +58,7 @@ static struct npl_processor_time time_on(const struct npl_processor_model *p, en
 	return t;
 }
 
-/* Tries 1, 2, 4, 8... and all cores: what lies between is at most a factor of two from one of them. */
+/* Tries 1, 2, 4, 8 and so on, and all cores: a number in between is at most a factor of two from one of these. */
 struct npl_processor_time npl_processor_estimate(const struct npl_processor_model *p,
 						 enum npl_processor_precision precision,
 						 const struct npl_processor_counts *counts)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Processors by their figures: how long a CPU or a GPU takes for an operator, and what it draws meanwhile. The modelled
- * host of a simulated machine is one (machines/host.yaml), and so are the analytical devices (machines/cpu_*.yaml,
- * gpu_*.yaml) that stand in a table where nobody has the real one.
+ * host of a simulated machine is such a processor (machines/host.yaml). So are the analytical devices
+ * (machines/cpu_*.yaml, gpu_*.yaml), which stand in a table for devices that are not at hand.
  *
- * An operator is so many multiply-accumulates, operations of five classes and bytes (npl_processor_counts). It may use
- * any number of cores; it uses as many as make it fastest. On n cores of a processor with the figures of its machine
- * file
+ * An operator is a number of multiply-accumulates, operations of five classes and bytes (npl_processor_counts). It may
+ * use any number of cores; it uses as many as make it fastest. On n cores of a processor with the figures of its
+ * machine file
  *
  *     arithmetic = macs / (n x clock x products) + operations of each class / (n x clock x rate of the class)
  *     traffic    = weights / (bandwidth of memory) + other bytes / (bandwidth of the smallest level that holds these),
@@ -28,9 +28,11 @@
 enum npl_processor_class {
 	NPL_SIMPLE, /* arithmetic, comparisons, conversions: vector instructions */
 	NPL_DIVIDE, /* divisions and square roots: vector instructions */
-	/* steps of the polynomials behind exp, log, erf and their like: vector instructions that wait for each other */
+	/* Steps of the polynomials that compute exp, log, erf and similar functions: vector instructions that wait for
+	 * each other. */
 	NPL_FUNCTION,
-	/* values that are put together into one, as a sum or a maximum: vector instructions on several at a time */
+	/* Values that are put together into one, as for a sum or a maximum: vector instructions on several at a
+	 * time. */
 	NPL_REDUCE,
 	NPL_SCATTER, /* values that are fetched from scattered addresses: one by one */
 	NPL_CLASSES
@@ -46,16 +48,17 @@ struct npl_processor_model {
 	/* Multiply-accumulates for each core and cycle. 0: the processor has none in this precision. */
 	double macs[NPL_PROCESSOR_PRECISIONS];
 	double lanes;                       /* float32 values of a vector */
-	double rate[NPL_CLASSES];           /* per core and cycle: vectors, of NPL_SCATTER values */
+	double rate[NPL_CLASSES];           /* per core and cycle: vectors; for NPL_SCATTER values */
 	double private_bytes, private_rate; /* a core's own cache: bytes, bytes per second */
 	double shared_bytes, shared_rate,
 		shared_core_rate; /* all cores' cache: bytes, bytes per second of all cores and of one; 0: as of all */
-	double memory_rate, memory_core_rate; /* bytes per second of all cores and of one; 0: as of all */
+	/* bytes per second of all cores and of one; the second 0: as of all */
+	double memory_rate, memory_core_rate;
 	double overlap, efficiency;
 	double fork_join_seconds, overhead_seconds;
-	double idle_watts, core_watts; /* of all of it with nothing to do; more for each core at work */
-	const char *origin;            /* of both; "absent": not known */
-	const char *link_name;         /* "": it works in the host's memory */
+	double idle_watts, core_watts; /* of the whole processor at rest; in addition for each core at work */
+	const char *origin;            /* of both powers; "absent": not known */
+	const char *link_name;         /* "": the processor works in the host's memory */
 	struct npl_link_config link;
 	double link_pj_per_byte;
 	const char *link_origin;
@@ -63,7 +66,7 @@ struct npl_processor_model {
 
 extern const struct npl_param npl_processor_params[];
 
-/* NPL_EINPUT: figures that contradict each other. */
+/* Checks the figures. NPL_EINPUT: they contradict each other. */
 int npl_processor_check(const struct npl_processor_model *processor, struct npl_err *err);
 
 struct npl_processor_counts {
@@ -71,21 +74,22 @@ struct npl_processor_counts {
 	double operations[NPL_CLASSES]; /* of single values */
 	/* The bytes of operands that every product reads again: filters, matrices, biases. */
 	uint64_t weight_bytes;
-	uint64_t bytes; /* read and written beside them */
+	uint64_t bytes; /* bytes read and written, except weight_bytes */
 };
 
-/* The work of an operator on these tensors, whose data may be NULL except small constants: counts.c, with the reason
- * for each number. Optional inputs that are absent are NULL. */
+/* Counts the work of an operator on these tensors, whose data may be NULL except small constants; counts.c has the
+ * reason for each number. Optional inputs that are absent are NULL. */
 struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl_attrs *attrs,
 						const struct npl_tensor *const *in, int n_in,
 						const struct npl_tensor *out, int n_out, uint64_t macs);
-/* Another operation for each value of a tensor, whose bytes are there already: an activation that follows. */
+/* Adds one operation for each value of a tensor, for an activation that follows. The tensor's bytes are counted
+ * already. */
 void npl_processor_add_activation(struct npl_processor_counts *counts, enum npl_activation activation,
 				  const struct npl_tensor *out);
-/* A tensor becomes another of as many values in another number format. */
+/* Counts the work of converting a tensor into another of as many values in another number format. */
 struct npl_processor_counts npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to);
 
-/* What an operator's time goes to. Where arithmetic and traffic overlap, the time both take is the longer one's. */
+/* The parts of an operator's time. Where arithmetic and traffic overlap, the time of the longer one counts. */
 enum npl_processor_part {
 	NPL_PROCESSOR_ARITHMETIC,
 	NPL_PROCESSOR_CACHE,
@@ -96,17 +100,17 @@ enum npl_processor_part {
 struct npl_processor_time {
 	double seconds, watts;
 	double part[NPL_PROCESSOR_PARTS]; /* seconds; their sum is `seconds` */
-	int64_t cores;                    /* that are at work */
+	int64_t cores;                    /* the number of cores at work */
 };
-/* Times an operator in a precision that the processor has. */
+/* Estimates the time of an operator in a precision that the processor has. */
 struct npl_processor_time npl_processor_estimate(const struct npl_processor_model *processor,
 						 enum npl_processor_precision precision,
 						 const struct npl_processor_counts *counts);
 
-/* Peak of all cores in a precision, multiply-accumulates per second; 0: it has none. */
+/* Returns the peak of all cores in a precision, in multiply-accumulates per second; 0: the processor has none. */
 double npl_processor_peak(const struct npl_processor_model *processor, enum npl_processor_precision precision);
 
-/* The figures of a device that is a processor; NULL: it is another machine. */
+/* Returns the figures of a device that is a processor; NULL: it is another kind of device. */
 const struct npl_processor_model *npl_processor_of(const struct npl_device *device);
 
 #endif

@@ -9,7 +9,7 @@
 #include "core/base/half.h"
 #include "core/measured.h"
 
-/* The nearest number with 10 fraction bits, half to even; infinities and NaNs stay what they are. */
+/* Returns the nearest number with 10 fraction bits, half to even; infinities and NaNs do not change. */
 static float to_tf32(float x)
 {
 	uint32_t bits;

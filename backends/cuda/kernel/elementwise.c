@@ -37,10 +37,10 @@ static enum kind kind_of(enum npl_dtype dtype)
 	}
 }
 
-/* A function of a kernel's source and the types that it takes. */
+/* A function in a kernel's source, and the types that it takes. */
 struct function {
 	const char *name;
-	unsigned kinds; /* and COMPARES: its results are bool */
+	unsigned kinds; /* types; and COMPARES: its results are bool */
 };
 
 static const struct function unary[NPL_OPS] = {
@@ -144,7 +144,7 @@ static void add_types(struct cu_macros *macros, enum npl_dtype x, const char *re
 	cu_macro(macros, "%s=%s", result, cu_type_name(y));
 }
 
-/* Elements at a time of x and y, and the macro that says so. */
+/* Returns how many elements a thread takes at a time, and adds the macro N for it. */
 static int add_pack(struct cu_macros *macros, const uint64_t address[3], const size_t element[3])
 {
 	size_t widest = element[0] > element[1] ? element[0] : element[1];
@@ -237,8 +237,8 @@ int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const s
 	return x->channels_last == y->channels_last ? cast(&job, x, y) : cu_turn(&job, x, y);
 }
 
-/* The second operand as it broadcasts before opset 7: put at the first's dimensions from an axis on; a PRelu's slopes,
- * one of each channel, at dimension 1. */
+/* Returns the second operand's shape as it broadcasts before opset 7: its dimensions are aligned with the first
+ * operand's from an axis on. PRelu's slopes, one per channel, are at dimension 1. */
 static struct npl_shape placed_operand(const struct npl_layer *layer, const struct npl_shape *a,
 				       const struct npl_shape *b)
 {
@@ -260,7 +260,7 @@ static struct npl_shape placed_operand(const struct npl_layer *layer, const stru
 struct pair {
 	struct cu_value x, y, z;
 	const struct npl_shape *y_placed;
-	struct cu_macros macros; /* FUNCTION and what it needs */
+	struct cu_macros macros; /* FUNCTION and the macros that it needs */
 	float factor;
 };
 
@@ -320,7 +320,8 @@ static int run_binary(const struct cu_job *job, const struct npl_layer *layer, c
 }
 const struct cu_family cu_binary_family = {takes_binary, run_binary, true};
 
-/* The first two, then each further one with what came out, in the result's own place; Mean scales with the last. */
+/* Combines the first two inputs, then each further one with the result so far, in the result's memory. Mean divides
+ * with the last. */
 static int run_variadic(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 			struct cu_value *out)
 {

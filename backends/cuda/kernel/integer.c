@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantised layers on the GPU, by the integer rules and bit for bit as core/integer_layer.c has them; the way
- * from the sums of a product to its result; QuantizeLinear and its inverse, by inputs of their own and as conversions
- * within a layer group. */
+ * Quantised layers on the GPU by the integer rules, with the same bits as core/integer_layer.c; conversion of a
+ * product's sums to its result; QuantizeLinear and DequantizeLinear, with inputs of their own or as conversions within
+ * a layer group. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,8 @@ bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* The unit that values come in before a function's table, or the result's scale. */
+/* Returns the real number that one step of a value stands for before the finish: 2^-12 for the table of Sigmoid or
+ * Tanh, else the result's scale. */
 static float unit_of(enum npl_activation fused, const struct npl_tensor *out)
 {
 	return fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH ? 0x1p-12f : out->quant.scale;
@@ -111,7 +112,7 @@ static int run_pair(const struct cu_job *job, const struct npl_layer *layer, con
 	return cu_launch_each(job, "integer_pair", &macros, &args, args.count / pack + 1);
 }
 
-/* x converted, or cut to limits, to where the axes put it (NULL: side by side). */
+/* Converts x to the result's scale, or clips it, and writes it along the axes (NULL: densely). */
 static int convert(const struct cu_job *job, struct cu_integer_args *args, struct cu_macros *macros, enum npl_dtype x,
 		   enum npl_dtype z, const struct cu_axes *axes)
 {
@@ -151,7 +152,7 @@ static int run_limits(const struct cu_job *job, int low, int high, uint64_t x, c
 	return convert(job, &args, &macros, z->dtype, z->dtype, NULL);
 }
 
-/* The limits of a Clip in the tensor's integers; of a Relu its zero point alone. */
+/* Runs Clip between limits in the tensor's integers, and Relu with its zero point as the lower limit. */
 static int run_clip(const struct cu_job *job, const struct npl_layer *layer, uint64_t x, const struct cu_value *z)
 {
 	const struct npl_quant *q = &layer->out->quant;
@@ -209,7 +210,7 @@ int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, cons
 	case NPL_OP_AVERAGEPOOL:
 	case NPL_OP_GLOBALAVERAGEPOOL:
 		return cu_run_pool(job, layer, in, out);
-	default: /* integers that only move */
+	default: /* operators that only move integers */
 		rc = cu_run_copy(job, layer, in, out);
 		if (!rc && layer->fused == NPL_ACT_RELU)
 			rc = run_limits(job, layer->out->quant.zero_point, most_of(out->dtype), out->address, out);
@@ -251,7 +252,7 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 	return args.count ? cu_launch_each(&job, "integer_sums", &macros, &args, args.count) : 0;
 }
 
-/* Reals x to integers of type q, or back. */
+/* Quantises floats x to integers of type q, or dequantises back. */
 static int quantise(const struct cu_job *job, struct cu_quantise_args *args, bool back, enum npl_dtype real,
 		    enum npl_dtype q, enum npl_dtype scale)
 {

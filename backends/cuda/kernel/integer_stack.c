@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of two 8-bit tensors: packing before, finishing after (kernel.h). */
+ * Packs operands before products of two 8-bit tensors, and converts their sums to results after (kernel.h). */
 #include "job.h"
 
-#define TILE       32 /* as in the kernel */
+#define TILE       32 /* the same as in integer_pack.cu */
 #define TILE_LINES 8
 
 int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packing *packing, uint64_t z, uint64_t sums,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels compiled, kept and launched (kernel.h, job.h). A kernel is a source and its macros; each pair is a module of
- * its own, compiled when it is first launched, so that a network pays for what it uses: 20 kinds of layers take a
+ * Compiles, keeps and launches kernels (kernel.h, job.h). A kernel is a source and its macros. Each pair is a module of
+ * its own, compiled when it is first launched, so that a network compiles only what it uses: 20 kinds of layers take a
  * second. */
 #include "kernel.h"
 
@@ -14,7 +14,7 @@
 #include "core/computer/clock.h"
 #include "job.h"
 
-#define MOST_BLOCKS   65536 /* of a grid: enough for any GPU many times over, and each loops over the rest */
+#define MOST_BLOCKS   65536 /* of a grid: more than any GPU runs at once; each block loops over the rest */
 #define BLOCK_THREADS 256
 
 struct kernel {
@@ -101,7 +101,7 @@ void cu_macro(struct cu_macros *macros, const char *format, ...)
 
 void cu_macro_wide(const struct cu_job *job, struct cu_macros *macros, int64_t largest)
 {
-	/* a loop's last step goes beyond the end by less than a grid's threads */
+	/* a loop's position passes the end by less than a grid's threads */
 	if (job->kernels->wide || largest >= (int64_t)1 << 31)
 		cu_macro(macros, "WIDE=1");
 }
@@ -114,7 +114,7 @@ static uint64_t hash_of(const char *text) /* FNV-1a */
 	return hash;
 }
 
-/* A driver need not load what a compiler of a later CUDA makes. */
+/* Reports a module that the driver does not load: it may refuse what NVRTC of a later CUDA makes. */
 static int load_failed(const struct cu_kernels *kernels, int code, struct npl_err *err)
 {
 	const int driver = kernels->driver->version_number;
@@ -151,7 +151,7 @@ static int load(struct cu_kernels *kernels, const char *name, const char *file, 
 	return cu_driver_failed(kernels->driver, "cuModuleGetFunction", code, err);
 }
 
-/* The kernel of a source and macros, compiled now if it is the first time. */
+/* Finds the kernel of a source and macros; compiles it if it is new. */
 static int find(struct cu_kernels *kernels, const char *name, const char *macros, void **function, struct npl_err *err)
 {
 	char key[sizeof((struct cu_macros *)0)->text + 64], file[48];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that only move elements, of any type, on the GPU: all but Pad and the gathering ones are walks over one
- * tensor into another (copy.cu), matrices that are turned go by tiles (transpose.cu). */
+ * Runs operators that only move elements, of any type. All except Pad and the gathering ones copy along a walk from one
+ * tensor to another (copy.cu); transposed matrices are copied by tiles (transpose.cu). */
 #include <string.h>
 
 #include "core/base/half.h"
@@ -14,8 +14,8 @@ static bool takes_any(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* The widest unit, up to 16 bytes, that lines and steps and both addresses are whole numbers of; the walk is then of
- * units. */
+/* Returns the widest unit, up to 16 bytes, of which the last dimension, all steps and both addresses are multiples, and
+ * makes the walk one of units. */
 static size_t widen(struct cu_walk *walk, size_t element, uint64_t x, uint64_t z)
 {
 	const int last = walk->rank - 1;
@@ -39,7 +39,8 @@ static size_t widen(struct cu_walk *walk, size_t element, uint64_t x, uint64_t z
 	return unit;
 }
 
-/* A stack of matrices, each turned: z(m, a, b) = x(m, b, a), where lines of a tile are worth their while. */
+/* Whether a walk transposes a stack of matrices, z(m, a, b) = x(m, b, a), that are large enough for tiles to be
+ * faster. */
 static bool is_turn(const struct cu_walk *walk, struct cu_transpose_args *args)
 {
 	enum { LEAST = 16 };
@@ -56,7 +57,7 @@ static bool is_turn(const struct cu_walk *walk, struct cu_transpose_args *args)
 	return dense && turned && stacked && a >= LEAST && b >= LEAST;
 }
 
-/* As units of `element` bytes or more or, where that is 0, as the macros have them. */
+/* Copies along axes in units of `element` bytes or more; element 0: the macros name the types. */
 static int copy_as(const struct cu_job *job, const struct cu_axes *axes, struct cu_macros *macros, size_t element,
 		   uint64_t x, uint64_t z)
 {
@@ -97,7 +98,7 @@ int cu_turn(const struct cu_job *job, const struct cu_value *x, const struct cu_
 	return copy_as(job, &axes, &macros, 0, x->address, y->address);
 }
 
-/* The order of DepthToSpace and SpaceToDepth: six dimensions of z with their steps in x (core/ops/depth_space.c). */
+/* The axes of DepthToSpace and SpaceToDepth: six dimensions of z with their steps in x (core/ops/depth_space.c). */
 static struct cu_axes blocks_of(const struct npl_layer *layer, const struct cu_value *in, const struct npl_shape *z)
 {
 	static const int from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3},
@@ -125,7 +126,7 @@ static struct cu_axes blocks_of(const struct npl_layer *layer, const struct cu_v
 	return axes;
 }
 
-/* Each dimension twice: how often, and how long. */
+/* The axes of Tile: each dimension of x as two, the number of repetitions and the length. */
 static struct cu_axes tiles_of(const struct cu_value *in, const struct npl_shape *z)
 {
 	const struct npl_shape *x = &in->shape;
@@ -158,7 +159,7 @@ static int run_slice(const struct cu_job *job, const struct npl_layer *layer, co
 	return cu_copy(job, &axes, element, x->address + (uint64_t)first * element, z->address);
 }
 
-/* Pieces of a whole along an axis, side by side: Split takes them, Concat puts them. */
+/* Copies pieces between one tensor and its parts along an axis: Split reads the whole, Concat writes it. */
 static int run_pieces(const struct cu_job *job, int axis, const struct cu_value *whole, const struct cu_value *piece,
 		      int n, bool put)
 {
@@ -226,7 +227,7 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 }
 const struct cu_family cu_copy_family = {takes_any, cu_run_copy, false};
 
-/* The value of an attribute as an element: before opset 11 Pad's is a float. */
+/* Returns the bits of an element for Pad's value, which is a float attribute before opset 11. */
 static uint64_t bits_of(float value, enum npl_dtype dtype)
 {
 	uint64_t bits = 0;
@@ -249,7 +250,7 @@ static uint64_t bits_of(float value, enum npl_dtype dtype)
 
 static bool takes_pad(const struct npl_layer *layer, char *why, size_t n)
 {
-	/* before opset 11, when there were no integers in Pad */
+	/* before opset 11 Pad takes floats only */
 	return npl_is_float32_or_half(layer->in[0]->dtype) ||
 	       (layer->attrs->pad.value >= -128 && layer->attrs->pad.value <= 127) ||
 	       npl_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->pad.value);
@@ -329,7 +330,7 @@ static int run_gather(const struct cu_job *job, const struct npl_layer *layer, c
 }
 static bool takes_gather(const struct npl_layer *layer, char *why, size_t n)
 {
-	/* with no element to take instead of one that is not there, a kernel would read outside */
+	/* an index into an empty tensor has no nearest element; the kernel would read outside */
 	return npl_shape_count(&layer->in[0]->shape) > 0 || !npl_shape_count(&layer->out->shape) ||
 	       npl_refuse(why, n, "its tensor is empty");
 }

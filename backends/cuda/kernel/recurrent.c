@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The steps of RNN, GRU and LSTM on the GPU, between the products of recurrent.c. */
+ * Runs the steps of RNN, GRU and LSTM on the GPU, after the products that products/recurrent.c makes. */
 #include "job.h"
 
 static const char *const function_names[NPL_CELL_FUNCTIONS] = {
@@ -17,7 +17,7 @@ static const char *const function_names[NPL_CELL_FUNCTIONS] = {
 	[NPL_CELL_SOFTPLUS] = "softplus",
 };
 
-/* The first n functions f, g and h of each direction, with their constants. */
+/* Adds macros for the first n functions f, g and h of each direction, and sets their constants. */
 static void add_functions(const struct cu_cells *cells, int n, struct cu_macros *macros, struct cu_recurrent_args *args)
 {
 	for (int d = 0; d < cells->directions; d++)

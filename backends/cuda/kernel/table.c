@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which operators kernels take, and who runs them (kernel.h). */
+ * The table of operators that kernels run, with the family of each (kernel.h). */
 
 #include "job.h"
 
@@ -134,7 +134,7 @@ enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision)
 	return precision == CU_F16 ? NPL_F16 : precision == CU_BF16 ? NPL_BF16 : NPL_F32;
 }
 
-/* By the rules for quantised tensors, rather than as what the numbers are. */
+/* Whether the layer follows the rules for quantised tensors; else its integers are plain numbers. */
 static bool is_quantised(const struct npl_layer *layer)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
@@ -192,11 +192,11 @@ enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
 	case NPL_OP_GLOBALAVERAGEPOOL:
 	case NPL_OP_GLOBALMAXPOOL:
 		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_READS;
-	case NPL_OP_MAXPOOL: /* indices count as ONNX does */
+	case NPL_OP_MAXPOOL: /* its indices count in ONNX's order */
 		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
 	case NPL_OP_BATCHNORMALIZATION:
 		return attrs && attrs->norm.per_element ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
-	case NPL_OP_HARDMAX: /* of equals along several dimensions the first as ONNX counts */
+	case NPL_OP_HARDMAX: /* of equal elements the first in ONNX's order is taken */
 	case NPL_OP_CONVTRANSPOSE:
 	case NPL_OP_QUANTIZELINEAR:
 	case NPL_OP_DEQUANTIZELINEAR:

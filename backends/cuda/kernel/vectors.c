@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators along axes on the GPU: the ReduceSum family, Softmax, ArgMax and the normalisations by a vector's own
- * statistics. A tensor is `vectors` of `length` elements, each with a walk of its own. */
+ * Runs operators along axes on the GPU: the ReduceSum family, Softmax, ArgMax, and normalisations by a vector's own
+ * statistics. A tensor is seen as `vectors` of `length` elements, each with a walk of its own. */
 #include <string.h>
 
 #include "job.h"
@@ -13,8 +13,8 @@ static bool takes_floats(const struct npl_layer *layer, char *why, size_t n)
 	       npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
-/* Vectors of a tensor along the dimensions whose bits are set, in the order of ONNX; the elements of one in the order
- * of memory. */
+/* Sets the vectors of a tensor along the dimensions whose bits are set. The vectors are in ONNX's order, the elements
+ * of each in the order of memory. */
 static void vectors_of(const struct cu_value *x, unsigned along, struct cu_vectors_args *args)
 {
 	struct cu_axes outer = {.rank = 0}, inner = {.rank = 0};
@@ -38,7 +38,7 @@ static void vectors_of(const struct cu_value *x, unsigned along, struct cu_vecto
 	args->inner = cu_walk_of(&inner);
 }
 
-/* Threads side by side take what lies side by side: elements of a vector, or else vectors. */
+/* Chooses the grid so that neighbouring threads read neighbours in memory: elements of a vector, or else vectors. */
 static struct cu_grid grid_of(const struct cu_vectors_args *args)
 {
 	enum { THREADS = 256, LANES = 32, FEW = 65536 };
@@ -48,7 +48,7 @@ static struct cu_grid grid_of(const struct cu_vectors_args *args)
 		while (y < THREADS && y < args->length)
 			y *= 2;
 		x = y < THREADS / 2 ? THREADS / 2 / y : 1;
-	} else if (args->vectors < FEW) { /* few: several threads to each */
+	} else if (args->vectors < FEW) { /* few vectors: several threads to each */
 		while (y < THREADS / LANES && y < args->length)
 			y *= 2;
 	} else {
@@ -82,7 +82,7 @@ static const struct {
 	[NPL_OP_GLOBALMAXPOOL] = {"most", "none"},
 };
 
-/* Bit d: dimension d is reduced. */
+/* Returns the reduced dimensions, bit d for dimension d. */
 static unsigned reduced(const struct npl_reduce_attrs *reduce, int rank)
 {
 	unsigned dims = 0;
@@ -112,7 +112,7 @@ int cu_run_reduce(const struct cu_job *job, const struct npl_layer *layer, const
 }
 const struct cu_family cu_reduce_family = {takes_floats, cu_run_reduce, true};
 
-/* Vectors along one dimension, or before opset 13 along it and all after it. */
+/* Runs Softmax and its relatives along one dimension, before opset 13 along it and all after it. */
 static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		       struct cu_value *out)
 {
@@ -155,7 +155,7 @@ static int run_arg(const struct cu_job *job, const struct npl_layer *layer, cons
 }
 const struct cu_family cu_arg_family = {takes_arg, run_arg, false};
 
-/* Scale and bias, as they broadcast over x. */
+/* Sets scale and bias with the walk that broadcasts them over x. */
 static void affine_of(const struct npl_layer *layer, const struct cu_value *in, struct cu_vectors_args *args)
 {
 	struct npl_shape channel = {.rank = in[0].shape.rank - 1, .dim = {1, 1, 1, 1, 1, 1, 1, 1}};

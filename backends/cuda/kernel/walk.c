@@ -10,7 +10,7 @@ struct cu_divisor cu_divisor_of(int64_t by)
 {
 	struct cu_divisor d = {.by = by > 0 ? by : 1};
 	if (d.by > (int64_t)1 << 31)
-		return d; /* positions are of 64 bits then */
+		return d; /* positions then have 64 bits */
 	while ((int64_t)1 << d.shift < d.by)
 		d.shift++;
 	uint64_t more = (UINT64_C(1) << d.shift) - (uint64_t)d.by;
@@ -84,7 +84,7 @@ void cu_axes_order(struct cu_axes *axes, bool channels_last)
 	}
 }
 
-/* Dimension d walks on where the one after it, now the last of the walk, ends. */
+/* Whether dimension d continues the last dimension of the walk, so that both are one with the step of d. */
 static bool merges(const struct cu_walk *walk, const struct cu_axes *axes, int d)
 {
 	const int last = walk->rank - 1;

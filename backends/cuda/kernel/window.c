@@ -46,7 +46,7 @@ static bool takes_pool(const struct npl_layer *layer, char *why, size_t n)
 	return takes_window(&layer->attrs->pool.window, why, n);
 }
 
-/* What a pooling is compiled with; quantised is by the integer rule. */
+/* Adds the macros of a pooling; quantised ones follow the integer rule. */
 static void pool_macros(const struct npl_layer *layer, bool quantised, bool indices, enum npl_dtype x, enum npl_dtype y,
 			struct cu_macros *macros)
 {
@@ -67,7 +67,7 @@ static void pool_macros(const struct npl_layer *layer, bool quantised, bool indi
 		cu_macro(macros, "FUSED=%s", cu_fused_name(layer->fused));
 }
 
-/* Elements that a thread takes at once where they lie side by side: 16 bytes of them, or one. */
+/* Returns how many neighbouring elements a thread takes at once: 16 bytes of them, or one. */
 static int side_by_side(const struct cu_value *x, const struct cu_value *y)
 {
 	const uint64_t address[] = {x->address, y->address};
@@ -191,7 +191,7 @@ static int run_convtranspose(const struct cu_job *job, const struct npl_layer *l
 }
 const struct cu_family cu_convtranspose_family = {takes_convtranspose, run_convtranspose, true};
 
-/* Dimensions of a tensor as channels and what lies within one. */
+/* Splits a tensor's dimensions into channels and the elements within one. */
 static void channels_of(const struct cu_value *value, bool per_element, int64_t *channels, int64_t *plane)
 {
 	const struct npl_shape *x = &value->shape;
@@ -268,7 +268,7 @@ int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const s
 		.x = x->address, .z = y->address, .bias = bias->address, .count = npl_shape_count(&y->shape)};
 	if (!args.count)
 		return 0;
-	if (!bias->address) { /* nothing depends on channels */
+	if (!bias->address) { /* no value depends on the channel */
 		channels = 1;
 		inner = args.count;
 	}

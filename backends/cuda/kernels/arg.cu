@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * ArgMax and ArgMin: where in its vector the greatest or least element stands, the first or the last of equals. NaN is greatest and
- * least. With ONE_HOT, which is Hardmax: 1 there and 0 elsewhere, in a tensor like x; of several NaNs at the last. */
+ * ArgMax and ArgMin: the index in its vector of the greatest or least element, of the first or the last of equals. NaN
+ * is taken as the greatest and as the least. With ONE_HOT, which is Hardmax, the result has the shape of x, with 1 at
+ * that element (the last of several NaNs) and 0 elsewhere. */
 #include "vectors.cuh"
 
 typedef VALUE(X) value;
 
-/* Whether element j is to be taken rather than i. */
+/* Returns whether element j is to be taken instead of i. */
 DEVICE int before(const STORE(X) * x, long long step, long long j, long long i, int flags)
 {
 	const value v = LOAD(X, x[j * step]), w = LOAD(X, x[i * step]);

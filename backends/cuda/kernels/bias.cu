@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What follows a product: z = fused(x + bias), the bias one of each channel; S is its type. z may be x. N elements at a time: of one
- * channel or, with CHANNELS_LAST, of neighbouring ones; `inner` or `channels` then count packs. */
+ * Adds a bias after a product: z = fused(x + bias), x and z (..., channels, inner), bias (channels) of type S. z may be
+ * x. N elements are done at a time: of one channel or, with CHANNELS_LAST, of neighbouring ones; `inner` or `channels`
+ * then counts packs. */
 #include "common.cuh"
 
 #ifndef N

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * z = FUNCTION(x, y) of operands of one shape, either of which may be a scalar; N elements at a time, as in unary.cu. */
+ * z = FUNCTION(x, y). x and y have one shape, or one is a scalar; N elements at a time, as in unary.cu. */
 #include "binary.cuh"
 
 PACK(pack_x, X);

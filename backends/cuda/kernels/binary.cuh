@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions of two operands: X is their type, Z the result's. Integers are computed modulo 2^64 and cut to their width, and
- * a division by 0 gives 0. FLOATS, SIGNED or neither says which kind X is. */
+ * The functions of two operands; X is their type, Z the result's. Integers are computed modulo 2^64 and cut to their
+ * width; a division by 0 gives 0. The macro FLOATS or SIGNED says which kind of number X is; without both it is
+ * unsigned. */
 #include "common.cuh"
 
 typedef VALUE(X) value;
@@ -30,7 +31,7 @@ FUNCTION_OF(least, x < y || x != x ? x : y)
 FUNCTION_OF(greatest, x > y || x != x ? x : y)
 FUNCTION_OF(remainder_fmod, fmodf(x, y))
 FUNCTION_OF(rectify, x < 0 ? x * y : x)
-/* Squares and cubes are products; powf's own error grows with the result's exponent. */
+/* Squares and cubes are computed as products, because the error of powf grows with the result's exponent. */
 FUNCTION_OF(power, y == 2 ? x * x : y == 3 ? x * x * x : powf(x, y))
 #else
 FUNCTION_OF(add, (wrapping)x + (wrapping)y)
@@ -39,7 +40,7 @@ FUNCTION_OF(multiply, (wrapping)x *(wrapping)y)
 FUNCTION_OF(least, x < y ? x : y)
 FUNCTION_OF(greatest, x > y ? x : y)
 #ifdef SIGNED
-/* -1 divides by negation: the least number divided by it would overflow. */
+/* Division by -1 is a negation, because the division of the least number would overflow. */
 FUNCTION_OF(quotient, y == 0 ? 0 : y == -1 ? (long long)(0 - (wrapping)x) : x / y)
 FUNCTION_OF(remainder_fmod, y == 0 || y == -1 ? 0 : x % y)
 FUNCTION_OF(remainder_mod, y == 0 || y == -1 ? 0 : x % y == 0 || (x ^ y) >= 0 ? x % y : x % y + y)

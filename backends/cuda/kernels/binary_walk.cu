@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * z = FUNCTION(x, y) of operands that broadcast. */
+ * z = FUNCTION(x, y), where x and y broadcast. */
 #include "binary.cuh"
 
 KERNEL(binary_walk, cu_binary_args)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * y = x in another type, N at a time as in unary.cu: also the way between float32 and what a precision stores. From reals to
- * integers (TO_INTEGER, which stands for the name of the type) the value is cut off towards zero, beyond the range the nearest
- * end, NaN 0; integers keep their low bits. */
+ * y = x in another type, N elements at a time as in unary.cu; it also converts between float32 and the type that a
+ * precision stores. TO_BOOL: whether x is not 0. CUT_OFF, from floats to integers: the fraction is cut off, values
+ * beyond the range become its nearest end and NaN becomes 0. Integers keep their low bits. */
 #include "common.cuh"
 
 PACK(pack_x, X);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * BatchNormalization as it is in inference: y = (x - mean) * (scale / sqrt(variance + epsilon)) + bias, per channel. S is the type
- * of the four vectors. */
+ * BatchNormalization of inference: y = (x - mean) * (scale / sqrt(variance + epsilon)) + bias, per channel. S is the
+ * type of the four vectors. */
 #include "common.cuh"
 
 KERNEL(channels, cu_channels_args)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every kernel's source begins with. One kernel a file, of the file's name, with one struct of kernel_args.h as its
- * parameter `a`; types and functions in it are macros that the host defines (X=f32), so each is compiled for what it does.
+ * The beginning of every kernel's source. Each file has one kernel with the file's name; its parameter `a` is a struct
+ * of kernel_args.h. Types and functions in it are macros that the host defines (X=f32), so that each kernel is compiled
+ * for one use.
  *
- * The text is CUDA C and, behind a header that gives threadIdx and its like a meaning on a processor, also plain C: no
- * C++, no vector types, no intrinsics but those of this file. A COOPERATIVE kernel's threads may meet in __syncthreads(). */
+ * The text is CUDA C and also, after a header that defines threadIdx and the like for a processor, plain C: it has no
+ * C++, no vector types and no intrinsics except those of this file. The threads of a COOPERATIVE kernel may wait for
+ * each other in __syncthreads(). */
 #ifdef __CUDACC_RTC__
 #define KERNEL(name, args)      extern "C" __global__ void name(const __grid_constant__ struct args a)
 #define COOPERATIVE(name, args) KERNEL(name, args)
@@ -19,7 +21,7 @@
 #define CAT_(a, b) a##b
 #define CAT(a, b)  CAT_(a, b)
 
-/* Positions: 32 bits unless a tensor is too large for them (WIDE). */
+/* Positions have 32 bits, or 64 (WIDE) if a tensor is too large for these. */
 #ifdef WIDE
 typedef long long position;
 DEVICE position divide(position n, struct cu_divisor d)
@@ -34,11 +36,11 @@ DEVICE position divide(position n, struct cu_divisor d)
 }
 #endif
 
-/* This thread among all, and how many there are: every kernel loops over what its grid does not cover. */
+/* The number of this thread, and of all threads: every kernel loops over elements beyond its grid. */
 #define THREAD  ((position)blockIdx.x * blockDim.x + threadIdx.x)
 #define THREADS ((position)gridDim.x * blockDim.x)
 
-/* The element types: how each is stored, computed with, loaded and kept. */
+/* The element types: the type of each in memory and in computations, and functions that load and keep it. */
 typedef float store_f32, value_f32, value_f16, value_bf16;
 typedef double store_f64, value_f64;
 typedef unsigned short store_f16, store_bf16;
@@ -97,9 +99,9 @@ DEVICE store_f16 keep_f16(float x)
 	unsigned bits = bits_of(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
 	if (size > 0x7f800000u)
 		return (store_f16)(sign | 0x7e00u);
-	if (size >= 0x477ff000u) /* 65520, half a step above the greatest */
+	if (size >= 0x477ff000u) /* from 65520 on, half a step above the greatest */
 		return (store_f16)(sign | 0x7c00u);
-	if (size < 0x38800000u) /* below 2^-14: the sum with 0.5 has steps of 2^-24 */
+	if (size < 0x38800000u) /* below 2^-14: adding 0.5 rounds to steps of 2^-24 */
 		return (store_f16)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000u));
 	return (store_f16)(sign | ((size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13));
 #endif
@@ -152,16 +154,16 @@ DEVICE store_bool8 keep_bool8(int x)
 #define VALUE(type)       CAT(value_, type)
 #define LOAD(type, x)     CAT(load_, type)(x)
 #define KEEP(type, value) CAT(keep_, type)(value)
-/* N elements that are loaded or kept at a time, their address a multiple of their bytes. */
+/* N elements that are loaded or kept at a time; their address is a multiple of their bytes. */
 #define PACK(name, type)                                                                                               \
 	struct ALIGNED(N * sizeof(STORE(type))) name {                                                                 \
 		STORE(type) element[N];                                                                                \
 	}
-/* The tensor at an address of the arguments. */
+/* The elements of a tensor whose address is in the arguments. */
 #define TENSOR(type, address) ((STORE(type) *)(address))
 #define INPUT(type, address)  ((const STORE(type) *)(address))
 
-/* What is applied to a result as it leaves: FUSED=fused_relu and so on. */
+/* The activation that is applied to results: FUSED=fused_relu and so on. */
 #ifndef FUSED
 #define FUSED fused_none
 #endif
@@ -173,7 +175,7 @@ DEVICE float logistic(float x)
 #define fused_none(x) (x)
 DEVICE float fused_relu(float x)
 {
-	return x < 0 ? 0 : x; /* NaN passes */
+	return x < 0 ? 0 : x; /* a NaN stays */
 }
 DEVICE float fused_relu6(float x)
 {
@@ -182,7 +184,7 @@ DEVICE float fused_relu6(float x)
 #define fused_sigmoid(x) logistic(x)
 #define fused_tanh(x)    tanhf(x)
 
-/* What is moved as it is, or with AS as that type of the two that floats have. */
+/* Elements are moved unchanged or, with AS, converted to the float type AS. */
 #ifdef AS
 #define MOVED_TYPE AS
 #define MOVED(x)   KEEP(AS, (VALUE(AS))LOAD(UNIT, x))
@@ -191,7 +193,7 @@ DEVICE float fused_relu6(float x)
 #define MOVED(x)   (x)
 #endif
 
-/* Where element i of the walk lies in operand k. */
+/* Returns the place of element i of the walk in operand k. */
 DEVICE long long walk_at(const struct cu_walk *walk, int k, position i)
 {
 	long long at = 0;
@@ -203,8 +205,8 @@ DEVICE long long walk_at(const struct cu_walk *walk, int k, position i)
 	return at + (long long)i * walk->step[k][0];
 }
 
-/* Of the threads of a block that have one threadIdx.x, which is `lanes` wide: all that they bring, combined. `scratch` is shared,
- * one for each thread; blockDim.y is a power of two. */
+/* Combines `mine` of all threads of a block with the same threadIdx.x. `scratch` is shared memory with an element per
+ * thread; blockDim.y is a power of two. */
 #define BLOCK_FOLD(name, type, combined)                                                                               \
 	DEVICE type name(type *scratch, type mine)                                                                     \
 	{                                                                                                              \
@@ -224,4 +226,4 @@ DEVICE long long walk_at(const struct cu_walk *walk, int k, position i)
 		__syncthreads();                                                                                       \
 		return mine;                                                                                           \
 	}
-#define BLOCK_THREADS 256 /* at most */
+#define BLOCK_THREADS 256 /* the most threads of a block */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ConvTranspose, a thread to each result: the input positions and taps that meet there, over the channels of the group. Sums are in
- * float32, whatever the tensors are stored as; S is the type of weights and bias. */
+ * ConvTranspose with a thread for each result: it sums over the input positions and taps that meet at the result, and
+ * over the channels of the group. Sums are float32, whatever type the tensors are stored in. S is the type of weights
+ * and bias. */
 #include "common.cuh"
 
 KERNEL(convtranspose, cu_convtranspose_args)

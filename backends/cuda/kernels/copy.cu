@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Elements of x in a walk to elements of z in another: everything that only moves (Slice, Split, Concat, Expand, Tile, Transpose,
- * DepthToSpace...). UNIT is a type of the elements' size; where lines are contiguous the host takes units of up to 16 bytes. With AS it
- * is the type of floats that become another's. */
+ * Copies elements of x along one walk to elements of z along another, for all operators that only move (Slice, Split,
+ * Concat, Expand, Tile, Transpose, DepthToSpace...). UNIT is a type of the elements' size; if lines are contiguous the
+ * host takes units of up to 16 bytes. With AS floats are converted from UNIT to AS. */
 #include "common.cuh"
 
 typedef struct ALIGNED(16) {

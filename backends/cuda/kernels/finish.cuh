@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a value in units of the result to an 8- or 16-bit element: the integer rule, in its steps. FINISH is one of
- * finish_none, _relu, _relu6 and _function (Sigmoid and Tanh by their table). A thread counts in `hits` what it saturates and leaves
- * the number, when it is through, where the host asked for it. */
+ * Converts a value in steps of the result to an 8- or 16-bit element, by the steps of the integer rule. FINISH is
+ * finish_none, _relu, _relu6 or _function (Sigmoid and Tanh by their table). A thread counts the values that it
+ * saturates in `hits` and adds the number to the host's counter at its end. */
 #include "common.cuh"
 
 DEVICE float saturated(float v, float low, float high, unsigned *hits)
@@ -10,7 +10,7 @@ DEVICE float saturated(float v, float low, float high, unsigned *hits)
 	if (v >= low && v <= high)
 		return v;
 	++*hits;
-	return v > high ? high : low; /* NaN: low */
+	return v > high ? high : low; /* a NaN becomes low */
 }
 
 DEVICE void leave_hits(cu_address counter, unsigned hits)

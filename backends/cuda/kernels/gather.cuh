@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Indices as the gathering kernels read them: INDEX is their type, a negative one counts from the end. An index that is not there
- * sets the fault word and is taken as the nearest that is, so that nothing outside is read. */
+ * Indices as the gathering kernels read them: INDEX is their type, and a negative one counts from the end. An index
+ * outside its tensor sets the fault word and is replaced by the nearest valid one, so that nothing outside is read. */
 #include "common.cuh"
 
 DEVICE long long index_of(cu_address indices, long long i, long long size, cu_address fault)

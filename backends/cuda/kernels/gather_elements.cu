@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * GatherElements: z(i, j...) = x(i, index(i, j...)...), the index along one axis. */
+ * GatherElements: z(i, j...) = x(i, index(i, j...)...), where the index is along one axis. */
 #include "gather.cuh"
 
 KERNEL(gather_elements, cu_gather_args)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * GatherND: slices of x, of `piece` elements, that tuples of indices name, batch by batch. */
+ * GatherND: copies slices of x, of `piece` elements each, whose places tuples of indices give, batch by batch. */
 #include "gather.cuh"
 
 KERNEL(gather_tuples, cu_gather_args)

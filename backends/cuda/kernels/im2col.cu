@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The patches of a convolution as the rows of a matrix, one for each output position of each image: channels of one group, taps
- * within each, and then zeros (`pad`) up to the row's length. Positions outside the image are `pad` too: the zero point. The bits
- * `flip` change on the way: 0x80 makes signed 8-bit numbers of unsigned ones. */
+ * Writes the patches of a convolution as a matrix with a row for each output position of each image: the channels of
+ * one group, the taps within each, and then `pad` up to the row's length. Positions outside the image are also `pad`,
+ * the zero point. The bits `flip` are inverted: 0x80 makes unsigned 8-bit numbers signed. */
 #include "common.cuh"
 
 KERNEL(im2col, cu_im2col_args)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A convolution of 8-bit integers in groups, a thread to each result: where a group's patch is short a product of matrices would be all
- * edge. Weights are as products have them: a row of taps for each filter, PARTS matrices that sum to it, x made signed (`flip`) and
- * what that and the zero points add in the bias; outside the image x is `pad`. Then as integer_sums.cu. */
+ * A convolution of 8-bit integers in groups with a thread for each result; for a group's short patches a product of
+ * matrices would be mostly padding. Weights are stored as for products: a row of taps for each filter, in PARTS
+ * matrices that sum to them. x is made signed (`flip`); the part of that and of the zero points is in the bias. Outside
+ * the image x is `pad`. Sums are finished as in integer_sums.cu. */
 #include "finish.cuh"
 
 KERNEL(integer_conv, cu_integer_conv_args)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A quantised tensor in another scale, through a function if FINISH is one (Sigmoid, Tanh; a Concat's inputs), N elements at a time;
- * with CLIP, integers between two limits (Clip, Relu). The result lies in a walk, as a Concat's inputs do, where WALK says so. */
+ * Converts a quantised tensor to another scale, through a function if FINISH is one (Sigmoid, Tanh), N elements at a
+ * time; with CLIP it clips integers between two limits (Clip, Relu). With WALK the result is written along a walk, as
+ * for an input of Concat. */
 #include "finish.cuh"
 
 PACK(pack_x, X);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * 8-bit matrices as integer products read them: signed, `rows` rows of `ld` elements of which `used` and `columns` are there, the
- * others 0. TURNED: x has the rows as its columns; they go through a tile in shared memory, so that both sides are read and written in
- * lines. `sums`: of each row. A block makes 32 rows with 32 x 8 threads. */
+ * Packs 8-bit matrices for integer products. z is (matrices, rows, ld) of signed numbers; x has `used` of the rows and
+ * `columns` of their elements, the others are 0. With TURNED the rows are the columns of x and pass through a tile in
+ * shared memory, so that both sides are read and written in lines. `sums` gets the sum of each row. A block of 32 x 8
+ * threads makes 32 rows. */
 #include "common.cuh"
 
 #define TILE  32

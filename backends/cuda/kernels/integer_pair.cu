@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Add and Mul (PRODUCT) of quantised tensors, N elements at a time; with WALK the operands broadcast. */
+ * Add, or Mul with PRODUCT, of quantised tensors, N elements at a time; with WALK the operands broadcast. */
 #include "finish.cuh"
 
 PACK(pack_x, X);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of products of signed numbers to results: what the operands' zero points add, wrapping, then scaled and finished. Sums lie in
- * rows of `columns` elements, `ld` from one to the next; matrix after matrix. */
+ * Converts sums of products of signed numbers to results: adds what the operands' zero points contribute, wrapping,
+ * then scales and finishes. x is (matrices, rows, columns), rows of `columns` elements `ld` apart. */
 #include "finish.cuh"
 
 KERNEL(integer_stack, cu_integer_stack_args)

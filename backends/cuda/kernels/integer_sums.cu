@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of a product of integers to its result: bias added, wrapping, times the channel's scale, finished; with RAW the sums
- * themselves. x is (..., channels, inner), in rows of `length` that lie `ld` apart. */
+ * Converts the sums of an integer product to its result: adds the bias, wrapping, multiplies by the channel's scale and
+ * finishes; with RAW it writes the sums. x is (..., channels, inner), in rows of `length` elements `ld` apart. */
 #include "finish.cuh"
 
 KERNEL(integer_sums, cu_integer_args)

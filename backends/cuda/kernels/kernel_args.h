@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a kernel is told: one struct each, by value. The host fills it (backends/cuda/kernel/), the kernel of the same
- * name reads it (kernels/), so this text is compiled as C and by NVRTC and includes nothing. Addresses are the GPU's;
- * counts and steps are in elements.
+ * The arguments of kernels: one struct for each kernel, passed by value. The host fills it (backends/cuda/kernel/); the
+ * kernel of the same name reads it (kernels/). This text is therefore compiled as C and by NVRTC, and includes nothing.
+ * Addresses are the GPU's; counts and steps are in elements.
  */
 #ifndef NPULAB_BACKENDS_CUDA_KERNELS_KERNEL_ARGS_H
 #define NPULAB_BACKENDS_CUDA_KERNELS_KERNEL_ARGS_H
 
-#define CU_DIMS     16 /* of a walk, merged: those of a tensor twice, as Tile needs */
+#define CU_DIMS     16 /* most dimensions of a walk after merging: twice a tensor's, as Tile needs */
 #define CU_OPERANDS 3
-#define CU_POINTS   257 /* of the table after Sigmoid and Tanh on integers */
+#define CU_POINTS   257 /* of the table of Sigmoid or Tanh on integers */
 
 typedef unsigned long long cu_address;
 
-/* A divisor, with the multiplication and shift that divide numbers below 2^31 by it where it is below 2^31 too. */
+/* A divisor. If `by` is below 2^31, magic and shift divide numbers below 2^31 by it with a multiplication. */
 struct cu_divisor {
 	long long by;
 	unsigned magic, shift;
 };
 
-/* Elements in the order of a dense result and where they lie in up to three operands. */
+/* A loop over elements in the order of a dense result, with the place of each element in up to three operands. */
 struct cu_walk {
 	int rank; /* at least 1 */
 	struct cu_divisor dim[CU_DIMS];
@@ -30,17 +30,17 @@ struct cu_walk {
 struct cu_unary_args {
 	cu_address x, y;
 	long long count;
-	float alpha, beta, bias;    /* of the function */
-	float low, high;            /* Clip, unless they lie in memory: */
-	cu_address low_at, high_at; /* 0: not there */
+	float alpha, beta, bias;    /* parameters of the function */
+	float low, high;            /* limits of Clip, unless they are in memory */
+	cu_address low_at, high_at; /* addresses of Clip's limits; 0: not in memory */
 };
 
-/* binary.cu, binary_walk.cu: z = f(x, y), where binary.cu knows equal shapes and scalars alone */
+/* binary.cu, binary_walk.cu: z = f(x, y); binary.cu takes equal shapes and scalars only */
 struct cu_binary_args {
 	cu_address x, y, z;
 	long long count;
 	int x_scalar, y_scalar;
-	float factor; /* the result is divided by it with FACTOR: Mean */
+	float factor; /* with FACTOR (Mean) the result is divided by it */
 	struct cu_walk walk;
 };
 
@@ -51,14 +51,14 @@ struct cu_where_args {
 	struct cu_walk walk;
 };
 
-/* copy.cu: z[walk step 1] = x[walk step 0] */
+/* copy.cu: z[place by walk.step[1]] = x[place by walk.step[0]] */
 struct cu_copy_args {
 	cu_address x, z;
 	long long count;
 	struct cu_walk walk;
 };
 
-/* transpose.cu: matrices of rows x columns, each turned */
+/* transpose.cu: x (matrices, rows, columns) is transposed */
 struct cu_transpose_args {
 	cu_address x, z;
 	long long matrices, rows, columns;
@@ -66,37 +66,37 @@ struct cu_transpose_args {
 
 /* pad.cu */
 struct cu_pad_args {
-	cu_address x, z, value; /* value 0: `fill` */
+	cu_address x, z, value; /* value: address of the padding; 0: it is `fill` */
 	unsigned long long fill;
 	long long count;
-	int rank, mode;                                  /* 0 constant, 1 reflect, 2 edge */
-	struct cu_divisor dim[8];                        /* of z */
-	long long step[8], first[8], left[8], before[8]; /* of x: per dimension, what negative pads leave of it */
+	int rank, mode;                                  /* mode: 0 constant, 1 reflect, 2 edge, 3 wrap */
+	struct cu_divisor dim[8];                        /* dimensions of z */
+	long long step[8], first[8], left[8], before[8]; /* of x, per dimension: step, and what negative pads leave */
 };
 
 /* gather.cu, gather_elements.cu, gather_tuples.cu */
 struct cu_gather_args {
 	cu_address x, indices, z;
-	cu_address fault; /* an int that becomes 1 where an index is outside; 0: not told */
+	cu_address fault; /* an int that is set to 1 if an index is outside; 0: not reported */
 	long long count, size;
 	struct cu_divisor piece, n; /* Gather: z is outer x n x piece, x outer x size x piece */
-	struct cu_walk walk;        /* GatherElements: of x over z, without its axis */
+	struct cu_walk walk;        /* GatherElements: steps in x over z, without the axis */
 	long long axis_step;
-	int tuple; /* GatherND */
+	int tuple; /* GatherND: indices of a tuple */
 	long long tuple_size[8], tuple_step[8], whole;
 	struct cu_divisor per_batch;
 };
 
-/* pool.cu: sizes in the order height, width, depth */
+/* pool.cu: spatial sizes are in the order height, width, depth */
 struct cu_pool_args {
-	cu_address x, z, indices; /* indices 0: not asked for */
+	cu_address x, z, indices; /* indices: address, 0: not wanted */
 	long long count;
 	struct cu_divisor out[3];
-	struct cu_divisor packs; /* with channels last: of the channels of a position */
+	struct cu_divisor packs; /* with channels last: packs of channels of a position */
 	long long in[3];
 	int kernel[3], stride[3], dilation[3], pad[3];
-	/* Of an average: the padding at the end that counts in the divisor. That at the beginning counts if
-	 * counts_padding says so. */
+	/* For averages: the padding at the end that counts in the divisor. The padding at the beginning counts if
+	 * counts_padding is not 0. */
 	int counted_end[3];
 	int counts_padding, column_major, zero_point, fused_relu;
 	float power;
@@ -115,20 +115,20 @@ struct cu_lrn_args {
 	cu_address x, z;
 	long long count;
 	struct cu_divisor plane, channels;
-	long long low, high; /* neighbours below and above */
+	long long low, high; /* how many channels below and above are summed */
 	float weight, bias, beta;
 };
 
-/* reduce.cu, softmax.cu, arg.cu, normalise.cu: vectors of x, each along a walk of its own */
+/* reduce.cu, softmax.cu, arg.cu, normalise.cu: vectors of x, each with its elements along the walk `inner` */
 struct cu_vectors_args {
 	cu_address x, z;
 	long long vectors, length;
-	struct cu_walk outer, inner; /* step 0: where a vector begins in x; where its elements are from there */
-	float factor;                /* reduce: elements of a vector (Mean) */
-	int flags;                   /* arg: 1 the greatest, 2 the last of equals */
-	cu_address scale, bias, mean, deviation; /* normalise: 0 where there is none */
-	struct cu_walk affine;                   /* normalise: of scale (step 0) and bias (step 1) over x */
-	float epsilon, added;                    /* under and beside the root */
+	struct cu_walk outer, inner; /* step[0]: where a vector begins in x; where its elements are from there */
+	float factor;                /* reduce: what Mean divides by, elements of a vector */
+	int flags;                   /* arg, bits: 1: the greatest; 2: the last of equals */
+	cu_address scale, bias, mean, deviation; /* normalise: addresses; 0: absent */
+	struct cu_walk affine;                   /* normalise: scale (step[0]) and bias (step[1]) over x */
+	float epsilon, added;                    /* added to the variance; to its root */
 };
 
 /* resize.cu */
@@ -136,23 +136,23 @@ struct cu_resize_args {
 	cu_address x, z;
 	long long count;
 	int rank, transform, nearest, exclude_outside;
-	struct cu_divisor dim[8]; /* of z */
+	struct cu_divisor dim[8]; /* dimensions of z */
 	int stays[8];
-	long long size[8], step[8]; /* of x */
+	long long size[8], step[8]; /* dimensions of x, and steps in x */
 	double scale[8], length[8], from[8], to[8], cubic;
 	float outside;
 };
 
 /* onehot.cu, triangle.cu, reverse.cu: z is (outer, middle, inner) */
 struct cu_sequence_args {
-	cu_address x, z, extra; /* extra: the two values, the diagonal (0: none), the lengths */
+	cu_address x, z, extra; /* extra: address of the two values, the diagonal (0: none) or the lengths */
 	cu_address fault;
 	long long count, steps;
 	struct cu_divisor inner, middle;
 	int wraps, upper, batch_first;
 };
 
-/* convtranspose.cu: sizes in the order height, width, depth */
+/* convtranspose.cu: spatial sizes are in the order height, width, depth */
 struct cu_convtranspose_args {
 	cu_address x, w, bias, z;
 	long long count, channels, group_channels;
@@ -161,30 +161,32 @@ struct cu_convtranspose_args {
 	int kernel[3], stride[3], dilation[3], begin[3];
 };
 
-/* integer_pair.cu, integer_convert.cu, integer_sums.cu: what integer_finish needs for the integer rules */
+/* integer_pair.cu, integer_convert.cu, integer_sums.cu; struct cu_finish holds what the last step of the integer rules
+ * needs */
 struct cu_finish {
 	float zero, low, high, relu6, function_scale;
-	short point[CU_POINTS]; /* Sigmoid and Tanh */
+	short point[CU_POINTS]; /* table of Sigmoid or Tanh */
 };
 struct cu_integer_args {
 	cu_address x, y, z;
 	long long count;
 	int x_zero, y_zero;
-	float x_scale, y_scale; /* factors before the finish */
-	cu_address scale, bias; /* sums: per channel, float and int; bias 0: none */
+	float x_scale, y_scale; /* factors of x and y before the finish */
+	cu_address scale, bias; /* sums: addresses of a float and an int per channel; bias 0: none */
 	struct cu_divisor inner, channels;
-	int low, high;            /* Clip, Relu */
-	struct cu_divisor length; /* sums: of a row, */
-	long long ld;             /* from one to the next */
-	cu_address counter;       /* of 64 bits, to which saturations are added; 0: not counted */
+	int low, high;            /* limits of Clip or Relu */
+	struct cu_divisor length; /* sums: elements of a row */
+	long long ld;             /* sums: elements from row to row */
+	cu_address counter;       /* a 64-bit count to which saturated values are added; 0: not counted */
 	struct cu_walk walk;
 	struct cu_finish finish;
 };
 
-/* integer_conv.cu: sizes in the order height, width, depth */
+/* integer_conv.cu: spatial sizes are in the order height, width, depth */
 struct cu_integer_conv_args {
 	cu_address x, w, z, bias, scale, counter; /* as in cu_integer_args */
-	long long count, ld, part; /* from a filter's row to the next; from one of PARTS matrices to the next */
+	/* ld: elements from a filter's row to the next; part: from one of PARTS matrices to the next */
+	long long count, ld, part;
 	struct cu_divisor out[3], filters, group_filters;
 	long long in[3], plane, image; /* elements of a channel and of an image of x */
 	int channels;                  /* of a group */
@@ -194,8 +196,8 @@ struct cu_integer_conv_args {
 	struct cu_finish finish;
 };
 
-/* integer_pack.cu, with sums 0: none; integer_stack.cu: `all` is added to every sum, row_factor times its row's sum,
- * column_factor times its column's; steps from matrix to matrix */
+/* integer_pack.cu (sums 0: no sums) and integer_stack.cu, which adds to each sum `all`, row_factor times the sum of its
+ * row and column_factor times the sum of its column; row_step and column_step lead to the next matrix's sums */
 struct cu_integer_pack_args {
 	cu_address x, z, sums;
 	long long matrices, used, rows, columns, ld;
@@ -213,7 +215,7 @@ struct cu_integer_stack_args {
 
 /* quantise_tensor.cu */
 struct cu_quantise_tensor_args {
-	cu_address x, z, counter, fault; /* 0: nobody is told */
+	cu_address x, z, counter, fault; /* counter, fault: 0: not reported */
 	long long count;
 	float scale;
 	int zero;
@@ -221,43 +223,43 @@ struct cu_quantise_tensor_args {
 
 /* quantise.cu: z = saturate(rint(x / scale) + zero), and back, z = (x - zero) * scale */
 struct cu_quantise_args {
-	cu_address x, z, scale, zero; /* vectors where there are several; 0: one_scale, one_zero */
+	cu_address x, z, scale, zero; /* scale, zero: addresses of values per channel; 0: one_scale, one_zero */
 	long long count;
 	struct cu_divisor inner, channels;
 	float one_scale;
 	int one_zero;
 };
 
-/* im2col.cu: rows of patches, image by image: z[pixel][channel][tap], of one group */
+/* im2col.cu: patches of one group, image by image, as z (pixel, channel, tap) */
 struct cu_im2col_args {
 	cu_address x, z;
 	long long count;
 	struct cu_divisor taps[3], columns, channels,
-		out[3];                      /* columns: padded row length; the rest of a row is `pad` */
-	long long in[3], plane, image, used; /* elements of a channel and of an image of x; columns that hold a tap */
-	long long first;                     /* the first pixel of all images' that is asked for */
+		out[3];                      /* columns: row length with padding; the padding is `pad` */
+	long long in[3], plane, image, used; /* elements of a channel and of an image of x; columns with taps */
+	long long first;                     /* index among the pixels of all images of the first one wanted */
 	int stride[3], dilation[3], begin[3], pad;
 	unsigned flip;
 };
 
 /* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu, recurrent_gru_reset.cu: one step of all samples in all
- * directions. Sums are floats, `hidden` of them for each gate. */
+ * directions. Sums are floats; each gate has `hidden` of them. */
 struct cu_recurrent_args {
-	cu_address inputs;     /* of X times W: for each row of X all gates of all directions; 0: there are no inputs */
-	cu_address states;     /* of h times R: for each direction and sample its gates, rows state_row apart */
-	cu_address candidates; /* GRU: of the hidden gate, for each direction and sample */
-	cu_address bias, peepholes; /* 0: none */
-	cu_address lengths;         /* of samples; 0: all have all steps */
-	cu_address fault;           /* an int that becomes 3 where a length is none; 0: not told */
-	cu_address h, c, reset; /* the state; LSTM: the cell's, floats; GRU: what the reset leaves of h, as h lies */
-	cu_address y;           /* of all steps */
+	cu_address inputs;          /* sums of X W: per row of X the gates of all directions; 0: there are none */
+	cu_address states;          /* sums of h R: per direction and sample its gates, rows state_row apart */
+	cu_address candidates;      /* GRU: sums of the hidden gate, per direction and sample */
+	cu_address bias, peepholes; /* 0: absent */
+	cu_address lengths;         /* steps of each sample; 0: all samples have all steps */
+	cu_address fault;           /* an int that is set to 3 if a length is invalid; 0: not reported */
+	cu_address h, c, reset;     /* the state; LSTM: the cells' state, floats; GRU: r h, in the order of h */
+	cu_address y;               /* the states of all steps */
 	long long count, step, steps, state_row; /* count: elements of h */
 	struct cu_divisor hidden, batch;
-	int directions, batch_first, backwards; /* backwards: the first direction is */
-	float clip, alpha[2][3], beta[2][3];    /* of the functions f, g and h of each direction */
+	int directions, batch_first, backwards; /* backwards: the first direction runs backwards */
+	float clip, alpha[2][3], beta[2][3];    /* constants of the functions f, g and h of each direction */
 };
 
-/* bias.cu: z = fused(x + bias[channel]); x and z may be one */
+/* bias.cu: z = fused(x + bias[channel]); z may be x */
 struct cu_bias_args {
 	cu_address x, z, bias;
 	long long count;

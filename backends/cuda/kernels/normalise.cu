@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * y = (x - mean) / (sqrt(variance + epsilon) + added) * scale + bias, mean and variance a vector's own: LayerNormalization,
- * InstanceNormalization, MeanVarianceNormalization. With NORM 1 or 2: y = x / norm, LpNormalization; a vector of zeros stays one.
- * S is the type of scale and bias, M of the statistics. */
+ * y = (x - mean) / (sqrt(variance + epsilon) + added) * scale + bias, where each vector has its own mean and variance:
+ * LayerNormalization, InstanceNormalization, MeanVarianceNormalization. With NORM 1 or 2 it is LpNormalization, y = x /
+ * norm; a vector of zeros stays zeros. S is the type of scale and bias, M that of the statistics. */
 #include "vectors.cuh"
 
 BLOCK_FOLD(fold_sum, float, x + y)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * OneHot: z(outer, depth, inner) is the second of two values where the index of (outer, inner) is the depth, the first elsewhere. X is
- * the indices' type; negative ones count from the end where `wraps` says so. */
+ * OneHot: z(outer, depth, inner) is the second of two values if the index of (outer, inner) is the depth, else the
+ * first. X is the indices' type; negative ones count from the end if `wraps`. */
 #include "common.cuh"
 
 KERNEL(onehot, cu_sequence_args)
@@ -12,7 +12,7 @@ KERNEL(onehot, cu_sequence_args)
 		const VALUE(X)
 			index = LOAD(X, INPUT(X, a.x)[outer * (position)a.inner.by + i - row * (position)a.inner.by]);
 		const long long depth = row - outer * (position)a.middle.by;
-#ifdef FLOATS /* cut off as Cast does it */
+#ifdef FLOATS /* the fraction is cut off, as by Cast */
 		long long at = index != index                    ? 0
 			       : index > -9e18f && index < 9e18f ? (long long)index
 								 : -1 - a.middle.by;

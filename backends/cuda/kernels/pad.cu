@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pad: what is not x is one value, x mirrored at its edges, the edge, or x again. Of each dimension first + 0..left is what there is of x. */
+ * Pad: positions outside x get a constant, x mirrored at its edges, the edge, or x repeated. In each dimension `left`
+ * elements of x, from `first` on, are used. */
 #include "common.cuh"
 
-/* Where a position, counted from the first that is left of n, comes from; -1: from nowhere. */
+/* Returns the position in 0..n-1 from which position i, counted from the first used element, is copied; -1: it gets the
+ * constant. */
 DEVICE long long source(int mode, long long i, long long n)
 {
 	if (i >= 0 && i < n)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling over one to three spatial dimensions, a thread to each result. GREATEST: maxima, which pass NaN on and ignore padding,
- * LOWEST being the least value of the type, and with INDICES where they stand; else AVERAGE, or POWER: the p-th root of the sum of
- * p-th powers. With INTEGER x is quantised: averages are of x - zero point, rounded half to even. With CHANNELS_LAST x and z lie so, and
- * a thread makes N results side by side: the channels are a whole number of packs. */
+ * Pooling over one to three spatial dimensions with a thread for each result. GREATEST: maxima, which pass NaN on and
+ * ignore padding; LOWEST is the least value of the type, and with INDICES their positions are written. AVERAGE:
+ * averages. POWER: the p-th root of the sum of p-th powers. With INTEGER x is quantised, and averages are of x - zero
+ * point, rounded half to even. With CHANNELS_LAST x and z have channels last, and a thread makes N neighbouring
+ * results: the channels are a whole number of packs. */
 #include "common.cuh"
 
 #ifndef N
@@ -13,8 +14,8 @@ PACK(pack_x, X);
 PACK(pack_y, Y);
 
 struct reach {
-	long long first; /* position of the first tap, also outside */
-	int begin, end;  /* taps inside */
+	long long first; /* position of the first tap, which may be outside */
+	int begin, end;  /* taps begin..end-1 are inside */
 	long long counted;
 };
 
@@ -41,7 +42,7 @@ typedef long long value;
 typedef float value;
 #endif
 
-/* One more element, with what there was before. */
+/* Combines the result so far with one more element. */
 DEVICE value joint(const struct cu_pool_args *a, value sum, value v)
 {
 	(void)a;
@@ -56,7 +57,7 @@ DEVICE value joint(const struct cu_pool_args *a, value sum, value v)
 #endif
 }
 
-/* What comes of all elements; `counted` positions are an average's. */
+/* Makes the result of all elements; an average divides by `counted`. */
 DEVICE value finished(const struct cu_pool_args *a, value sum, long long counted)
 {
 	(void)counted;

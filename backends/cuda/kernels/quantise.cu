@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reals to integers and back, per tensor or per channel: z = saturate(rint(x / scale) + zero), or with BACK z = (x - zero) * scale.
- * Q is the type of the integers and of their zero points, S of the scales. */
+ * Quantises floats to integers per tensor or per channel, z = saturate(rint(x / scale) + zero); with BACK dequantises,
+ * z = (x - zero) * scale. Q is the type of the integers and of their zero points, S that of the scales. */
 #include "common.cuh"
 
 KERNEL(quantise, cu_quantise_args)
@@ -16,7 +16,7 @@ KERNEL(quantise, cu_quantise_args)
 		TENSOR(Y, a.z)[i] = KEEP(Y, (float)((long long)INPUT(Q, a.x)[i] - zero) * scale);
 #else
 		const float q = rintf((float)LOAD(X, INPUT(X, a.x)[i]) / scale) + (float)zero;
-		TENSOR(Q, a.z)[i] = (STORE(Q))(q > LEAST ? q < MOST ? q : MOST : LEAST); /* NaN: the least */
+		TENSOR(Q, a.z)[i] = (STORE(Q))(q > LEAST ? q < MOST ? q : MOST : LEAST); /* a NaN becomes the least */
 #endif
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A tensor of floats to integers of 8 or 16 bits by one scale and zero point, N at a time, z = saturate(rint(x / scale) + zero), or with
- * BACK of integers to floats, z = (x - zero) * scale. What saturates is counted; a NaN, for which integers have no place, sets the
- * fault word to 2. */
+ * Quantises a tensor of floats to integers of 8 or 16 bits with one scale and zero point, z = saturate(rint(x / scale)
+ * + zero), N elements at a time. With BACK it dequantises, z = (x - zero) * scale. It counts values that saturate; a
+ * NaN, which integers cannot hold, sets the fault word to 2. */
 #include "finish.cuh"
 
 PACK(pack_x, X);

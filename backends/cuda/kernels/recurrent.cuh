@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the kernels of recurrent cells share: a thread's place among directions, samples and steps, the sums of a gate, and the
- * functions of ONNX. F0, G0 and H0 are those of the first direction, F1, G1 and H1 of the second; S is what states, biases and Y
- * are stored as. Everything is computed in float32. */
+ * Code that the kernels of recurrent cells share: a thread's place among directions, samples and steps, the sums of a
+ * gate, and ONNX's functions. F0, G0 and H0 are the functions of the first direction, F1, G1 and H1 those of the
+ * second; S is the stored type of states, biases and Y. Everything is computed in float32. */
 #include "common.cuh"
 
 #ifndef F1
@@ -15,14 +15,14 @@
 #define H1 H0
 #endif
 
-/* The element `unit` of one sample's state in one direction, at this step. */
+/* Element `unit` of one sample's state in one direction, at this step. */
 struct cell {
 	long long direction, sample, unit;
-	long long place;  /* in its sequence; -1: that is at its end */
-	long long input;  /* where its sums begin in those of the inputs, */
-	long long states; /* and of h times R; both of the first gate */
-	long long h;      /* where it lies in h, */
-	long long y;      /* and in Y, which is zero behind the end of a sequence */
+	long long place;  /* the step in its sequence; -1: the sequence has ended */
+	long long input;  /* index of its first gate's sum in `inputs` */
+	long long states; /* index of its first gate's sum in `states` */
+	long long h;      /* its index in h */
+	long long y;      /* its index in Y, which is 0 after the end of a sequence */
 };
 
 DEVICE struct cell cell_of(const struct cu_recurrent_args *a, position i)
@@ -51,19 +51,19 @@ DEVICE struct cell cell_of(const struct cu_recurrent_args *a, position i)
 	return c;
 }
 
-/* The gate's part of X times W, */
+/* Returns the gate's part of X W. */
 DEVICE float input_sum(const struct cu_recurrent_args *a, const struct cell *c, int gate)
 {
 	return a->inputs ? INPUT(f32, a->inputs)[c->input + gate * a->hidden.by] : 0;
 }
 
-/* of h times R, */
+/* Returns the gate's part of h R. */
 DEVICE float state_sum(const struct cu_recurrent_args *a, const struct cell *c, int gate)
 {
 	return INPUT(f32, a->states)[c->states + gate * a->hidden.by];
 }
 
-/* and of B, which has for each direction that of W and then that of R, GATES each. */
+/* Returns the gate's bias: for each direction B has GATES biases of W and then GATES of R. */
 DEVICE float bias_of(const struct cu_recurrent_args *a, const struct cell *c, int gate)
 {
 	return a->bias ? LOAD(S, INPUT(S, a->bias)[(c->direction * 2 * GATES + gate) * a->hidden.by + c->unit]) : 0;
@@ -79,7 +79,7 @@ DEVICE float state_of(const struct cu_recurrent_args *a, const struct cell *c)
 	return LOAD(S, INPUT(S, a->h)[c->h]);
 }
 
-/* The new state where the sequence goes on, and Y. */
+/* Writes the new state to h and to Y, for a sequence that goes on. */
 DEVICE void keep_state(const struct cu_recurrent_args *a, const struct cell *c, float h)
 {
 	TENSOR(S, a->h)[c->h] = KEEP(S, h);
@@ -114,7 +114,7 @@ DEVICE float cell_hard_sigmoid(float x, float alpha, float beta)
 	return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* The clip bounds the argument of every function. */
+/* Returns x within the clip, which bounds the argument of every function. */
 DEVICE float clipped(const struct cu_recurrent_args *a, float x)
 {
 #ifdef CLIPS

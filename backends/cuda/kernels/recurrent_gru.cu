@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step of a GRU, its gates z r h: h = (1 - z) g(X W + .. + B) + z h, where .. is what the reset left of h times R
- * (recurrent_gru_reset.cu), or with RESET_LAST the reset times h R and its bias. */
+ * A step of a GRU with the gates z r h: h = (1 - z) g(X W + .. + B) + z h. Here .. is (r h) R (recurrent_gru_reset.cu),
+ * or with RESET_LAST r times h R and its bias. */
 #define GATES 3
 #include "recurrent.cuh"
 

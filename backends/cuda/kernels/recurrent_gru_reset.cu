@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a GRU's reset gate leaves of h: r h. Nothing of a sample that is through, whose product nobody reads. */
+ * Computes r h of a GRU's reset gate r; 0 for a sample whose sequence has ended, as its product is not used. */
 #define GATES 3
 #include "recurrent.cuh"
 

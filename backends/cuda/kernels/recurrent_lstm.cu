@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step of an LSTM, its gates in the order of ONNX, i o f c, its peepholes i o f: i = f(.. + P c), f = f(.. + P c), or 1 - i
- * (INPUT_FORGET); c = f c + i g(..); o = f(.. + P c) of the new c; h = o h(c). */
+ * A step of an LSTM. Its gates are in ONNX's order i o f c, its peepholes P in the order i o f: i = f(.. + P c); f =
+ * f(.. + P c), or 1 - i with INPUT_FORGET; c = f c + i g(..); o = f(.. + P c) with the new c; h = o h(c). Here .. is X
+ * W + h R + B. */
 #define GATES 4
 #include "recurrent.cuh"
 
-/* The gate's sum and what a cell's state adds to it. */
+/* Returns a gate's sum with the peephole's part of a cell's state. */
 DEVICE float peep(const struct cu_recurrent_args *a, const struct cell *c, int gate, float cell)
 {
 	const float sum = gate_sum(a, c, gate);

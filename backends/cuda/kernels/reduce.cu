@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ReduceSum family and global pooling: FOLD over the elements of a vector, and LAST of what comes out. */
+ * The ReduceSum family and global pooling: combines the elements of a vector with FOLD and applies LAST to the
+ * result. */
 #include "vectors.cuh"
 
 #define of_sum(x)     (x)
@@ -45,7 +46,7 @@ COOPERATIVE(reduce, cu_vectors_args)
 		const STORE(X) *x = INPUT(X, a.x) + (LIVE ? walk_at(&a.outer, 0, VECTOR) : 0);
 		float sum = CAT(first_, FOLD), shift = 0;
 		int shifted = 1;
-#ifdef SHIFTED /* by the greatest, so that no power is too large */
+#ifdef SHIFTED /* shifted by the greatest element, so that no power overflows */
 		shift = -INFINITE;
 		EACH_ELEMENT(j)
 		{

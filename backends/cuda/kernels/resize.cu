@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resize and Upsample: the nearest element, or TAPS 2 (linear) or 4 (cubic) neighbours of each dimension, weighed. Positions are in
- * double, as they decide which element is nearest. transform and nearest count as in the operator's attributes. */
+ * Resize and Upsample: the nearest element, or the weighted sum of 2 (TAPS=2, linear) or 4 (TAPS=4, cubic) neighbours
+ * in each dimension. Positions are double, because they decide which element is nearest. `transform` and `nearest` are
+ * the numbers of the operator's attributes. */
 #include "common.cuh"
 
 DEVICE double place(const struct cu_resize_args *a, int d, position i)
@@ -65,13 +66,13 @@ KERNEL(resize, cu_resize_args)
 	}
 }
 #else
-DEVICE double keys(double c, double x) /* Keys' cubic convolution at distance x */
+DEVICE double keys(double c, double x) /* Returns Keys' cubic weight at distance x. */
 {
 	x = fabs(x);
 	return x <= 1 ? ((c + 2) * x - (c + 3)) * x * x + 1 : ((c * x - 5 * c) * x + 8 * c) * x - 4 * c;
 }
 
-/* The neighbours of a position and their weights. */
+/* Finds the neighbours of a position and their weights. */
 DEVICE void weigh(const struct cu_resize_args *a, int d, double x, long long *at, float *weight)
 {
 	const long long size = a->size[d];
@@ -112,7 +113,8 @@ KERNEL(resize, cu_resize_args)
 			choices *= TAPS;
 		}
 		float sum = 0;
-		for (int c = 0; c < choices; c++) { /* the taps of all dimensions, digits to the base TAPS */
+		/* the digits of c to the base TAPS are the taps of all dimensions */
+		for (int c = 0; c < choices; c++) {
 			long long from = base;
 			float share = 1;
 			for (int d = 0, digits = c; d < weighed; d++, digits /= TAPS) {

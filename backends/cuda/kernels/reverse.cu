@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ReverseSequence: of each sequence of the batch the first `length` steps turned round. x is (steps, batch, inner), or the first two
- * in the other order (batch_first). A length that is none sets the fault word and is taken as the nearest that is one. */
+ * ReverseSequence: reverses the first `length` steps of each sequence of the batch. x is (steps, batch, inner), or
+ * (batch, steps, inner) with batch_first. An invalid length sets the fault word and is replaced by the nearest valid
+ * one. */
 #include "common.cuh"
 
 KERNEL(reverse, cu_sequence_args)

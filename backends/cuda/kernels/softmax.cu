@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Softmax, or its logarithm (LOGARITHM): e^(x - greatest) over the sum of these. The vector is read three times, from a cache
- * mostly. */
+ * Softmax: e^(x - greatest) divided by the sum of these; with LOGARITHM the logarithm of that. The vector is read three
+ * times, mostly from a cache. */
 #include "vectors.cuh"
 
 BLOCK_FOLD(fold_sum, float, x + y)

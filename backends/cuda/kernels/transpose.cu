@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrices turned, by tiles of 32 x 32 that pass through shared memory, so that both sides are read and written in lines. Blocks of
- * 32 x 8 threads; 33 columns keep the columns of a tile in different banks. UNIT and AS as in copy.cu. */
+ * Transposes matrices, x (matrices, rows, columns), by tiles of 32 x 32 in shared memory, so that both sides are read
+ * and written in lines. Blocks have 32 x 8 threads; a tile has 33 columns so that the elements of one column are in
+ * different banks. UNIT and AS are as in copy.cu. */
 #include "common.cuh"
 
 #define TILE 32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trilu: of each matrix the triangle on one side of a diagonal, zero elsewhere. */
+ * Trilu: copies the triangle of each matrix on one side of a diagonal; other elements become 0. */
 #include "common.cuh"
 
 KERNEL(triangle, cu_sequence_args)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * z = FUNCTION(x), element by element, N at a time: X and Y are the types of x and y, and N elements of the wider are 16 bytes
- * where both are aligned. FLOATS: x is computed as a float, otherwise as the integer that it is. */
+ * z = FUNCTION(x), element by element, N at a time: X and Y are the types of x and y; N elements of the wider type are
+ * 16 bytes if both addresses are aligned. With FLOATS x is computed as a float, else as an integer of its own type. */
 #include "common.cuh"
 
 typedef VALUE(X) value;
@@ -63,7 +63,7 @@ DEVICE float clip(float x, const struct cu_unary_args *p)
 }
 #else
 FUNCTION_OF(relu, x < 0 ? 0 : x)
-FUNCTION_OF(absolute, x < 0 ? 0 - (unsigned long long)x : (unsigned long long)x) /* the least number stays itself */
+FUNCTION_OF(absolute, x < 0 ? 0 - (unsigned long long)x : (unsigned long long)x) /* the least number stays as it is */
 FUNCTION_OF(negated, 0 - (unsigned long long)x)
 FUNCTION_OF(sign, (x > 0) - (x < 0))
 FUNCTION_OF(inverse, x == 0)

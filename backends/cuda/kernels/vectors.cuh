@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels over vectors: blockDim.x vectors at a time, blockDim.y threads to each. Threads side by side take neighbouring vectors or,
- * where blockDim.x is 1, neighbouring elements: the host chooses what lies side by side in memory. All threads of a block pass
- * through the loop equally often, also those without a vector, because they meet. */
+ * Kernels over vectors: blockDim.x vectors at a time, blockDim.y threads to each. Neighbouring threads take
+ * neighbouring vectors or, if blockDim.x is 1, neighbouring elements: the host chooses those that are neighbours in
+ * memory. All threads of a block, also those without a vector, run the loop equally often, because they wait for each
+ * other in it. */
 #include "common.cuh"
 
 #define EACH_VECTOR                                                                                                    \
@@ -10,5 +11,5 @@
 	     first += (position)gridDim.x * blockDim.x)
 #define VECTOR (first + threadIdx.x)
 #define LIVE   (VECTOR < (position)a.vectors)
-/* The elements of the vector that are this thread's; none where it has no vector. */
+/* Loops over the elements of the vector that this thread takes; over none if it has no vector. */
 #define EACH_ELEMENT(j) for (position j = threadIdx.y; LIVE && j < (position)a.length; j += blockDim.y)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `cuda`: an NVIDIA GPU as its libraries use it. Products are cuBLASLt's, convolutions cuDNN's where it is
- * there, all else kernels of our own that NVRTC compiles for the GPU that is found. Libraries are loaded when the
- * device is opened, never before. Times are the GPU's own, between events in one stream; energy is that of whole runs,
- * never of a layer. */
+ * The device `cuda`: an NVIDIA GPU as its libraries use it. cuBLASLt computes products, cuDNN convolutions if it is
+ * installed; NVRTC compiles kernels of our own for all other operators. Libraries are loaded when the device is opened,
+ * never before. Times are measured by the GPU between events in one stream. Energy is measured over whole runs, never
+ * per layer. */
 #include "cuda.h"
 
 #include <stdio.h>
@@ -66,7 +66,8 @@ static int open_context(struct cu_device *d, struct npl_err *err)
 		       : 0;
 }
 
-/* cuBLASLt and NVRTC must be there; without cuDNN convolutions are products of patches. */
+/* Loads the libraries. cuBLASLt and NVRTC are required; without cuDNN convolutions are computed as products of
+ * patches. */
 static int open_libraries(struct cu_device *d, struct npl_err *err)
 {
 	struct npl_err why = {0};
@@ -174,7 +175,7 @@ static bool supports(const void *state, const struct npl_layer *layer, char *why
 	return cu_layer_takes(state, layer, why, n);
 }
 
-/* A layer alone is a layer group of one. */
+/* Runs a single layer as a layer group of one. */
 static int run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];

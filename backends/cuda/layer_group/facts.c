@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the cuda device has found, what it draws and how fast its memory is: for `npulab devices --verbose`, for energy
- * and for the roofline. */
+ * Facts of the cuda device: the GPU and libraries found for `npulab devices --verbose`, its power for energy, and its
+ * memory's speed for the roofline. */
 #include <math.h>
 #include <stdio.h>
 
@@ -69,13 +69,13 @@ int cu_facts(void *state, struct npl_facts *facts, struct npl_err *err)
 	return npl_fact(facts, err, "assumed_power", "none: %s", power.note);
 }
 
-/* Copies from one place of the GPU's memory to another, each timed by events; the fastest. */
+/* Copies one part of the GPU's memory to another several times and returns the shortest time between events. */
 static int time_copies(struct cu_device *d, size_t bytes, void *const event[2], double *best, struct npl_err *err)
 {
 	const uint64_t from = d->values.address, to = from + bytes;
 	float milliseconds = 0;
 	*best = INFINITY;
-	for (int run = 0; run <= COPIES; run++) { /* the first wakes the memory up */
+	for (int run = 0; run <= COPIES; run++) { /* run 0 wakes the memory up and is not counted */
 		if (cu_try(&d->driver, err, cuEventRecord, event_record, (event[0], d->stream)) ||
 		    cu_try(&d->driver, err, cuMemcpyDtoDAsync, copy, (to, from, bytes, d->stream)) ||
 		    cu_try(&d->driver, err, cuEventRecord, event_record, (event[1], d->stream)) ||

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which way a layer goes (layer.h). */
+ * Chooses the method of a layer (layer.h). */
 #include "layer.h"
 
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/measured.h"
 
-/* The libraries multiply floats of one type, into the same. */
+/* Refuses layers with floats of several types, because the libraries multiply floats of one type into the same type. */
 static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 {
 	const enum npl_dtype type = layer->in[0]->dtype;
@@ -25,7 +25,7 @@ static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* A layer's precision may ask for more of the GPU than the device's does. */
+/* Refuses a precision whose products need a newer GPU. A layer's precision may need a newer one than the device's. */
 static bool gpu_has(const struct cu_device *device, enum cu_precision precision, char *why, size_t n)
 {
 	const int needed = cu_capability_for(precision);

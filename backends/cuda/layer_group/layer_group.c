@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layer groups (npulab/layer_group.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with
- * an event between each two, whose distances are the times. What the host does in between, copying into and out of
- * pinned memory, lies before the first event and after the last: a transfer's time is that of the bytes on the link,
- * with the GPU's conversion between float32 and 16 bits and between the orders of an image (layout.h). While somebody
- * observes, each result is fetched after its layer, which the layers' times leave out. */
+ * Runs layer groups (npulab/layer_group.h) on the GPU: copies given tensors to the GPU, runs all layers and copies
+ * wanted tensors back, in one stream. Times are the differences between events recorded in it. Copying between tensors
+ * and pinned memory on the host happens before the first event and after the last, so a transfer's time is that of the
+ * bytes on the link and of the GPU's conversions of type (float32 and 16 bits) and of order (layout.h). With an
+ * observer each result is fetched after its layer; the layers' times leave that out. */
 #include "layer_group.h"
 
 #include <stdio.h>
@@ -17,8 +17,8 @@
 #include "layout.h"
 #include "npulab/text.h"
 
-#define MOST_STAGING                                                                                                   \
-	((size_t)512 << 20) /* pinned memory is taken from the whole machine; beyond, transfers use the tensors' own */
+/* Pinned memory is taken from the whole computer; above this limit transfers use the tensors' own memory. */
+#define MOST_STAGING ((size_t)512 << 20)
 
 static const struct npl_tensor **copy_list(const struct npl_tensor *const *list, int n)
 {
@@ -88,7 +88,7 @@ static uint64_t turned_address(const struct cu_layer_group *group, int h)
 		       : group->resident.address + group->constants_at + held->second_layout_offset;
 }
 
-/* As it lies in its memory. */
+/* Returns held tensor h in the type and order in which it is stored. */
 static struct cu_value value_of(const struct cu_layer_group *group, int h)
 {
 	return (struct cu_value){.address = address_of(group, h),
@@ -97,7 +97,8 @@ static struct cu_value value_of(const struct cu_layer_group *group, int h)
 				 .channels_last = group->held[h].channels_last};
 }
 
-/* In another shape than the memory's owner has: as ONNX has it, so the owner's copy if that lies otherwise. */
+/* Returns the value of h. A view of another shape than its root's needs ONNX's order, so it gets the address of the
+ * root's copy in that order if the root has channels last. */
 static struct cu_value reshaped(const struct cu_layer_group *group, int h)
 {
 	struct cu_value value = value_of(group, h);
@@ -107,7 +108,7 @@ static struct cu_value reshaped(const struct cu_layer_group *group, int h)
 	return value;
 }
 
-/* As a layer reads it. */
+/* Returns held tensor h in the order in which a layer reads it; address 0 for h < 0. */
 static struct cu_value value_for(const struct cu_layer_group *group, int h, bool channels_last)
 {
 	if (h < 0)
@@ -120,7 +121,7 @@ static struct cu_value value_for(const struct cu_layer_group *group, int h, bool
 	return value;
 }
 
-/* As the host has it, in the shape of the memory's owner. */
+/* Returns the GPU's copy of a tensor in the host's type and order, with its root's shape. */
 static struct cu_value landing_of(const struct cu_layer_group *group, const struct cu_tensor *held)
 {
 	return (struct cu_value){.address = group->device->values.address + group->piece[held->host_copy_piece].offset,
@@ -138,7 +139,8 @@ static size_t bytes_of(const struct cu_tensor *held)
 	return npl_tensor_bytes(held->tensor);
 }
 
-/* Where a tensor's bytes stand on the host while they cross the link. */
+/* Returns the host's memory from or to which a tensor is transferred: its part of the staging memory, or the tensor's
+ * own data if that memory is absent or too small. */
 static void *host_memory(const struct cu_layer_group *group, const struct cu_tensor *held)
 {
 	const struct cu_pinned *staging = &group->device->staging;
@@ -157,7 +159,7 @@ static int wait(const struct cu_layer_group *group, struct npl_err *err)
 	return cu_try(&group->device->driver, err, cuStreamSynchronize, stream_wait, (group->device->stream));
 }
 
-/* A constant as it is stored, in one order. `capacity` holds it twice. */
+/* Copies a constant to address `to` in its stored type and one order. `capacity` has room for two copies of it. */
 static int fill_constant(struct cu_layer_group *group, int h, bool channels_last, uint64_t to, char *capacity,
 			 struct npl_err *err)
 {
@@ -179,7 +181,7 @@ static int fill_constant(struct cu_layer_group *group, int h, bool channels_last
 		       : 0;
 }
 
-/* The constants, once; no part of any time. */
+/* Copies all constants to the GPU, once per layer group; no time counts it. */
 static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 {
 	for (int h = 0; h < group->n_held; h++) {
@@ -214,7 +216,7 @@ static int check_data(const struct cu_layer_group *group, struct npl_err *err)
 	return 0;
 }
 
-/* Memory that layer groups share, which another may have left too small for this one. */
+/* Enlarges the memory that layer groups share if it is too small for this one. */
 static int reserve(struct cu_layer_group *group, struct npl_err *err)
 {
 	struct cu_device *d = group->device;
@@ -228,7 +230,7 @@ static int reserve(struct cu_layer_group *group, struct npl_err *err)
 		       : 0;
 }
 
-/* Between the type and order that the host has and the stored ones. */
+/* Converts a given tensor from the host's type and order to the stored ones, or a wanted tensor back. */
 static int cast(struct cu_layer_group *group, int h, bool given, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
@@ -262,7 +264,7 @@ static int bring_given(struct cu_layer_group *group, struct npl_err *err)
 	return 0;
 }
 
-/* The copy of a held tensor in the other order, where this is the first step of this run that needs it. */
+/* Makes the copy of a held tensor in the other order, unless this run has made it already. */
 static int turn(struct cu_layer_group *group, int h, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
@@ -277,7 +279,7 @@ static int turn(struct cu_layer_group *group, int h, struct npl_err *err)
 	return cu_kernel_cast(d->kernels, &from, &to, d->stream, err);
 }
 
-/* Input k of layer l, in the order that it wants. */
+/* Makes input k of layer l available in the order that the layer reads. */
 static int turn_input(struct cu_layer_group *group, int l, int k, struct npl_err *err)
 {
 	if (group->in[l][k] < 0 || !cu_layer_reads(&group->layer[l], k))
@@ -314,7 +316,7 @@ static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 	return 0;
 }
 
-/* A result as the session knows it, for an observer. */
+/* Gives an observer a result in the session's type and in ONNX's order. */
 static int show(struct cu_layer_group *group, int h, const struct npl_layer_group_observer *observer,
 		struct npl_err *err)
 {
@@ -398,7 +400,7 @@ static int take_wanted(struct cu_layer_group *group, struct npl_err *err)
 	return 0;
 }
 
-/* What a run leaves beside its results begins as zeros. */
+/* Clears the fault word and the counters of saturated values before a run. */
 static int clear_marks(const struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
@@ -419,7 +421,8 @@ static int take_counters(struct cu_layer_group *group, struct npl_err *err)
 		      (group->saturations, group->counters.address, group->counters.bytes, d->stream));
 }
 
-/* An index outside its tensor, or a NaN that is to be an integer, cannot stop a kernel; it leaves a mark. */
+/* Refuses a run in which a kernel has set the fault word: a kernel cannot stop at an index outside its tensor, a NaN
+ * that should become an integer, or an invalid sequence length. */
 static int check_fault(const struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
@@ -461,7 +464,7 @@ static int add_transfer(const struct cu_layer_group *group, const struct cu_tens
 static int fill_results(const struct cu_layer_group *group, struct npl_result *results, struct npl_err *err)
 {
 	int before = 0;
-	for (int h = 0; h < group->n_held; h++) { /* all that come, before any that goes */
+	for (int h = 0; h < group->n_held; h++) { /* all given tensors are transferred before any wanted one */
 		const struct cu_tensor *held = &group->held[h];
 		if (!comes(held))
 			continue;
@@ -522,6 +525,7 @@ int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_o
 		return fill_results(group, results, err);
 	cu_kernels_count_at(d->kernels, 0);
 	if (group->ready)
-		d->driver.stream_wait(d->stream); /* nothing that was begun may go on in memory that others use next */
+		/* work that is still running must not write memory that others use next */
+		d->driver.stream_wait(d->stream);
 	return rc;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer group on the GPU: what layer_group_plan.c prepares and layer_group.c runs. Time goes in steps: 0 brings the
- * given tensors, layer l is step l + 1, and n + 1 takes the wanted ones away. Weights and constants have memory of
- * their own as long as the layer group is open; all other values share the device's, each for the steps at which it is
- * needed.
+ * A layer group on the GPU, which layer_group_plan.c prepares and layer_group.c runs. A run has numbered steps: step 0
+ * copies the given tensors to the GPU, step l + 1 runs layer l, and step n + 1 copies the wanted tensors to the host.
+ * Weights and constants have memory of their own while the layer group is open; all other values share the device's
+ * memory, each for the steps in which it is needed.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYER_GROUP_H
 #define NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYER_GROUP_H
@@ -15,54 +15,58 @@
 struct cu_tensor {
 	const struct npl_tensor *tensor;
 	enum npl_dtype stored;
-	int root;        /* the one whose memory it names; itself */
-	int layer;       /* the first that reads it, or the one that makes it */
-	int result;      /* its place in that layer's out; -1: it is given */
-	int first, last; /* steps, of roots with all that names them */
-	bool read;       /* by a layer on the GPU */
+	int root;        /* index of the held tensor whose memory this one uses; its own index if it is no view */
+	int layer;       /* index of the layer that makes it; of the first that reads it if it is given */
+	int result;      /* index in that layer's out; -1: it is given */
+	int first, last; /* the steps between which it is needed; a root's cover its views */
+	bool read;       /* a layer reads it on the GPU */
 	bool wanted, constant;
-	bool channels_last; /* how its elements lie (layout.h) */
-	bool needed_plain;  /* while that is decided: by a layer */
-	int second_layout_first,
-		second_layout_last;  /* steps at which its copy in the other order is there; -1: none is */
-	int second_layout_piece;     /* of that copy's memory; -1: none, or a constant's */
-	bool has_second_layout;      /* it is there in this run */
-	int piece;                   /* of its memory, of roots; -1: none, or a constant's */
-	int host_copy_piece;         /* of its copy as the host has it, where that is another type or order; -1: none */
-	size_t offset;               /* a constant's: in the layer group's memory; else in the staging memory */
-	size_t second_layout_offset; /* a constant's: where its copy in another order lies in the layer group's memory */
-	int event;                   /* recorded when it has come or gone */
+	bool channels_last; /* its elements are ordered with channels last (layout.h) */
+	bool needed_plain;  /* used by layout.c alone: a layer needs it in ONNX's order */
+	/* the steps between which its copy in the other order exists; -1: there is no copy */
+	int second_layout_first, second_layout_last;
+	int second_layout_piece; /* index in `piece` of that copy's memory; -1: none, or it is a constant */
+	bool has_second_layout;  /* that copy has been made in this run */
+	int piece;               /* index in `piece` of a root's memory; -1: none, or it is a constant */
+	/* index in `piece` of its copy in the host's type and order; -1: they are the same */
+	int host_copy_piece;
+	/* in bytes: a constant's within the constants, any other's within the staging memory */
+	size_t offset;
+	size_t second_layout_offset; /* in bytes: of a constant's copy in the other order, within the constants */
+	/* index of the event that is recorded after its transfer; -1: it is not transferred */
+	int event;
 };
 
 struct cu_layer_group {
 	struct cu_device *device;
-	struct npl_layer_group request; /* layers are borrowed; wanted and constant are copies */
-	bool ready;       /* all below is there; a layer group of times alone is made when it first runs */
+	struct npl_layer_group request; /* its layers are borrowed; its lists wanted and constant are copies */
+	bool ready;       /* everything below is prepared; a group that is only timed is prepared at its first run */
 	bool filled;      /* the constants are on the GPU */
-	bool interleaved; /* the layers of this run have others' work between them */
+	bool interleaved; /* in this run results are fetched for an observer between layers */
 	int *pass;
 	struct cu_layer *layer;
 	int n_held;
 	struct cu_tensor *held;
-	int (*in)[NPL_LAYER_INPUTS];         /* per layer: places in held; -1: not there */
-	bool (*read_last)[NPL_LAYER_INPUTS]; /* in which order each is read: channels last */
-	int *out;                            /* per layer: that of its first result, the others follow; -1 */
+	int (*in)[NPL_LAYER_INPUTS];         /* per layer and input: index in held; -1: it has no entry */
+	bool (*read_last)[NPL_LAYER_INPUTS]; /* per layer and input: the layer reads it with channels last */
+	/* per layer: index in held of its first result; its other results follow */
+	int *out;
 	int n_pieces;
 	struct npl_memory_piece *piece;
-	int *scratch; /* per layer: piece; -1 */
+	int *scratch; /* per layer: index in `piece` of its scratch memory; -1: none */
 	size_t values_bytes, staging_bytes, workspace_bytes;
-	struct cu_block resident; /* weights, then constants */
+	struct cu_block resident; /* the GPU's memory for the weights and, after them, the constants */
 	size_t constants_at;
-	struct cu_block counters; /* in int8, per layer: values that it saturated, 64 bits */
-	uint64_t *saturations;    /* as they came back */
+	struct cu_block counters; /* in int8: per layer a 64-bit count of values that saturated; else none */
+	uint64_t *saturations;    /* per layer: these counts, copied to the host */
 	int n_events;
-	int leave; /* the event before the first wanted tensor goes */
+	int leave; /* index of the event before the first transfer to the host */
 	void **event;
-	int *begin, *end;       /* per layer: its events */
-	struct cu_value *value; /* room for a layer's operands */
+	int *begin, *end;       /* per layer: indices of the events before and after it */
+	struct cu_value *value; /* the operands of the layer that is being run */
 };
 
-/* layer_group_plan.c: prepares everything but the constants. */
+/* layer_group_plan.c: prepares everything except the constants' data. */
 int cu_layer_group_prepare(struct cu_layer_group *group, struct npl_err *err);
 void cu_layer_group_release(struct cu_layer_group *group);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Preparing a layer group (layer_group.h): which tensors lie on the GPU, when and where, and the layers with their
- * weights. */
+ * Prepares a layer group (layer_group.h): the tensors that the GPU holds, the steps and the memory of each, and the
+ * layers with their weights. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static bool is_view(const struct npl_layer *layer)
 	return layer->op == NPL_OP_RESHAPE;
 }
 
-/* Tensors that the layer reads and makes. Weights are the layer's own business. */
+/* Adds the tensors that layer l reads and makes to those held, except its weights, which the layer holds itself. */
 static void hold_layer(struct cu_layer_group *group, int l, bool (*resident)[3])
 {
 	const struct npl_layer *layer = group->request.layer[l];
@@ -95,7 +95,7 @@ static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 	return rc;
 }
 
-/* When each tensor is needed. */
+/* Finds the steps in which each tensor is needed, and which tensors are wanted or constant. */
 static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_group *asked)
 {
 	for (int l = 0; l < group->request.n; l++)
@@ -131,7 +131,7 @@ static int add_piece(struct cu_layer_group *group, size_t bytes, int first, int 
 	return group->n_pieces++;
 }
 
-/* The copy in the other order: of a constant made once, else for its steps. */
+/* Places the copy in the other order: a constant's for good, any other for the steps that need it. */
 static void place_turned(struct cu_layer_group *group, struct cu_tensor *held, size_t *constants)
 {
 	const size_t bytes = bytes_as(held->tensor, held->stored);
@@ -146,7 +146,8 @@ static void place_turned(struct cu_layer_group *group, struct cu_tensor *held, s
 	}
 }
 
-/* A tensor's memory: among the values, or with the weights if it never changes; and its place in the staging memory. */
+/* Places a tensor: among the values, or with the weights if it is constant; and in the staging memory if it is
+ * transferred. */
 static void place(struct cu_layer_group *group, struct cu_tensor *held, int h, size_t *constants)
 {
 	const bool given = held->result < 0;
@@ -180,7 +181,7 @@ static int plan_values(struct cu_layer_group *group, size_t *constants, struct n
 	return npl_plan_memory(group->piece, group->n_pieces, CU_ALIGNMENT, &group->values_bytes, err);
 }
 
-/* Weights go up one layer at a time, so that the host needs room for one more copy of one layer's alone. */
+/* Copies one layer's weights to the GPU. The host has memory for one layer's copy at a time. */
 static int upload_weights(struct cu_layer_group *group, struct cu_layer *layer, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
@@ -221,7 +222,7 @@ static int place_weights(struct cu_layer_group *group, size_t constants, struct 
 	return 0;
 }
 
-/* Algorithms by measurement, where there is room for it: less memory than that is no error. */
+/* Chooses cuDNN's algorithms by measurement if there is memory for it; too little memory is no error. */
 static void search_algorithms(struct cu_layer_group *group)
 {
 	struct cu_device *d = group->device;
@@ -261,8 +262,8 @@ static int next_event(struct cu_layer_group *group)
 	return group->n_events++;
 }
 
-/* An event before the first transfer, after each, after each layer, before a layer where another did not just end,
- * and after each wanted tensor. */
+/* Creates the events: before the first transfer to the GPU and after each, before and after each layer, before the
+ * first transfer to the host and after each. */
 static int make_events(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_driver *driver = &group->device->driver;

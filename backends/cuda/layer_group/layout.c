@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which tensors lie with channels last (layout.h). */
+ * Chooses the tensors that are stored with channels last (layout.h). */
 #include "layout.h"
 #include "backends/cuda/products/channels_last.h"
 
@@ -22,7 +22,7 @@ bool cu_layout_differs_from_onnx(const struct cu_layer_group *group, int h)
 
 enum need { ANY, PLAIN, LAST };
 
-/* How layer l wants its input k when its result lies so. */
+/* The order in which layer l needs input k if its result has channels last (result_last) or ONNX's order. */
 static enum need need_of(const struct cu_layer_group *group, int l, int k, bool result_last)
 {
 	const struct cu_layer *layer = &group->layer[l];
@@ -49,15 +49,15 @@ static bool is_view(const struct cu_layer_group *group, int l)
 	return group->layer[l].way == CU_METHOD_NONE && group->request.layer[l]->op == NPL_OP_RESHAPE;
 }
 
-/* The held tensor that layer l reads as input k; -1: none. */
+/* Returns the held tensor that layer l reads as input k; -1: none. */
 static int read_by(const struct cu_layer_group *group, int l, int k)
 {
 	const int h = group->in[l][k];
 	return h < 0 || is_view(group, l) || !cu_layer_reads(&group->layer[l], k) ? -1 : cu_layout_owner(group, h);
 }
 
-/* From the last layer to the first: marks the tensors that should have channels last, because a layer needs that or
- * hands them on to one that does. A tensor that any layer needs in ONNX's order keeps it. Given tensors and constants
+/* Marks, from the last layer to the first, the tensors that should have channels last: a layer needs that order, or
+ * passes it on to one that does. A tensor that any layer needs in ONNX's order keeps that. Given tensors and constants
  * take their order from these marks. */
 static void find_wishes(struct cu_layer_group *group)
 {
@@ -78,7 +78,7 @@ static void find_wishes(struct cu_layer_group *group)
 	}
 }
 
-/* Tensor h must also exist in its other layout at this step. */
+/* Notes that the copy of h in the other order must exist at this step. */
 static void turned_at(struct cu_layer_group *group, int h, int step)
 {
 	struct cu_tensor *held = &group->held[h];
@@ -87,7 +87,8 @@ static void turned_at(struct cu_layer_group *group, int h, int step)
 	held->second_layout_last = step;
 }
 
-/* A layer reads h in this layout at this step. A view needs the tensor that it names in ONNX's order. */
+/* Notes that a layer reads h at this step, with channels last if `last`. A view of another shape needs its root in
+ * ONNX's order. */
 static void reads(struct cu_layer_group *group, int h, bool last, int step)
 {
 	const struct cu_tensor *held = &group->held[h];

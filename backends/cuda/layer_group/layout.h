@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * In which order images lie on the GPU. cuDNN's convolutions in 16 bits want their channels last: (N, ..., C), so that
- * neighbours in memory are what a tensor core sums over; images that lie as ONNX has them it would turn before and
- * after each convolution. So a layer group keeps images with channels last from one such convolution to the next,
- * through all layers that do not care, and turns a tensor where somebody needs it otherwise: once, in the time of the
- * first layer that does, or with the change of type of what comes and goes. Shapes stay ONNX's everywhere, and the host
- * sees its own order only.
+ * Plans the order of images in the GPU's memory. cuDNN's 16-bit convolutions are fastest with channels last, (N, ...,
+ * C), because a tensor core sums over neighbours in memory; cuDNN would convert images in ONNX's order before and after
+ * each convolution. A layer group therefore keeps images with channels last from one such convolution to the next,
+ * through all layers that take either order. Where a layer needs the other order, the tensor is converted once. The
+ * conversion counts in the time of the first layer that needs it, or in the transfer when the tensor comes from or goes
+ * to the host. Shapes stay ONNX's everywhere, and the host sees ONNX's order only.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYOUT_H
 #define NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYOUT_H
@@ -14,13 +14,14 @@
 
 struct cu_layer_group;
 
-/* Decides, when layers are open and the layer group knows who reads what: `channels_last` of what it holds, read_last
- * of its layers' inputs, and which tensors have a copy in the other order, at which steps. */
+/* Chooses the order of every held tensor once all layers are open. Sets `channels_last` and the steps of the copy in
+ * the other order in each held tensor, and `read_last` for each layer input. */
 void cu_layout_plan(struct cu_layer_group *group);
 
-/* The held tensor whose memory and order h has: where it gives another the same shape, that one, else itself. */
+/* Returns the held tensor from which a layer reads h: the root of h if both have the same shape, else h itself. */
 int cu_layout_owner(const struct cu_layer_group *group, int h);
-/* Whether h's elements must be turned before the host has them, or after. */
+/* Returns whether the memory that h names is in another order than ONNX's, so that its elements must be reordered on
+ * the way to or from the host. */
 bool cu_layout_differs_from_onnx(const struct cu_layer_group *group, int h);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The alignment of what lies in the GPU's memory. */
+ * The alignment of allocations in the GPU's memory. */
 #ifndef NPULAB_BACKENDS_CUDA_LOAD_ALIGNMENT_H
 #define NPULAB_BACKENDS_CUDA_LOAD_ALIGNMENT_H
 
@@ -8,7 +8,7 @@
 
 #include "core/base/arith.h"
 
-#define CU_ALIGNMENT ((size_t)256) /* that cuMemAlloc gives, and that the products are chosen for */
+#define CU_ALIGNMENT ((size_t)256) /* bytes; cuMemAlloc aligns so, and products are chosen for it */
 
 static inline size_t cu_aligned(size_t bytes)
 {

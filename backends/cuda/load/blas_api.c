@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading cuBLASLt (blas_api.h). */
+ * Loads cuBLASLt (blas_api.h). */
 #include "blas_api.h"
 
 int cu_blas_result(const char *call, int status, struct npl_err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cuBLASLt, the part of cuBLAS that makes every product here: it takes the types, the bias and the Relu of a product
- * with it, and libcublas itself is not needed. Declarations are our own; names and numbers are those of cublasLt.h.
+ * cuBLASLt, the part of cuBLAS that computes every product here. It handles the types, the bias and the Relu of a
+ * product; libcublas itself is not needed. Declarations are our own; names and numbers are those of cublasLt.h.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LOAD_BLAS_API_H
 #define NPULAB_BACKENDS_CUDA_LOAD_BLAS_API_H
@@ -73,12 +73,13 @@ struct cu_blas {
 #undef CU_CALL
 };
 
-/* Loads libcublasLt of a version that the driver runs, and makes a handle in the current context. NPL_EDEVICE with the
- * reason. */
+/* Loads a version of libcublasLt that the driver can run and makes a handle in the current context. NPL_EDEVICE with
+ * the reason. */
 int cu_blas_open(const struct cu_driver *driver, struct cu_blas *blas, struct npl_err *err);
 void cu_blas_close(struct cu_blas *blas); /* accepts a zeroed one */
 
-/* 0, or NPL_EDEVICE: "cuBLASLt fails: cublasLtMatmul returns CUBLAS_STATUS_NOT_SUPPORTED (15)". */
+/* Returns 0 for success, else NPL_EDEVICE with a message: "cuBLASLt fails: cublasLtMatmul returns
+ * CUBLAS_STATUS_NOT_SUPPORTED (15)". */
 int cu_blas_result(const char *call, int status, struct npl_err *err);
 #define cu_blas_try(blas_, err_, symbol_, member_, arguments_)                                                         \
 	cu_blas_result(#symbol_, (blas_)->member_ arguments_, err_)

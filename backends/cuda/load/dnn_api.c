@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading cuDNN (dnn_api.h). */
+ * Loads cuDNN (dnn_api.h). */
 #include "dnn_api.h"
 
 int cu_dnn_result(const struct cu_dnn *dnn, const char *call, int status, struct npl_err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cuDNN 9, which makes convolutions where it is installed. Declarations are our own; names and numbers are those of
+ * cuDNN 9, which computes convolutions if it is installed. Declarations are our own; names and numbers are those of
  * cudnn.h.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LOAD_DNN_API_H
@@ -31,7 +31,7 @@ enum cu_dnn_function { CU_DNN_RELU = 1, CU_DNN_IDENTITY = 5 };
 enum cu_dnn_nan { CU_DNN_PROPAGATE_NAN = 1 };
 enum cu_dnn_mode { CU_DNN_CROSS_CORRELATION = 1 };
 enum cu_dnn_algorithm { CU_DNN_IMPLICIT_GEMM = 0, CU_DNN_PRECOMPUTED_GEMM = 1, CU_DNN_ALGORITHMS = 8 };
-/* Default mathematics makes float32 products in TF32 where the GPU can; FMA is float32 alone. */
+/* Default mathematics computes float32 products in TF32 on GPUs that can; FMA keeps them in float32. */
 enum cu_dnn_math { CU_DNN_DEFAULT_MATH = 0, CU_DNN_TENSOR_MATH = 1, CU_DNN_FMA_MATH = 3 };
 
 struct cu_dnn_found {
@@ -43,19 +43,20 @@ struct cu_dnn_found {
 };
 
 struct cu_dnn {
-	struct cu_library library; /* handle NULL: it is not there */
+	struct cu_library library; /* its handle is NULL if there is no cuDNN */
 	void *handle;
 #define CU_CALL(result, member, symbol, parameters) result(*member) parameters;
 #include "dnn_api.def"
 #undef CU_CALL
 };
 
-/* Loads libcudnn, where there is one, and makes a handle that works in the stream. Absent, too old or not willing to
- * start on this GPU: NPL_EDEVICE with the reason, which is no error of the device's, and dnn zeroed. */
+/* Loads libcudnn and makes a handle that works in the stream. NPL_EDEVICE with the reason, and *dnn zeroed: it is
+ * absent, too old or does not start on this GPU. The device then works without it. */
 int cu_dnn_open(const struct cu_driver *driver, CU_STREAM stream, struct cu_dnn *dnn, struct npl_err *err);
 void cu_dnn_close(struct cu_dnn *dnn); /* accepts a zeroed one */
 
-/* 0, or NPL_EDEVICE: "cuDNN fails: cudnnConvolutionForward returns CUDNN_STATUS_NOT_SUPPORTED (3000)". */
+/* Returns 0 for success, else NPL_EDEVICE with a message: "cuDNN fails: cudnnConvolutionForward returns
+ * CUDNN_STATUS_NOT_SUPPORTED (3000)". */
 int cu_dnn_result(const struct cu_dnn *dnn, const char *call, int status, struct npl_err *err);
 #define cu_dnn_try(dnn_, err_, symbol_, member_, arguments_)                                                           \
 	cu_dnn_result(dnn_, #symbol_, (dnn_)->member_ arguments_, err_)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading the CUDA driver and asking it for its GPUs; see driver_api.h. */
+ * Loads the CUDA driver and asks it for its GPUs (driver_api.h). */
 #include "driver_api.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The CUDA driver, loaded when the cuda device is asked for and never before: npulab builds and starts without
- * toolkit, driver or GPU. Declarations are our own; names and numbers are those of cuda.h.
+ * The CUDA driver, loaded when the cuda device is opened: npulab builds and starts without toolkit, driver or GPU.
+ * Declarations are our own; names and numbers are those of cuda.h.
  *
- * The driver's own interface is used rather than the runtime's (libcudart): libcuda comes with the driver that a GPU
- * needs in any case, its calls have not changed over CUDA 11, 12 and 13, and it hands out errors of one kind. cuBLASLt
- * and cuDNN bring the runtime with them, and meet us in the GPU's primary context.
+ * npulab calls the driver's interface instead of the runtime's (libcudart), because libcuda comes with the driver that
+ * every GPU needs, its calls are the same in CUDA 11, 12 and 13, and it has one kind of error code. cuBLASLt and cuDNN
+ * load the runtime themselves; they share the GPU's primary context with us.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LOAD_DRIVER_API_H
 #define NPULAB_BACKENDS_CUDA_LOAD_DRIVER_API_H
@@ -15,8 +15,8 @@
 
 #include "library.h"
 
-/* CUresult, CUdevice and CUdevice_attribute are ints, addresses of the GPU's memory 64 bits, all else a pointer to
- * something that only the driver knows. */
+/* CUresult, CUdevice and CUdevice_attribute are ints, addresses in the GPU's memory have 64 bits, and all other types
+ * are pointers to structures that only the driver knows. */
 #define CU_RESULT    int
 #define CU_DEVICE    int
 #define CU_ATTRIBUTE int
@@ -46,20 +46,21 @@ enum { CU_STREAM_FLAG = 1 }; /* CU_STREAM_NON_BLOCKING: independent of the strea
 
 struct cu_driver {
 	struct cu_library library;
-	int version_number; /* 13000: CUDA 13.0 is the newest that it runs */
+	int version_number; /* the newest CUDA that the driver runs: 13000 is 13.0 */
 #define CU_CALL(member, symbol, parameters) CU_RESULT(*member) parameters;
 #include "driver_api.def"
 #undef CU_CALL
 };
 
-/* Loads libcuda and starts it (cuInit). NPL_EDEVICE with the reason: no driver, or one without a GPU. */
+/* Loads libcuda and calls cuInit. NPL_EDEVICE with the reason: there is no driver, or no GPU. */
 int cu_driver_open(const struct cu_loader *loader, struct cu_driver *driver, struct npl_err *err);
 void cu_driver_close(struct cu_driver *driver); /* accepts a zeroed one */
 
-/* "the CUDA driver fails: cuMemAlloc returns CUDA_ERROR_OUT_OF_MEMORY (2)". Returns NPL_EDEVICE. */
+/* Returns NPL_EDEVICE with a message: "the CUDA driver fails: cuMemAlloc returns CUDA_ERROR_OUT_OF_MEMORY (2)". */
 int cu_driver_failed(const struct cu_driver *driver, const char *call, int code, struct npl_err *err);
 
-/* cu_try(driver, err, cuInit, init, (0)): 0, or NPL_EDEVICE with the error said. */
+/* Calls a function of the driver, as cu_try(driver, err, cuInit, init, (0)). Returns 0, or NPL_EDEVICE with the
+ * error. */
 #define cu_try(driver_, err_, symbol_, member_, arguments_)                                                            \
 	cu_driver_result(driver_, #symbol_, (driver_)->member_ arguments_, err_)
 static inline int cu_driver_result(const struct cu_driver *driver, const char *call, int code, struct npl_err *err)
@@ -72,12 +73,12 @@ struct cu_gpu {
 	int ordinal, device;
 	int major, minor; /* compute capability */
 	int multiprocessors;
-	int clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes; /* 0: the driver does not tell */
+	int clock_khz, memory_clock_khz, memory_bus_bits, l2_bytes; /* 0: the driver gives none */
 	int pci_domain, pci_bus, pci_device;
 	size_t memory_bytes;
 };
 
-/* The GPU of an ordinal; NPL_EDEVICE when there is none or the driver fails. */
+/* Finds the GPU with an ordinal. NPL_EDEVICE: there is none, or the driver fails. */
 int cu_gpu_find(const struct cu_driver *driver, int ordinal, struct cu_gpu *gpu, struct npl_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finding and loading shared libraries (library.h). */
+ * Finds and loads shared libraries (library.h). */
 #include "library.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ const struct cu_loader cu_system_loader = {
 	.why = system_why,
 };
 
-/* Within a folder that the user names. */
+/* Subfolders of a folder in NPULAB_CUDA_PATH. */
 static const char *const places[] = {"", "lib64/", "cu13/lib/", "cublas/lib/", "cudnn/lib/", "cuda_nvrtc/lib/", "lib/"};
 static const char *const usual[] = {"/usr/local/cuda/lib64", "/usr/local/nvidia/lib64"};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared libraries of CUDA, found and loaded when the cuda device is asked for. A library is looked for, in this order:
+ * Finds and loads CUDA's shared libraries when the cuda device is opened. A library is looked for, in this order:
  *   1. in the folders of NPULAB_CUDA_PATH, a list with colons: a folder that holds it, a toolkit (DIR/lib64), or the
  *      folder `nvidia` of Python's site-packages, whose wheels keep it in DIR/cu13/lib, DIR/cublas/lib and the like;
  *   2. where the dynamic linker looks;
@@ -13,9 +13,9 @@
 
 #include "npulab/error.h"
 
-/* How shared libraries are reached; tests put a fake one behind it. */
+/* The functions by which shared libraries are loaded; tests replace them by a fake. */
 struct cu_loader {
-	void *(*open)(const char *path); /* NULL: not there */
+	void *(*open)(const char *path); /* NULL: it cannot be loaded */
 	void *(*symbol)(void *library, const char *name);
 	void (*close)(void *library);
 	const char *(*why)(void); /* the reason of the last failure */
@@ -27,21 +27,21 @@ extern const struct cu_loader cu_system_loader;
 struct cu_library {
 	const struct cu_loader *loader; /* NULL: not open */
 	void *handle;
-	char path[CU_PATH_BYTES]; /* as it was opened */
+	char path[CU_PATH_BYTES]; /* the path that was opened */
 };
 
-/* Opens the first of the names (NULL-terminated, in order of preference) that can be had. NPL_EDEVICE: none, `why`
- * holding the loader's reason for the first name where the linker looks. */
+/* Opens the first library in `names` (NULL-terminated, in order of preference) that can be loaded. NPL_EDEVICE: none
+ * can; `why` has the loader's reason for the first name in the dynamic linker's places. */
 int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *why,
 		    size_t n);
 void cu_library_close(struct cu_library *library); /* accepts a zeroed one */
 
 struct cu_symbol {
 	const char *name;
-	void *pointer; /* to the function pointer */
+	void *pointer; /* address of the function pointer */
 };
 
-/* Fills the pointers. NULL: all there; else the name of one that is missing. */
+/* Fills the pointers. Returns NULL, or the name of a missing symbol. */
 const char *cu_library_symbols(const struct cu_library *library, const struct cu_symbol *symbols, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Taking memory of the GPU and pinned memory of the host (memory.h). */
+ * Takes memory of the GPU and pinned memory of the host (memory.h). */
 #include "memory.h"
 
 #define GIB 1073741824.0

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memory of the GPU and, pinned for transfers, of the host. What cannot be had is NPL_ENOMEM with what was asked for
- * and what is free; nothing is left behind.
+ * Memory of the GPU, and pinned memory of the host for transfers. If memory cannot be had, functions return NPL_ENOMEM,
+ * the message says how much was asked for and how much is free, and nothing stays allocated.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LOAD_MEMORY_H
 #define NPULAB_BACKENDS_CUDA_LOAD_MEMORY_H
 
 #include "driver_api.h"
 
-struct cu_block { /* of the GPU's memory; bytes 0: none */
+struct cu_block { /* part of the GPU's memory; bytes 0: none */
 	uint64_t address;
 	size_t bytes;
 };
 
-/* `what`: for the message, "weights of 53 layers". 0 bytes are none. */
+/* Takes memory; `what` names its use in the message, "weights of 53 layers". For 0 bytes nothing is taken. */
 int cu_block_open(const struct cu_driver *driver, size_t bytes, const char *what, struct cu_block *block,
 		  struct npl_err *err);
 void cu_block_close(const struct cu_driver *driver, struct cu_block *block); /* accepts a zeroed one */
 
-/* At least this many bytes; what the block held is lost when it grows. */
+/* Enlarges the block to at least this many bytes. Its contents are lost when it grows. */
 int cu_block_reserve(const struct cu_driver *driver, size_t bytes, const char *what, struct cu_block *block,
 		     struct npl_err *err);
 
-struct cu_pinned { /* of the host's memory */
+struct cu_pinned { /* pinned part of the host's memory */
 	void *memory;
 	size_t bytes;
 };
 
-/* Likewise. Where the host has no pinned memory left the block stays empty, which is no error: transfers then go from
- * where the values are. */
+/* Enlarges pinned memory to at least this many bytes. If the host has none left it stays empty, which is no error:
+ * transfers then use the tensors' own memory. */
 int cu_pinned_reserve(const struct cu_driver *driver, size_t bytes, struct cu_pinned *pinned, struct npl_err *err);
 void cu_pinned_close(const struct cu_driver *driver, struct cu_pinned *pinned); /* accepts a zeroed one */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading NVML and asking it (nvml.h). The library comes with the kernel's driver; container hosts mount it where the
- * dynamic linker may not look. */
+ * Loads NVML and finds the GPU (nvml.h). The library comes with the kernel's driver; container hosts mount it in a
+ * folder where the dynamic linker may not look. */
 #include "nvml.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static int load_library(struct cu_nvml *nvml, struct npl_err *err)
 	for (size_t i = 0; i < sizeof sonames / sizeof *sonames && !nvml->library; i++) {
 		nvml->library = nvml->loader->open(sonames[i]);
 		const char *reason = nvml->library ? NULL : nvml->loader->why();
-		if (reason && !*why) /* of the usual name */
+		if (reason && !*why) /* the reason for the first name */
 			snprintf(why, sizeof why, "%s", reason);
 	}
 	if (!nvml->library)
@@ -28,7 +28,7 @@ static int find_symbols(struct cu_nvml *nvml, struct npl_err *err)
 {
 	const struct {
 		const char *name;
-		void *pointer; /* to the function pointer */
+		void *pointer; /* address of the function pointer */
 		bool needed;
 	} symbols[] = {
 		{"nvmlInit_v2", &nvml->init, true},

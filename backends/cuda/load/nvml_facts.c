@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What NVML tells of a GPU for the device list: its clocks, and by which of its counters energy is measured. */
+ * NVML's facts about a GPU for the device list: its clocks, and the counter by which energy is measured. */
 #include "nvml.h"
 
 #include "npulab/tdp.h"

@@ -9,9 +9,9 @@
 #include "npulab/thread.h"
 #include "nvml.h"
 
-#define SHORTEST_SECONDS 2.0   /* the ends of what is counted are known within a poll each: 0.5 % */
+#define SHORTEST_SECONDS 2.0   /* both ends are known within the time of a poll: 0.5 % */
 #define POLL_SECONDS     0.005 /* a call takes tens of microseconds */
-#define LEAST_COVERED    0.5 /* of the time between start and stop, by what lies between the first and the last step */
+#define LEAST_COVERED    0.5   /* least share of a run that must lie between the first and the last step */
 
 static int read_power(const struct cu_nvml_meter *m, double *watts)
 {
@@ -141,7 +141,7 @@ static void close_meter(void *state)
 	free(m);
 }
 
-/* Which of the ways the board has: a call that works, and does not say 0, tells. */
+/* Chooses the method that the board supports: its call succeeds and returns more than 0. */
 static int choose_way(struct cu_nvml_meter *m, struct npl_err *err)
 {
 	unsigned long long count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading NVRTC and compiling kernels; see nvrtc.h. Products and sums stay apart (--fmad=false): the integer rules of
- * the integer rules are given in single steps, and kernels that move data have time for them. */
+ * Loads NVRTC and compiles kernels (nvrtc.h). Multiplications and additions are not fused (--fmad=false), because the
+ * integer rules prescribe single steps; kernels that only move data lose no time by it. */
 #include "nvrtc.h"
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ static int failed(const struct cu_nvrtc *nvrtc, const char *call, int code, stru
 	return npl_fail(err, NPL_EDEVICE, "NVRTC fails: %s returns %s (%d)", call, nvrtc->error_string(code), code);
 }
 
-/* What it says of itself. */
+/* Asks NVRTC for its version and its architectures. */
 static int ask(struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
 	int code = nvrtc->version(&nvrtc->major, &nvrtc->minor);
@@ -56,7 +56,7 @@ static int ask(struct cu_nvrtc *nvrtc, struct npl_err *err)
 	return 0;
 }
 
-/* The architecture to compile for: the GPU's own, or the nearest below it. */
+/* Chooses the architecture to compile for: the GPU's own, or the nearest below it. */
 static int choose(const struct cu_nvrtc *nvrtc, int capability, int *chosen, struct npl_err *err)
 {
 	*chosen = 0;
@@ -70,10 +70,11 @@ static int choose(const struct cu_nvrtc *nvrtc, int capability, int *chosen, str
 			nvrtc->minor, nvrtc->known[0] / 10, nvrtc->known[0] % 10, capability / 10, capability % 10);
 }
 
-/* How well a library goes with the driver and the GPU. */
+/* How well a library fits the driver and the GPU; greater is better. */
 enum { ABSENT, USELESS, FITS, BEST_FIT = FITS + 3 };
 
-/* Opens one, unless it is ABSENT or USELESS: then err tells why. */
+/* Opens one library and returns how well it fits. If it is ABSENT or USELESS it is not kept open and err has the
+ * reason. */
 static int open_one(const struct cu_loader *loader, const char *name, int driver_version, int capability,
 		    struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
@@ -132,7 +133,7 @@ const char *cu_nvrtc_target(const struct cu_nvrtc *nvrtc, int capability, char t
 	return text;
 }
 
-/* The first line of the log that tells of an error, else the first line. */
+/* Copies the first line of the log that reports an error, or the first line if none does. */
 static void first_error(const struct cu_nvrtc *nvrtc, void *program, char *line, size_t n)
 {
 	size_t bytes = 0;
@@ -152,7 +153,7 @@ static void first_error(const struct cu_nvrtc *nvrtc, void *program, char *line,
 	free(log);
 }
 
-/* "X=f32 N=4" as -D options, in `words`, after those that are always given. */
+/* Makes -D options of macros ("X=f32 N=4"), after the options that are always given. `words` holds their text. */
 static int options_of(const char *macros, char *words, size_t capacity, const char *architecture,
 		      const char *options[MOST_OPTIONS], struct npl_err *err)
 {
@@ -180,7 +181,7 @@ static int take_image(const struct cu_nvrtc *nvrtc, void *program, bool machine_
 	int code = machine_code ? nvrtc->cubin_size(program, bytes) : nvrtc->ptx_size(program, bytes);
 	if (code)
 		return failed(nvrtc, machine_code ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", code, err);
-	*image = calloc(*bytes + 1, 1); /* PTX is a string */
+	*image = calloc(*bytes + 1, 1); /* PTX is a string and needs its 0 */
 	if (!*image)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a kernel of %zu bytes", *bytes);
 	code = machine_code ? nvrtc->cubin(program, *image) : nvrtc->ptx(program, *image);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * NVRTC, NVIDIA's compiler of CUDA C at run time: loaded when the first kernel is asked for, versions 12 and 13. The
- * kernels' sources are in the program (kernels/, scripts/embed.sh) and are compiled for the GPU that is there, so that
- * nothing of the toolkit is needed to build. Declarations are our own; names and numbers are those of nvrtc.h.
+ * NVRTC, NVIDIA's compiler of CUDA C at run time, versions 12 and 13. The kernels' sources are texts in the program
+ * (kernels/, scripts/embed.sh) and are compiled for the GPU that is found, so that building npulab needs nothing of the
+ * toolkit. Declarations are our own; names and numbers are those of nvrtc.h.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LOAD_NVRTC_H
 #define NPULAB_BACKENDS_CUDA_LOAD_NVRTC_H
@@ -10,17 +10,17 @@
 #include "driver_api.h"
 
 struct cu_text {
-	const char *name, *text; /* "unary.cu" */
+	const char *name, *text; /* a source's file name, as "unary.cu", and its text */
 };
-extern const struct cu_text cu_texts[]; /* every source, a name of NULL at the end */
+extern const struct cu_text cu_texts[]; /* all sources; the last entry has the name NULL */
 
 enum { CU_NVRTC_ARCHITECTURES = 64 };
 
 /* nvrtcResult is an int, nvrtcProgram a pointer. */
 struct cu_nvrtc {
 	struct cu_library library;
-	int major, minor;                           /* its version */
-	int n_known, known[CU_NVRTC_ARCHITECTURES]; /* that it compiles for, 75 for compute capability 7.5, ascending */
+	int major, minor;                           /* NVRTC's version */
+	int n_known, known[CU_NVRTC_ARCHITECTURES]; /* architectures it compiles for, ascending: 75 is 7.5 */
 	int (*version)(int *major, int *minor);
 	int (*count_architectures)(int *count);
 	int (*architectures)(int *architecture);
@@ -37,21 +37,22 @@ struct cu_nvrtc {
 	const char *(*error_string)(int code);
 };
 
-/* Of the versions that are there, that which fits best: no newer a major version than the driver's (13000 is 13.0),
- * since an older driver need not load what a newer NVRTC compiles; then one that knows the GPU's compute capability (90
- * is 9.0); then the newer one. One that is newer than the driver is better than none. NPL_EDEVICE: no NVRTC, or one too
- * old (before 11.2) or damaged, or the GPU is older than all that it knows. */
+/* Opens the installed NVRTC that fits best. First, one whose major version is no newer than the driver's (13000 is
+ * 13.0), since an older driver may not load what a newer NVRTC compiles; then one that knows the GPU's compute
+ * capability (90 is 9.0); then the newer one. One newer than the driver is better than none. NPL_EDEVICE: there is no
+ * NVRTC, it is too old (before 11.2) or damaged, or the GPU is older than all that it knows. */
 int cu_nvrtc_open(const struct cu_loader *loader, int driver_version, int capability, struct cu_nvrtc *nvrtc,
 		  struct npl_err *err);
 void cu_nvrtc_close(struct cu_nvrtc *nvrtc); /* accepts a zeroed one */
 
-/* What cu_nvrtc_compile makes for a compute capability: "sm_90", machine code; "compute_80", PTX; returns text. */
+/* Writes what cu_nvrtc_compile makes for a compute capability: "sm_90" is machine code, "compute_80" is PTX. Returns
+ * text. */
 const char *cu_nvrtc_target(const struct cu_nvrtc *nvrtc, int capability, char text[24]);
 
-/* Compiles the source of a name with macros ("X=f32 N=4", spaces between them) for a compute capability (90 is 9.0):
- * machine code where this NVRTC knows the GPU, otherwise PTX of the nearest older one, which the driver compiles on.
- * *image is freed by the caller. NPL_EINTERNAL: the source does not compile, with the log's first error; NPL_EDEVICE:
- * the GPU is older than all that this NVRTC knows. */
+/* Compiles the source `name` with macros ("X=f32 N=4", separated by spaces) for a compute capability (90 is 9.0): to
+ * machine code if this NVRTC knows the GPU, else to PTX of the nearest older architecture, which the driver compiles.
+ * The caller frees *image. NPL_EINTERNAL: the source does not compile; the message has the log's first error.
+ * NPL_EDEVICE: the GPU is older than all that this NVRTC knows. */
 int cu_nvrtc_compile(const struct cu_nvrtc *nvrtc, const char *name, const char *macros, int capability, char **image,
 		     size_t *bytes, struct npl_err *err);
 

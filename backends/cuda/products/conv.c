@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution (layer.h): by cuDNN where it is and knows the case, else as a product of patches and kernels,
+ * Convolution (layer.h): by cuDNN if it is installed and takes the case, else as a product of patches and kernels,
  *
  * 	y (channel m, pixel p) = sum over k of patch (p, k) * w (m, k)
  *
- * for each image and group. Patches are rows of K elements, so the result lies as ONNX has it, pixel after pixel,
- * channel after channel, without a transposition. Of a 1x1 kernel the image itself is the patches. Integers go this
- * way, their sums through memory to the result; but in groups with short patches, as depthwise ones are, a kernel of
- * ours makes them: a product for each of hundreds of groups would be hundreds of launches of next to nothing. */
+ * for each image and group. Patches are rows of K elements, so the result is in ONNX's order, pixel after pixel and
+ * channel after channel, without a transposition. With a 1x1 kernel the image itself is the matrix of patches. Integers
+ * are computed in this way and their sums converted to the result. Integer convolutions in groups with short patches,
+ * such as depthwise ones, have a kernel of their own: a product for each of hundreds of groups would be hundreds of
+ * launches of little work. */
 #include <stdio.h>
 
 #include "backends/cuda/load/alignment.h"
@@ -17,7 +18,7 @@
 #include "core/integer.h"
 #include "core/ops/window.h"
 
-#define MOST_GROUP_TAPS 128 /* of a patch in one group: 3 x 3 of up to 14 channels */
+#define MOST_GROUP_TAPS 128 /* elements of a group's patch: 3 x 3 of up to 14 channels */
 
 bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
 {
@@ -45,7 +46,7 @@ static int64_t product_of(const struct npl_shape *shape, int from)
 	return product;
 }
 
-/* The image itself is the patches. */
+/* Returns whether the image itself is the matrix of patches. */
 static bool is_direct(const struct cu_layer *layer)
 {
 	const struct npl_window *window = &layer->layer->attrs->conv.window;
@@ -76,7 +77,7 @@ static void plan_shape(struct cu_layer *layer)
 	c->flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 }
 
-/* How much is done at a time, and the scratch memory for it. */
+/* Plans how many images or pixels are done at a time, and the scratch memory for them. */
 static void plan_chunks(struct cu_layer *layer, int64_t unit)
 {
 	struct cu_conv *c = &layer->conv;
@@ -89,15 +90,15 @@ static void plan_chunks(struct cu_layer *layer, int64_t unit)
 	if (c->direct)
 		return;
 	c->chunk_images = npl_min_i64(npl_max_i64(room / (image + sums), 1), c->images);
-	if (image > room) /* not even one */
+	if (image > room) /* one image is too large */
 		c->chunk_pixels = npl_min_i64(npl_max_i64(room / (ld * unit) / 64 * 64, 64), c->pixels);
-	/* A product of padded rows reads up to three rows after the last patch. */
+	/* A product whose rows are rounded up to 4 reads up to three rows after the last patch. */
 	const size_t patches = (size_t)((c->chunk_images * c->chunk_pixels + 3) * ld * unit);
 	c->sums_at = cu_aligned(patches);
 	layer->scratch_bytes = c->sums_at + (size_t)(c->chunk_images * sums);
 }
 
-/* The product of a chunk of so many images and pixels. */
+/* Prepares the product of a chunk of `images` images, `pixels` pixels of each. */
 static int open_product(struct cu_layer *layer, int64_t images, int64_t pixels, struct cu_product *product,
 			struct npl_err *err)
 {
@@ -143,7 +144,7 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	const enum npl_dtype type = precision == CU_INT8 ? NPL_I8 : cu_layer_type(layer);
 	struct cu_conv *c = &layer->conv;
 	plan_shape(layer);
-	if (precision != CU_INT8 && c->columns) { /* cuDNN reads weights as they are */
+	if (precision != CU_INT8 && c->columns) { /* cuDNN reads weights as the model has them */
 		if (cu_weights_plan(layer, resident, c->filters, c->columns, c->columns, c->filters, err))
 			return err->code;
 		struct npl_err why;
@@ -172,7 +173,7 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	return open_products(layer, err);
 }
 
-/* What an integer input is outside the image, as the bits of an 8-bit number, made signed. */
+/* Returns the bits of an integer input's value outside the image, made signed. */
 static uint32_t padding(const struct cu_layer *layer)
 {
 	return ((uint32_t)layer->layer->in[0]->quant.zero_point & 0xff) ^ (uint32_t)layer->conv.flip;
@@ -196,8 +197,8 @@ int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_v
 				      err);
 }
 
-/* The group's part of a chunk: images from `image`, their pixels from `pixel`, into sums whose first image is that
- * one. */
+/* Computes a group's part of a chunk: from `image` and its `pixel` on. `sums` is the address of the sums of that
+ * image. */
 static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t group, int64_t image, int64_t pixel,
 		     struct cu_product *product, uint64_t sums, uint64_t scratch, struct npl_err *err)
 {
@@ -236,7 +237,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 	return 0;
 }
 
-/* Images from `image` on: their sums, in integers the results too. */
+/* Computes the chunk of images from `image` on: their sums, and for integers the results. */
 static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, int64_t image,
 		     uint64_t scratch, struct npl_err *err)
 {
@@ -266,7 +267,7 @@ int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_val
 {
 	const struct cu_device *d = layer->device;
 	const struct cu_conv *c = &layer->conv;
-	if (!layer->product[0].product) { /* sums over nothing */
+	if (!layer->product[0].product) { /* sums over no elements */
 		const size_t bytes = (size_t)npl_shape_count(&out[0].shape) * npl_dtype_size(out[0].dtype);
 		if (cu_try(&d->driver, err, cuMemsetD8Async, set, (out[0].address, 0, bytes, d->stream)))
 			return err->code;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large,
- * until conv_search.c knows better. The bias goes with it, and Relu after the bias, where cuDNN takes them so; else a
- * kernel of ours follows. float32 stays float32 (cuDNN's default would make it TF32), which only the precision tf32
- * gives up. Images and result lie in one order, which layout.h chooses. */
+ * Convolution by cuDNN (layer.h). The algorithm is the first of its heuristic whose workspace is not too large, unless
+ * conv_search.c measures a faster one. If cuDNN can, the same call adds the bias and applies Relu; else a kernel of
+ * ours does. float32 stays float32 (cuDNN's default would compute in TF32); only the precision tf32 permits less.
+ * Images and result have the same order, which layout.h chooses. */
 #include <limits.h>
 
 #include "core/ops/window.h"
@@ -19,7 +19,8 @@ static int type_of(enum npl_dtype dtype)
 	return dtype == NPL_F16 ? CU_DNN_F16 : dtype == NPL_BF16 ? CU_DNN_BF16 : CU_DNN_F32;
 }
 
-/* A shape as cuDNN wants it: at least two spatial dimensions. Returns their number, 0: too large. */
+/* Writes a shape as cuDNN expects it, with at least two spatial dimensions. Returns the number of all dimensions; 0: it
+ * is too large. */
 static int sizes_of(const struct npl_shape *shape, int *size)
 {
 	int n = 0;
@@ -53,8 +54,8 @@ static int describe_tensor(const struct cu_layer *layer, int type, int n, const 
 	return cu_dnn_try(dnn, err, cudnnSetTensorNdDescriptor, tensor_set, (*tensor, type, n, size, stride));
 }
 
-/* Pads, strides and dilations of n spatial dimensions; cuDNN pads both ends alike, so its result must come out as
- * long. */
+/* Describes pads, strides and dilations of n spatial dimensions. Refuses windows whose result cuDNN would make of
+ * another size, since it pads both ends alike. */
 static int describe_window(struct cu_layer *layer, int n, int type, struct npl_err *err)
 {
 	const struct cu_device *device = layer->device;
@@ -123,7 +124,7 @@ int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, 
 	struct cu_dnn_layer *made = &layer->dnn;
 	made->algorithm = found->algorithm;
 	made->workspace_bytes = layer->workspace_bytes = found->workspace_bytes;
-	/* The mathematics that the time was promised for. float32 would lose digits by any but its own. */
+	/* The algorithm's time holds for found->math. float32 keeps FMA, because other mathematics lose digits. */
 	if (layer->precision == CU_F32)
 		return 0;
 	made->math = found->math;
@@ -188,7 +189,7 @@ static void *pointer(uint64_t address)
 bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm)
 {
 	const enum npl_activation fused = layer->layer->fused;
-	/* a bias without Relu goes with this one alone, says cuDNN's documentation */
+	/* cuDNN's documentation allows a bias without Relu with this algorithm only */
 	return fused == NPL_ACT_RELU || (fused == NPL_ACT_NONE && algorithm == CU_DNN_PRECOMPUTED_GEMM);
 }
 
@@ -207,7 +208,7 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 						     pointer(bias), made->activation, made->y, y);
 		if (!status)
 			return 0;
-		/* what is wrong with the convolution itself the other call says too */
+		/* other errors of the convolution are reported by the call without bias */
 		if (status < CU_DNN_BAD_PARAM || status >= CU_DNN_INTERNAL_ERROR)
 			return cu_dnn_result(dnn, "cudnnConvolutionBiasActivationForward", status, err);
 		made->own_epilogue = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Choosing a convolution's algorithm by measurement (layer.h, conv_search.h). */
+ * Chooses a convolution's algorithm by measurement (layer.h, conv_search.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "core/base/grow.h"
 #include "layer.h"
 
-/* Below this a convolution takes about as long as its launch. */
+/* A convolution with fewer MACs takes about as long as its launch and is not measured. */
 #define LEAST_MACS ((uint64_t)1 << 20)
-/* How much longer an algorithm may take that adds the bias itself: otherwise a kernel reads and writes the result once
- * more. */
+/* An algorithm that adds the bias itself may take this much longer than the fastest, after which a kernel reads and
+ * writes the result once more. */
 #define JOINING_IS_WORTH 1.25f
 
 void cu_dnn_choices_free(struct cu_dnn_choices *choices)
@@ -35,13 +35,13 @@ size_t cu_dnn_search_bytes(const struct cu_layer *layer)
 	       (layer->weights.matrix ? 0 : room_for(asked->in[1], unit));
 }
 
-/* The fastest that may be taken; NULL: none. Results come in the order of their times. */
+/* Returns the fastest algorithm that may be used; NULL: none. `found` is in the order of times. */
 static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const struct cu_dnn_found *found, int n,
 					  size_t workspace_bytes)
 {
 	const struct cu_dnn_found *best = NULL;
 	for (int i = 0; i < n; i++) {
-		/* float32 would lose digits by mathematics that is not its own */
+		/* float32 loses digits with any mathematics except FMA */
 		if (found[i].status || found[i].workspace_bytes > workspace_bytes ||
 		    (layer->precision == CU_F32 && found[i].math != CU_DNN_FMA_MATH))
 			continue;
@@ -56,14 +56,14 @@ static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const st
 	return best;
 }
 
-/* Measures. Returns whether there is something to take. */
+/* Measures the algorithms. Returns false if none can be used. */
 static bool measure(const struct cu_device *device, const struct cu_layer *layer, struct cu_dnn_found *chosen)
 {
 	const struct cu_dnn_layer *dnn = &layer->dnn;
 	const size_t unit = npl_dtype_size(cu_layer_type(layer));
 	const size_t workspace = dnn->most_workspace_bytes < device->workspace.bytes ? dnn->most_workspace_bytes
 										     : device->workspace.bytes;
-	struct cu_dnn_found found[2 * CU_DNN_ALGORITHMS] = {{0}}; /* each with two kinds of mathematics */
+	struct cu_dnn_found found[2 * CU_DNN_ALGORITHMS] = {{0}}; /* each algorithm with two kinds of mathematics */
 	struct npl_err ignored;
 	const uint64_t x = device->values.address, y = x + room_for(layer->layer->in[0], unit);
 	const uint64_t w = layer->weights.matrix ? layer->weights.address : y + room_for(layer->layer->out, unit);

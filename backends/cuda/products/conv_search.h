@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What cuDNN's algorithms were found to take: one choice for all convolutions of a device that are alike.
+ * The choices of cuDNN's algorithms that a device has measured: one for all convolutions with the same parameters.
  */
 #ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_CONV_SEARCH_H
 #define NPULAB_BACKENDS_CUDA_PRODUCTS_CONV_SEARCH_H
 
 #include "backends/cuda/load/dnn_api.h"
 
-/* All that a convolution's time depends on, as cuDNN has it. Members are int alone, so that bytes can be compared. */
+/* All parameters on which a convolution's time depends, in cuDNN's terms. All members are int, so that bytes can be
+ * compared. */
 struct cu_dnn_case {
 	int type, layout, math, groups, joins; /* joins: it has a bias, and no activation */
 	int x[5], w[5], y[5];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What comes after a product, whichever way it goes: bias, activation, and a product over no elements. */
+ * Steps after a product of any method: bias and activation; also the result of a product over no elements. */
 #include "layer.h"
 
 #include "backends/cuda/load/alignment.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A layer of a layer group, prepared once and run often: products (Gemm, MatMul, Conv, recurrent networks) by cuBLASLt
- * or cuDNN, a kernel, or nothing at all. Weights are made as the product wants them and stay on the GPU.
+ * or cuDNN, or a kernel, or no work at all. Weights are brought into the product's form once and stay on the GPU.
  */
 #ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_LAYER_H
 #define NPULAB_BACKENDS_CUDA_PRODUCTS_LAYER_H
@@ -10,78 +10,79 @@
 #include "product.h"
 
 enum cu_method {
-	CU_METHOD_NONE,           /* names data in another shape, or makes no element */
-	CU_METHOD_KERNEL,         /* kernel.h */
+	CU_METHOD_NONE,           /* gives data another shape, or has results without elements */
+	CU_METHOD_KERNEL,         /* a kernel (kernel.h) */
 	CU_METHOD_ROWS,           /* Gemm: rows times a matrix */
-	CU_METHOD_STACK,          /* MatMul: matrices times matrices; */
-	CU_METHOD_STACK_INTEGERS, /* of 8-bit tensors that are both computed */
+	CU_METHOD_STACK,          /* MatMul and other Gemm: matrices times matrices */
+	CU_METHOD_STACK_INTEGERS, /* MatMul of two computed 8-bit tensors */
 	CU_METHOD_PATCHES,        /* Conv: patches times kernels */
 	CU_METHOD_GROUPS,         /* Conv of integers in many groups: a kernel */
 	CU_METHOD_DNN,            /* Conv by cuDNN */
 	CU_METHOD_RECURRENT       /* RNN, GRU, LSTM: products, and a kernel for each step */
 };
 
-/* Where a layer's weights lie in its piece of the GPU's memory: the matrix, of integers up to three that sum to it,
- * then bias and scales. */
+/* The layout of a layer's weights in its part of the GPU's memory: the matrix (for integers up to three that sum to
+ * it), then the bias and the scales. */
 struct cu_weights {
-	bool matrix, bias;       /* which of in[1], in[2] are there */
+	bool matrix, bias;       /* in[1] and in[2] have data and stay on the GPU */
 	int parts;               /* of integers */
-	int64_t rows, columns;   /* as the layer has them */
-	int64_t padded_rows, ld; /* as they lie */
+	int64_t rows, columns;   /* of the layer's matrix */
+	int64_t padded_rows, ld; /* rows stored; elements from row to row */
 	size_t part_bytes, bias_at, scale_at, bytes;
-	uint64_t address; /* of all; set by the layer group */
+	uint64_t address; /* of the whole part; set by the layer group */
 };
 
 /* A convolution as a product: for each image and group, rows of patches times the group's kernels. */
 struct cu_conv {
 	int64_t images, channels, filters, groups, plane, pixels, columns;
-	bool direct; /* a 1x1 kernel: the image itself is the matrix */
-	int64_t row; /* elements from channel to channel of the sums: pixels, padded where integers ask for it */
-	int64_t chunk_images;       /* whose patches are there at a time, */
-	int64_t chunk_pixels;       /* or, where one image is too much (chunk_images 1), of how many of its pixels */
-	size_t patches_at, sums_at; /* in the scratch memory */
-	uint64_t flip;              /* of an unsigned 8-bit input, to make it signed */
-	bool raw;                   /* Gemm: the sums are the result as they come */
+	bool direct;          /* a 1x1 kernel: the image itself is the matrix of patches */
+	int64_t row;          /* elements from channel to channel of the sums: pixels, for integers rounded up to 4 */
+	int64_t chunk_images; /* images whose patches are in memory at a time */
+	int64_t chunk_pixels; /* pixels of an image at a time, fewer than all only if chunk_images is 1 */
+	size_t patches_at, sums_at; /* bytes from the start of the scratch memory */
+	uint64_t flip;              /* bits to invert in an unsigned 8-bit input, which make it signed; else 0 */
+	bool raw;                   /* Gemm: the sums are the result without another step */
 };
 
-/* A stack of products: `outer` of them, each a batch. */
+/* A stack of matrix products: `outer` batches of them. */
 struct cu_stack {
-	int rank; /* of the outer dimensions */
+	int rank; /* number of the outer dimensions */
 	int64_t outer, dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK], step_y;
 	struct cu_stack_operand { /* of integers */
 		struct cu_packing packing;
-		bool packed, sums;  /* it is packed first; with the sums of its rows */
-		size_t at, sums_at; /* in the scratch memory */
+		bool packed, sums;  /* it is packed before the product; with the sums of its rows */
+		size_t at, sums_at; /* bytes from the start of the scratch memory */
 	} operand[2];
-	size_t products_at; /* of integers: the sums of one batch, in the scratch memory */
+	size_t products_at; /* for integers: offset in the scratch memory of one batch's sums */
 };
 
-/* A convolution by cuDNN: its descriptions, and how it is done. */
+/* A convolution by cuDNN: its descriptors, and how it is computed. */
 struct cu_dnn_layer {
-	void *x, *y, *bias, *filter, *convolution, *activation; /* after: Relu, or nothing but the bias */
+	void *x, *y, *bias, *filter, *convolution, *activation; /* activation: Relu or the identity, after the bias */
 	struct cu_dnn_case key;
 	int algorithm, math;
 	size_t workspace_bytes;
-	size_t most_workspace_bytes; /* of what the heuristic offers: room for a search */
-	bool own_epilogue;           /* bias and activation by a kernel of ours */
+	size_t most_workspace_bytes; /* the most that an algorithm of the heuristic needs, for a search */
+	bool own_epilogue;           /* a kernel of ours adds bias and activation */
 };
 
-/* A recurrent network: its sizes, and where what it needs beside its tensors lies in the scratch memory. */
+/* A recurrent network: its sizes, and the offsets in the scratch memory of what it needs beside its tensors. */
 struct cu_recurrent {
 	int64_t steps, batch, input, hidden, gates, directions;
-	bool separate_hidden_gate; /* a GRU's hidden gate has a product of its own, after the reset */
+	bool separate_hidden_gate; /* a GRU's hidden gate has a product of its own, computed after the reset */
 	size_t inputs_at, states_at, candidates_at, reset_at, h_at, c_at;
 };
 
 struct cu_layer {
 	const struct cu_device *device;
 	const struct npl_layer *layer;
-	enum cu_precision precision; /* cu_layer_precision */
+	enum cu_precision precision; /* the result of cu_layer_precision */
 	enum cu_method way;
-	bool channels_last; /* a convolution's images, weights and result lie so (layout.h) */
+	bool channels_last; /* a convolution's images, weights and result have channels last (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
-	/* Of a full chunk and of the last; of a recurrent network: those of its inputs, states and candidates. */
+	/* Conv: products of a full chunk and of the last; recurrent: of inputs, states and candidates; others: [0]
+	 * alone. */
 	struct cu_product product[3];
 	struct cu_conv conv;
 	struct cu_stack stack;
@@ -89,21 +90,22 @@ struct cu_layer {
 	struct cu_recurrent recurrent;
 };
 
-/* Is the layer products, rather than a kernel's? */
+/* Returns whether libraries compute the layer as products, not a kernel. */
 bool cu_multiplies(const struct npl_layer *layer);
-/* What a layer is computed in: the device's precision, but products of float16 and bfloat16 tensors in these on every
- * device, and on a device of integers float32 where the layer has it so. */
+/* Returns the precision in which a layer is computed: the device's. Exceptions: float16 and bfloat16 products are
+ * computed in their own type on every device, and a device in int8 computes float32 layers in float32. */
 enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer);
-/* The type of the numbers that a layer of floats multiplies and makes. */
+/* Returns the type of a float layer's operands and results. */
 enum npl_dtype cu_layer_type(const struct cu_layer *layer);
 
-/* Writes layer->weights.bytes bytes to image: the weights in the layout that they have on the GPU. */
+/* Writes the weights to image, layer->weights.bytes bytes, in the layout that they have on the GPU. */
 int cu_layer_fill(const struct cu_layer *layer, char *image, struct npl_err *err);
 
-/* Rows times a matrix (N,K) with one bias per column. */
+/* Returns whether a Gemm is rows times a matrix (N,K) with one bias per column. */
 bool cu_is_rows(const struct npl_layer *layer);
 
-/* weights.c: the layout for `rows` x `columns` whose matrix on the GPU has `ld` elements from row to row. */
+/* weights.c: plans the layout of weights (rows, columns), stored as (padded_rows, ld). The other two return addresses:
+ * of a part of the matrix, and of the bias (0: none). */
 int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t ld,
 		    int64_t padded_rows, struct npl_err *err);
 uint64_t cu_weights_matrix(const struct cu_layer *layer, const struct cu_value *in, int part);
@@ -114,10 +116,9 @@ bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer,
 int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
-/* What follows a product of floats: cuBLASLt itself adds the bias and applies Relu, other activations are a
- * kernel's. */
+/* Applies an activation other than Relu after a product of floats; cuBLASLt itself adds the bias and applies Relu. */
 int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err);
-/* A product over no elements: zeros, bias and activation. */
+/* Makes the result of a product over no elements: zeros, then bias and activation. */
 int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,
 		     struct npl_err *err);
 
@@ -125,13 +126,14 @@ int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, co
 bool cu_stack_take(const struct npl_layer *layer, char *why, size_t n);
 int cu_stack_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
-/* A shape as a stack of matrices: its last two dimensions, with those of 1 that MatMul gives vectors. */
+/* Returns a shape as a stack of matrices: at least two dimensions, with the 1 that MatMul adds to a vector as the left
+ * or right operand. */
 struct npl_shape cu_matrices(const struct npl_shape *shape, bool left);
-/* How the stacks a and b meet: joins the inner dimensions of the batch that cuBLASLt can walk by one stride (batch,
- * strides and alignment of the shape), the outer ones are the stack's. */
+/* Plans the products of stacks a and b: joins the inner dimensions of the batch that one stride can follow (batch,
+ * strides and alignment of `shape`); the outer dimensions go into `stack`. */
 void cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const struct npl_shape *b,
 		   struct cu_product_shape *shape);
-/* Where the operands of an outer product begin, in elements. */
+/* Writes where the operands of an outer product begin, in elements. */
 void cu_stack_at(const struct cu_stack *stack, int64_t outer, int64_t *a, int64_t *b);
 
 /* stack_integers.c */
@@ -145,26 +147,26 @@ bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer,
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
-/* The way CU_METHOD_GROUPS. */
+/* Runs a layer by CU_METHOD_GROUPS. */
 int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
-/* Adds the bias and applies the fused activation to y (..., channels, inner), if there is any of both. */
+/* Adds the bias and applies the fused activation to y (..., channels, inner); does nothing if there is neither. */
 int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
 		    int64_t inner, struct npl_err *err);
 
-/* conv_dnn.c: NPL_EDEVICE: cuDNN does not do this convolution. */
+/* conv_dnn.c: prepares a convolution by cuDNN. NPL_EDEVICE: cuDNN does not do this convolution. */
 int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err);
 void cu_dnn_layer_close(struct cu_layer *layer);
 int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
-/* Takes an algorithm, with its mathematics and its workspace. */
+/* Sets the algorithm with its mathematics and its workspace. */
 int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err);
-/* Whether the bias goes with the convolution by this algorithm. */
+/* Returns whether cuDNN adds the bias in the same call with this algorithm. */
 bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm);
 
-/* conv_search.c: takes the algorithm that is fastest when it is measured, in the device's memory of values and its
- * workspace, whatever they hold; what was once found holds for all convolutions that are alike. Where nothing can be
- * measured, or a convolution is too small to tell, the heuristic's choice stays. */
+/* conv_search.c: measures cuDNN's algorithms and sets the fastest. It uses the device's memory of values and its
+ * workspace, whatever they contain. A choice is kept for all convolutions with the same parameters. If nothing can be
+ * measured, or the convolution is too small for it, the heuristic's choice stays. */
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer);
-/* Memory of values that this takes; 0: it will not be searched for. */
+/* Returns the bytes of that memory that a search needs; 0: there is no search for this layer. */
 size_t cu_dnn_search_bytes(const struct cu_layer *layer);
 
 /* recurrent.c */
@@ -173,7 +175,7 @@ int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err);
 int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		     struct npl_err *err);
 
-/* The greatest power of two, up to CU_ALIGNMENT, that divides all of n numbers of bytes. */
+/* Returns the greatest power of two, up to CU_ALIGNMENT, that divides all n numbers of bytes. */
 uint64_t cu_common_alignment(const uint64_t *bytes, int n);
 
 #endif

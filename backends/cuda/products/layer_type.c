@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every way of a product asks of its layer: the precision that it is computed in, and the type of its numbers. */
+ * Facts about a layer that every kind of product needs: the precision in which it is computed, and the type of its
+ * numbers. */
 #include "layer.h"
 
 #include "core/base/dtype.h"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * RNN, GRU and LSTM (layer.h). One product makes X times W of all steps and directions; then each step is the product
- * of the states with R, of both directions at a time, and a kernel for the gates. Sums and an LSTM's cell states are
- * float32 in every precision, h is stored like all values, which the next step's product reads. A GRU whose reset comes
- * before the product with R's hidden gate needs two products and two kernels a step. A step's sums of X and of h are
- * added in the kernel rather than by the product, whose rows would be far apart where samples have lengths of their
- * own. */
+ * RNN, GRU and LSTM (layer.h). One product computes X W for all steps and directions; then each step is the product h
+ * R, for both directions at a time, and a kernel for the gates. Sums and an LSTM's cell states are float32 in every
+ * precision. h is stored in the values' type, in which the next step's product reads it. A GRU whose reset comes before
+ * the product with R's hidden gate needs two products and two kernels per step. The kernel adds the sums of X and of h;
+ * the product could not, because with sequences of different lengths the rows of X's sums would be far apart. */
 #include "backends/cuda/load/alignment.h"
 #include "layer.h"
 
 enum { X, W, R, B, SEQUENCE_LENS, INITIAL_H, INITIAL_C, P };
-enum { INPUTS, STATES, CANDIDATES }; /* products */
+enum { INPUTS, STATES, CANDIDATES }; /* indices of layer->product */
 
 static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 {
@@ -36,7 +35,8 @@ static size_t take(struct cu_layer *layer, int64_t elements, enum npl_dtype dtyp
 	return at;
 }
 
-/* States go on where Y_h and Y_c are to lie, if those are there and of their type. */
+/* Places the scratch memory. States are kept in Y_h and Y_c if the layer has these and they have the states' type, else
+ * in scratch memory. */
 static void place(struct cu_layer *layer)
 {
 	const struct npl_layer *asked = layer->layer;
@@ -52,8 +52,8 @@ static void place(struct cu_layer *layer)
 		       NPL_F32);
 }
 
-/* Products of h, or of what a reset left of it, with `gates` of R: a batch of the directions. `first` gates of R lie
- * before. */
+/* Prepares the product of h, or of r h, with `gates` gates of R after its `first` ones, as a batch of the
+ * directions. */
 static int open_states(struct cu_layer *layer, int64_t first, int64_t gates, struct cu_product_shape shape,
 		       struct cu_product *product, struct npl_err *err)
 {
@@ -98,7 +98,7 @@ int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err)
 	return 0;
 }
 
-/* A state before the first step: as it is given, in the type that `state` has, or zero. */
+/* Sets a state before the first step: the given one, converted to the type of `state`, or zero. */
 static int begin(const struct cu_layer *layer, const struct cu_value *given, const struct cu_value *state,
 		 struct npl_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gemm (layer.h): rows times a matrix with one bias per column, which is what the frontend makes of everything with
- * constant weights. */
+ * Gemm (layer.h) in the canonical form: rows times a matrix (N,K) with one bias per column. The frontend brings every
+ * product with constant weights, except Conv, into this form. */
 #include <string.h>
 
 #include "backends/cuda/load/alignment.h"
@@ -43,7 +43,8 @@ static size_t integer_bytes(int64_t rows, int64_t columns, size_t unit)
 	return cu_aligned((size_t)rows * (size_t)columns * unit);
 }
 
-/* cuBLASLt's int8 wants rows of 4 sums and at least 4 elements along K; 16 make the faster kernels possible. */
+/* Prepares an integer product. cuBLASLt needs rows of a multiple of 4 sums and at least 4 elements along K; with 16 it
+ * can use its faster kernels. */
 static int open_integers(struct cu_layer *layer, const bool *resident, struct npl_err *err)
 {
 	const struct npl_layer *asked = layer->layer;
@@ -82,7 +83,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	}
 	if (cu_weights_plan(layer, resident, n, k, k, n, err))
 		return err->code;
-	if (!k) { /* zeros and the bias */
+	if (!k) { /* the result is zeros and the bias */
 		return 0;
 	}
 	const struct cu_product_shape shape = {.operands = type,
@@ -110,7 +111,7 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 	struct cu_product *product = &layer->product[0];
 	const int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1];
 	uint64_t x = in[0].address;
-	if (layer->conv.sums_at) { /* signed, in rows of the padded length: patches of images of one element */
+	if (layer->conv.sums_at) { /* made signed in rows of the padded length, as patches of images of one pixel */
 		const struct cu_value view = {
 			.address = x, .dtype = in[0].dtype, .shape = npl_shape_of(3, rows, layer->weights.columns, 1)};
 		const struct npl_shape image = npl_shape_of(3, rows, n, 1);

@@ -30,7 +30,8 @@ struct npl_shape cu_matrices(const struct npl_shape *shape, bool left)
 	return left ? npl_shape_of(2, 1, shape->dim[0]) : npl_shape_of(2, shape->dim[0], 1);
 }
 
-/* Elements from one matrix to the next along dimension d of the result's batch, which has `rank` dimensions. */
+/* Returns the elements from one matrix of an operand to the next along dimension d of the result's batch, which has
+ * `rank` dimensions; 0: it broadcasts. */
 static int64_t batch_step(const struct npl_shape *operand, int rank, int d)
 {
 	int own = operand->rank - 2 - (rank - d);
@@ -42,7 +43,7 @@ static int64_t batch_step(const struct npl_shape *operand, int rank, int d)
 	return step;
 }
 
-/* The dimensions of the result before its last two. */
+/* Returns the dimensions of the result before its last two. */
 static struct npl_shape batch_of(const struct npl_shape *a, const struct npl_shape *b)
 {
 	struct npl_shape batch = {.rank = (a->rank > b->rank ? a->rank : b->rank) - 2};
@@ -108,7 +109,7 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true);
 	const bool trans_a = gemm && asked->attrs->gemm.trans_a, trans_b = gemm && asked->attrs->gemm.trans_b;
 	const int64_t k = a.dim[a.rank - 1 - trans_a], n = b.dim[b.rank - 1 - trans_b];
-	if (!gemm && b.rank == 2 && k) /* the same matrix for all: one product of all rows */
+	if (!gemm && b.rank == 2 && k) /* one right matrix for all: a single product of all rows */
 		a = npl_shape_of(2, npl_shape_count(&a) / k, k);
 	const int64_t m = a.dim[a.rank - 2 + trans_a];
 	const enum npl_dtype type = cu_layer_type(layer);

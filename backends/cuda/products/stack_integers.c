@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * MatMul of two 8-bit tensors that are both computed (layer.h). Both operands are packed first: signed, in rows along K
- * that are as long as cuBLASLt's fast kernels want them, the right one turned. With x8, w8 the signed numbers and x0,
- * w0 their zero points
+ * MatMul of two computed 8-bit tensors (layer.h). Operands are packed before the product: made signed, with rows along
+ * K that are as long as cuBLASLt's fast kernels need them; the right one is transposed. With x8, w8 the signed numbers
+ * and x0, w0 their zero points
  *
  * 	sum of (x8 - x0) * (w8 - w0) = sum of x8 * w8 - w0 * sum of x8 - x0 * sum of w8 + K * x0 * w0
  *
- * so packing also sums each row where the other side's zero point asks for it. All of it wraps in 32 bits. */
+ * Packing therefore also sums each row if the other operand's zero point is not 0. All additions wrap in 32 bits. */
 
 #include "backends/cuda/load/alignment.h"
 #include "core/base/arith.h"
@@ -24,7 +24,7 @@ bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n)
 	return npl_refuse(why, n, "the GPU multiplies integers of 8 bits");
 }
 
-/* An operand's zero point once its numbers are signed. */
+/* Returns an operand's zero point after its numbers were made signed. */
 static int64_t signed_zero(const struct npl_tensor *t)
 {
 	return t->quant.zero_point - (t->dtype == NPL_U8 ? 128 : 0);
@@ -37,7 +37,8 @@ static size_t take_scratch(struct cu_layer *layer, int64_t bytes)
 	return at;
 }
 
-/* Operand k, so many matrices of `used` rows of K once they are packed. */
+/* Plans the packing of operand k to (matrices, rows, ld), of which `used` rows and `columns` elements are not
+ * padding. */
 static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_t used, int64_t rows, int64_t columns,
 			 int64_t ld)
 {
@@ -92,7 +93,7 @@ int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err)
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
 
-/* Operand k as it is multiplied. */
+/* Packs operand k if that is needed; *packed is the address to multiply from. */
 static int pack(const struct cu_layer *layer, int k, const struct cu_value *value, uint64_t scratch, uint64_t *packed,
 		struct npl_err *err)
 {
@@ -104,7 +105,7 @@ static int pack(const struct cu_layer *layer, int k, const struct cu_value *valu
 			      o->sums ? scratch + o->sums_at : 0, layer->device->stream, err);
 }
 
-/* The sums of the products from the `outer`-th on to their results. */
+/* Converts the sums of the batch number `outer` to results. */
 static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_t b, struct cu_value *out,
 		  uint64_t scratch, struct npl_err *err)
 {

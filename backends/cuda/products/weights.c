@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weights as a product wants them on the GPU (layer.h). Floats: rows of `ld` elements in the type that the device
- * computes in, zeros after the last, then the bias in the same type. Integers: cuBLASLt multiplies signed 8-bit
- * numbers alone, so a matrix less its zero point, -255 to 255, is the sum of as many matrices as it takes, and what the
- * input's zero point adds to a sum is in the bias:
+ * Brings weights into the form that a product needs on the GPU (layer.h). Floats: rows of `ld` elements, the last ones
+ * zeros, in the type that the device computes in, then the bias in the same type. Integers: cuBLASLt multiplies signed
+ * 8-bit numbers only. A weight less its zero point is in -255..255, so the matrix is split into as many signed matrices
+ * as sum to it, and the part of a sum that the input's zero point makes is in the bias:
  *
  * 	sum of (x - x_zero) * (w - w_zero) = sum of x8 * w' - x8_zero * sum of w'
  *
- * with w' = w - w_zero, x8 = x less 128 where x is unsigned. All of it wraps in 32 bits, so the order does not
+ * with w' = w - w_zero and x8 = x, less 128 if x is unsigned. All additions wrap in 32 bits, so their order does not
  * matter. */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "channels_last.h"
 #include "core/base/half.h"
 
-enum { LEAST = -128, MOST = 127 }; /* of a part's elements */
+enum { LEAST = -128, MOST = 127 }; /* limits of a part's elements */
 
 static bool in_integers(const struct cu_layer *layer)
 {
@@ -33,7 +33,7 @@ static int parts_for(int64_t value, int64_t limit)
 	return (int)((value + limit + (limit > 0 ? -1 : 1)) / limit);
 }
 
-/* How many matrices sum to w less its zero point. */
+/* Returns how many signed 8-bit matrices are needed for w less its zero point. */
 static int parts_of(const struct npl_tensor *w)
 {
 	int64_t least = LEAST, most = MOST, count = npl_tensor_count(w);
@@ -79,7 +79,7 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 	return 0;
 }
 
-/* n elements of a tensor of floats, from element `at` on. */
+/* Writes n elements of a tensor of floats, from element `at` on, in a type. */
 static void put_floats(enum npl_dtype type, const struct npl_tensor *from, int64_t at, int64_t n, char *to)
 {
 	const char *data = (const char *)from->data + (size_t)at * npl_dtype_size(from->dtype);
@@ -101,7 +101,7 @@ static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err
 		put_floats(type, layer->layer->in[2], 0, w->rows, image + w->bias_at);
 	if (!w->matrix || !layer->channels_last)
 		return 0;
-	const size_t bytes = (size_t)(w->rows * w->ld) * unit; /* rows are dense, as cuDNN has them */
+	const size_t bytes = (size_t)(w->rows * w->ld) * unit; /* rows have no gaps, as cuDNN expects */
 	void *plain = malloc(bytes + 1);
 	if (!plain)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
@@ -111,7 +111,7 @@ static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err
 	return 0;
 }
 
-/* One row of the matrix in all its parts. Returns the sum of its elements. */
+/* Writes one row of the matrix in all its parts. Returns the sum of its elements. */
 static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
 {
 	const struct cu_weights *w = &layer->weights;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of DianNao machines. What a machine file leaves out is as in the paper's (machines/diannao.yaml has the
- * sources), with two exceptions. What was fitted to the paper's machine is neutral: no cycles for a request, and a
- * memory that never makes it wait, as the paper's has a fitted figure too. Energies are absent until a file gives them
- * with their origin. */
+ * Parameters of DianNao machines. A parameter that a machine file leaves out is as in the paper (machines/diannao.yaml
+ * has the sources), with two exceptions. What was fitted to the paper's machine is neutral: a request takes no cycles
+ * of its own, and memory never makes the machine wait, as the figure of the paper's memory is fitted too. Energies are
+ * absent until a file gives them with their origin. */
 #include "dn.h"
 
 #include "sim/common/params.h"

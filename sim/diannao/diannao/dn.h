@@ -23,7 +23,7 @@
 #include "npulab/device.h"
 #include "npulab/memory.h"
 
-/* Who makes LRN's factor where the machine can. */
+/* Which part of the computer computes LRN's factor where the machine can. */
 enum dn_lrn_by { DN_LRN_MACHINE, DN_LRN_HOST };
 
 /* What a machine file describes (config.c has ranges, defaults and help). */
@@ -34,23 +34,24 @@ struct dn_config {
 	int product; /* enum npl_q16_product */
 	int64_t sum_bits;
 	int64_t nbin_rows, nbout_rows, sb_rows;
-	int64_t nbout_sum_rows;      /* of nbout_rows, those that partial sums have; results have the others */
+	int64_t nbout_sum_rows;      /* of nbout_rows, the rows for partial sums; the others hold results */
 	const char *memory_preset;   /* a file of memories/ */
-	int64_t memory_channels;     /* 0: the preset's */
-	double host_latency_seconds; /* before a transfer of the host's data */
+	int64_t memory_channels;     /* 0: as many as the preset has */
+	double host_latency_seconds; /* the time before a transfer of the host's data begins */
 	int64_t dma_queue, dma_burst_bytes;
-	int64_t dma_request_cycles; /* that a request keeps the memory port at least; 0: the DMAs share it */
-	int lrn;                    /* enum dn_lrn_by */
-	/* Tiles asked for; 0: chosen (tiles.h). */
-	int nest; /* of enum dn_nest, one higher; 0: chosen */
+	/* the least time that a request keeps the memory port; 0: the DMAs share the port */
+	int64_t dma_request_cycles;
+	int lrn; /* enum dn_lrn_by */
+	/* The tiles that the user asks for; 0: chosen (tiles.h). */
+	int nest; /* a member of enum dn_nest plus 1; 0: chosen */
 	int64_t tile_columns, tile_positions, tile_groups, tile_lines;
-	double sb_pj_per_byte, nbin_pj_per_byte, nbout_pj_per_byte; /* nbout: per byte of its width and step */
+	double sb_pj_per_byte, nbin_pj_per_byte, nbout_pj_per_byte; /* nbout: per byte of its width and per step */
 	double nfu_pj_per_lane;                                     /* per multiplier and step */
 	double control_pj_per_cycle, interface_pj_per_cycle, other_pj_per_cycle;
 	const char *chip_origin;
 };
 
-/* The memory that a program works on. Borrowed; the engines write it. */
+/* The memory that a program works on. It is borrowed, and the engines write it. */
 struct dn_memory {
 	uint8_t *bytes; /* from address 0; NULL: there are no values */
 	uint64_t size;
@@ -63,10 +64,10 @@ int64_t dn_sb_row_bytes(const struct dn_config *config);         /* Tn x Tn 16-b
 int64_t dn_sum_rows(const struct dn_config *config);             /* NBout rows that Tn partial sums take */
 int64_t dn_operations_per_cycle(const struct dn_config *config); /* Tn multipliers and Tn - 1 adders, Tn times */
 
-/* What the ranges of single parameters cannot say. NPL_EINPUT. */
+/* Checks what the ranges of single parameters cannot say. NPL_EINPUT. */
 int dn_config_check(const struct dn_config *config, struct npl_err *err);
 
-/* The memory that the preset names. every_cycle: as in struct npl_memory_options, for rtl. NPL_EINPUT. */
+/* Opens the memory that the preset names. every_cycle: as in struct npl_memory_options, for rtl. NPL_EINPUT. */
 int dn_memory_open(const struct dn_config *config, bool every_cycle, struct npl_memory **memory, struct npl_err *err);
 
 #endif

@@ -17,7 +17,7 @@
 #define ONE (1 << NPL_Q16_FRACTION_BITS)
 #define TIE 1e-7 /* of errors in units of 1 / 1024: libm's last bits are some 1e-13 of these */
 
-/* One segment's inputs, first..end - 1, and 1024 f(x) of each. */
+/* The inputs of one segment, first..end - 1, and 1024 f(x) of each. */
 struct piece {
 	int first, end;
 	const double *f;
@@ -28,7 +28,7 @@ struct line {
 	double most, squares; /* errors, in units of 1 / 1024 */
 };
 
-/* The largest error of slope a with an unrounded product and the best real b. */
+/* Returns the largest error of slope a with an unrounded product and the best real b. */
 static double half_spread(const struct piece *piece, int a)
 {
 	double least = INFINITY, most = -INFINITY;
@@ -40,7 +40,7 @@ static double half_spread(const struct piece *piece, int a)
 	return (most - least) / 2;
 }
 
-/* The slope of 16 bits with the least half_spread. */
+/* Returns the 16-bit slope with the least half_spread. */
 static int middle_slope(const struct piece *piece)
 {
 	int low = INT16_MIN, high = INT16_MAX;
@@ -64,7 +64,7 @@ static bool better(const struct line *line, const struct line *than)
 	return line->most < than->most - TIE || (line->most < than->most + TIE && line->squares < than->squares - TIE);
 }
 
-/* Takes slope a with the best b, where that is better. */
+/* Tries slope a with the best b, and keeps it if it is better. */
 static void try_slope(const struct piece *piece, int a, struct line *best)
 {
 	double least = INFINITY, most = -INFINITY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The segments of NFU-3 and the functions they hold (segments.h).
+ * The segments of NFU-3 and the functions that they hold (segments.h).
  *
  * Limits: 0 for Relu, 6 for Relu6, and 12 and 24 because results of Relu6 are mostly at a scale of 2^-11, or 2^-12
  * where all were below 4 when calibrated: 6 is then the integer that is 12 or 24 at 2^-10. Given these four, no other
@@ -31,7 +31,7 @@ const struct dn_function dn_tanh = {
 	.b = {-1024, -1003, -881, -638, -377, -151, -7, 7, 148, 377, 660, 917, 1018, 1024, 1024, 1024},
 };
 
-/* The segment that begins at x; false: none does. */
+/* Finds the segment that begins at x. Returns false where there is none. */
 static bool segment_at(int32_t x, int *segment)
 {
 	for (int i = 0; i < DN_SEGMENTS - 1; i++)
@@ -44,7 +44,7 @@ static bool segment_at(int32_t x, int *segment)
 
 bool dn_clip(int32_t low, int32_t high, struct dn_function *function)
 {
-	int first = 0, end = DN_SEGMENTS; /* of the segments between the bounds */
+	int first = 0, end = DN_SEGMENTS; /* the segments between the bounds */
 	if (low > INT16_MIN && !segment_at(low, &first))
 		return false;
 	if (high < INT16_MAX && !segment_at(high, &end))

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * NFU-3 (Chen et al., ASPLOS 2014): f(x) = a x + b by 16 segments. Their limits are hard-wired, one set for all
- * functions; a and b are in a small RAM and are chosen per value by the segment of x, then one multiplier and one
- * adder. All are 16-bit with 10 fraction bits; the product is rounded, ties up, the sum saturates. The paper does not
- * say which limits.
+ * functions. a and b are in a small RAM; the segment of x chooses them for each value, and one multiplier and one adder
+ * follow. All are 16-bit with 10 fraction bits; the product is rounded, ties up, and the sum saturates. The paper does
+ * not give the limits.
  *
- * No error is greater than this, over all 65536 inputs, x and f(x) taken as plain Q6.10:
- *     identity, Relu, Relu6 and other Clips between limits   0
- *     sigmoid                                                0.00694
- *     tanh                                                   0.00784
+ * The largest errors over all 65536 inputs, x and f(x) taken as plain Q6.10:
  *
- * Functions of the user are not here: no operator stands for them, and there are no instructions to call them.
+ * Functions that a user defines are not supported: no operator stands for them, and no instruction can call them.
  */
 #ifndef NPULAB_SIM_DIANNAO_NFU_SEGMENTS_H
 #define NPULAB_SIM_DIANNAO_NFU_SEGMENTS_H
@@ -20,17 +17,17 @@
 
 #define DN_SEGMENTS 16
 
-/* Segment i holds x from limit i - 1 on and below limit i; the first and the last are open. */
+/* Segment i holds x from limit i - 1 on and below limit i; the first and the last segment are open. */
 extern const int16_t dn_limits[DN_SEGMENTS - 1];
 
-/* What the RAM holds. */
+/* The content of the RAM. */
 struct dn_function {
 	int16_t a[DN_SEGMENTS], b[DN_SEGMENTS];
 };
 extern const struct dn_function dn_sigmoid, dn_tanh;
 
-/* x between low and high (low <= high), the nearer of them elsewhere, whatever x's scale: exact. Values that no x goes
- * beyond are no bounds. False: a bound is none of the limits. */
+/* Makes the function that clips x to low..high (low <= high), exactly, whatever x's scale. The least and greatest
+ * 16-bit value are no bounds. Returns false where a bound is none of the limits. */
 bool dn_clip(int32_t low, int32_t high, struct dn_function *function);
 
 int dn_segment(int16_t x);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The multiplications of the matrix unit along one diagonal, chosen at run time; all give the same bits. The cells of a
- * cycle are in the second-level cache (about 0.8 MB at 256 x 256), whose bandwidth is the limit, so there is little to
- * gain but by wide loads. A multiply-add instruction takes 16-bit values in pairs: with the upper half of each 32-bit
- * lane 0 it is a multiplication of 16-bit by 16-bit values to 32 bits. */
+ * cycle are in the second-level cache (about 0.8 MB at 256 x 256), whose bandwidth is the limit, so only wide loads
+ * gain anything. A multiply-add instruction takes 16-bit values in pairs: with 0 in the upper half of each 32-bit lane
+ * it is a multiplication of 16-bit by 16-bit values to 32 bits. */
 #include <immintrin.h>
 
 #include "matrix_unit.h"

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * The matrix unit of matrix_unit.h, every register in every cycle, laid out so that a cycle of 65,536 cells is one
- * pass over memory.
+ * The matrix unit of matrix_unit.h, every register in every cycle. The layout makes a cycle of 65,536 cells one pass
+ * over memory.
  *
- * In cycle t the cells with r + c = d hold, all of them, something of what entered the edge in cycle t - d: elements of
- * that row, its sums so far, its weights on their way. That is a wave, d is its age, and in each cycle it moves on to
- * the cells of the next diagonal. So nothing needs to be copied from register to register: a wave's data stay where
- * they are and its age goes up, which is what shifting every register by one comes to.
+ * In cycle t all cells with r + c = d hold parts of what entered the edge in cycle t - d: elements of that row, its
+ * sums so far, and its weights on the path. This is a wave of age d, which moves on to the cells of the next diagonal
+ * in each cycle. So nothing needs to be copied from register to register: a wave's data stay where they are and its age
+ * goes up, which has the effect of shifting every register by one.
  *
  *     age 0 1 2 3           wave of age d, column c: cell (d - c, c)
  *         1 2 3 4           input[rows - 1 - d + c]  the activation, stored backwards so that it ascends with c
  *         2 3 4 5           sum[c], path[c]
  *                           active[d][c]             the plane by diagonals, so that it ascends with c as well
  *
- * In one cycle every cell is met by one wave only, and a wave touches no register but its own and those of the cells
- * it meets. So no order of waves lets one unit see what another does in the same cycle. Within a cell the switch reads
- * the shadow plane before the refill writes it.
+ * In one cycle every cell is met by one wave only, and a wave touches only its own registers and those of the cells
+ * that it meets. So in whatever order the waves are done, no cell sees what another one does in the same cycle. Within
+ * a cell the switch reads the shadow plane before the refill writes it.
  *
- * The active plane is kept as the numbers that the row before made of its bytes. All cells of a diagonal meet a row in
- * the same cycle, so one format per diagonal says which bytes those were, and only a row with another format, or one
- * that switches, has to make them anew.
+ * The active plane holds the numbers that the previous row made of its bytes. All cells of a diagonal meet a row in the
+ * same cycle, so one format per diagonal says which bytes these were. Only a row with another format, or one that
+ * switches, has to make them again.
  *
  * A diagonal is multiplied in whole blocks of lanes. Lanes beyond its ends are cells that do not exist: their weights
  * are 0 forever, so the sums there, finished or not yet begun, stay as they are. */
@@ -43,7 +43,7 @@ struct tpu_wave {
 	int64_t keeper; /* the array row that keeps it */
 };
 
-/* Zeros, on a cache line's boundary. */
+/* Returns zeroed memory at the boundary of a cache line; NULL: out of memory. */
 static void *registers_of(int64_t rows, int64_t row_elements, size_t element_bytes)
 {
 	size_t bytes;
@@ -79,7 +79,7 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 		.kernel = tpu_matrix_kernel_list,
 		.waves = diagonals + registers,
 		.input_stride = rows + 2 * LANES,
-		/* One block more than needed: rows at a power of two meet in few sets of a cache. */
+		/* One block more than needed: rows at distances of a power of two share few sets of a cache. */
 		.column_stride = (columns + LANES - 1) / LANES * LANES + LANES};
 	while (!unit->kernel->usable())
 		unit->kernel++;
@@ -140,7 +140,7 @@ static int16_t operand(uint8_t byte, struct tpu_byte_format format)
 	return (int16_t)((format.is_signed ? (int8_t)byte : byte) - format.zero_point);
 }
 
-/* The sequencer of the weights, at the edge: numbers the rows of a tile and sees hazards. A switch reads the plane as
+/* The sequencer of the weights at the edge: numbers the rows of a tile and counts hazards. A switch reads the plane as
  * it is before the weight row of the same cycle. */
 static void sequence_weights(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in, struct tpu_wave *wave)
 {
@@ -162,7 +162,7 @@ static void sequence_weights(struct tpu_matrix *unit, const struct tpu_matrix_in
 	wave->keeper = unit->rows - unit->tile_rows;
 }
 
-/* A wave enters the edge: the oldest one's slot is free. */
+/* Lets a wave enter at the edge. The oldest wave's slot is free. */
 static void enter(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in)
 {
 	unit->newest = (unit->newest + 1) % unit->waves;
@@ -203,7 +203,7 @@ static uint8_t active_byte(const struct tpu_matrix *unit, int64_t age, int64_t c
 	return (uint8_t)(unit->active[age * unit->column_stride + column] + unit->number_format[age].zero_point);
 }
 
-/* The weights that the row of this wave reads: the shadow plane's if it switches, in its format. */
+/* Takes the weights that the row of this wave reads, in its format: from the shadow plane if the row switches. */
 static void take_weights(struct tpu_matrix *unit, const struct diagonal *d, const struct tpu_wave *wave)
 {
 	if (!wave->switches && same_format(wave->weight_format, unit->number_format[d->age]))
@@ -233,7 +233,7 @@ static void keep_weight(struct tpu_matrix *unit, const struct diagonal *d, int64
 		unit->shadow[row * unit->columns + c] = unit->path[slot * unit->column_stride + c];
 }
 
-/* Below the last row of cells: the column whose turn it is adds its sum to the accumulator. */
+/* Adds a sum to the accumulator below the last row of cells, for the column whose turn it is. */
 static void accumulate(struct tpu_matrix *unit, int64_t age, int64_t slot)
 {
 	const struct tpu_wave *wave = unit->wave + slot;

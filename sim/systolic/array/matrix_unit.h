@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The matrix unit (Jouppi et al., ISCA 2017, section 2), register by register: rows x columns cells that hold their
- * weights, what skews the data that enters, and the accumulators below. This is the specification; matrix_unit.v says
- * the same in Verilog and `make cosim` compares them cycle by cycle.
+ * weights, the registers that skew the data that enters, and the accumulators below. This is the specification.
+ * matrix_unit.v says the same in Verilog, and `make cosim` compares them cycle by cycle.
  *
  *                 weight row, last row of the tile first       -z-> is a register
  *                    |          -z-         -z-z-              column c of it is delayed c cycles,
@@ -12,7 +12,8 @@
  *                    v           v            v
  *                 accumulators of column 0, 1, 2
  *
- * A cell, in each cycle, out of the registers of its neighbours as they were when the cycle began:
+ * In each cycle a cell computes the following from the registers of its neighbours as they were when the cycle
+ * began:
  *
  *     weight     = left.switches ? shadow : active              a byte, which the format that comes with the row
  *     active     <- weight                                      makes a number
@@ -24,28 +25,31 @@
  *
  * The weight path is apart from the shadow plane, and a count that goes down by one per cell says which cell keeps the
  * weight (US Patent 10,049,322, claim 1). So both the switch and the refill travel as waves, one hop per cycle each
- * way: what enters in cycle T, an input row with its switch bit or a weight row, meets cell (r,c) in cycle T + r + c.
- * (A plane that shifted all rows of a column at once would move the weights below from under the wave that is to switch
- * them in, and could be refilled only every 2 * rows - 1 cycles.) From this follows what a user has to know:
+ * way. An input row with its switch bit, or a weight row, that enters in cycle T meets cell (r,c) in cycle T + r + c.
+ * (A plane that shifted all rows of a column at once would move the weights below away from the wave that is to switch
+ * them in, and could be refilled only every 2 * rows - 1 cycles.) A user has to know what follows from this:
  *
  *   refill    takes `rows` cycles, one weight row each (gaps are allowed). It may begin in the cycle in which the
  *             switch enters: every cell reads its old weight in the cycle at whose end the first new one can come.
- *             One cycle earlier the tile that waits is lost: `overruns` counts, its last row is already of the new
- *             tile. Nothing is refused, the cells do what they would do.
- *   switch    may enter in the cycle after the last weight row. Earlier it takes the tile half old: `early_switches`.
- *   write     the row that enters in cycle T is added to accumulator column c in cycle T + rows - 1 + c + registers,
- *             so that B rows are all written B + rows + columns - 2 + registers cycles after the first one's cycle
- *             began. With `registers` = 0 the accumulators take what the last row of cells adds up; the first
- *             register is that row's `sum`.
+ *             One cycle earlier the tile that waits is lost: its last row already belongs to the new tile, and
+ *             `overruns` counts this. Nothing is refused: the cells do what they would do.
+ *   switch    may enter in the cycle after the last weight row. Earlier it takes a tile that is half old, which
+ *             `early_switches` counts.
+ *   write     the row that enters in cycle T is added to accumulator column c in cycle T + rows - 1 + c + registers.
+ *             So B rows are all written B + rows + columns - 2 + registers cycles after the first one's cycle began.
+ *             With `registers` = 0 the accumulators take what the last row of cells adds up; the first register is
+ *             that row's `sum`.
  *
- * Operands are bytes, signed or not, minus a zero point: 9 bits. An input is made one at the edge. The planes hold the
- * bytes of the weights: a tile may be in place long before the instruction is known that says how to read it, and the
- * next one may read it another way. Bubbles have no format. Sums are exact (32 bits hold 32768
- * products of 255 * 255). An accumulator takes sum * 2^shift, alone or added to its value, modulo 2^32 in two's
- * complement; a write whose exact result needs more than 32 bits counts as one overflow. The 8x16 and 16x16 modes are
- * further passes over low bytes (u8, shift 0) and high bytes (shift 8, or 16 for high times high), accumulated.
+ * Operands are bytes, signed or not, minus a zero point: 9 bits. The edge turns the bytes of an input into such
+ * numbers. The planes hold the bytes of the weights, as a tile may be in place long before the instruction is known
+ * that says how to read it, and the next instruction may read it in another way. Bubbles have no format. Sums are exact
+ * (32 bits hold 32768 products of 255 * 255). An accumulator takes sum * 2^shift, alone or added to its value, modulo
+ * 2^32 in two's complement; a write whose exact result needs more than 32 bits counts as one overflow. The 8x16 and
+ * 16x16 modes are further passes over low bytes (u8, shift 0) and high bytes (shift 8, or 16 for high times high),
+ * accumulated.
  *
- * Not modelled: where rows and weights come from, who reads the accumulators. One caller at a time. */
+ * Not modelled: the source of rows and weights, and the reader of the accumulators. Only one caller may use a unit at a
+ * time. */
 #ifndef NPULAB_SIM_SYSTOLIC_ARRAY_MATRIX_UNIT_H
 #define NPULAB_SIM_SYSTOLIC_ARRAY_MATRIX_UNIT_H
 
@@ -56,25 +60,25 @@
 
 #define TPU_MATRIX_MAX_ROWS 32768 /* 255 * 255 * 32768 = 2,130,739,200 < 2^31 */
 
-/* How a byte is read: as i8 or u8, minus zero_point, which lies in that type's range. */
+/* The format of a byte: i8 or u8, minus zero_point, which is in that type's range. */
 struct tpu_byte_format {
 	bool is_signed;
 	int16_t zero_point;
 };
 
-/* What enters at the edge in one cycle. */
+/* The inputs at the edge in one cycle. */
 struct tpu_matrix_inputs {
-	const uint8_t *row; /* (rows) of the input; NULL: a bubble, and the six fields below mean nothing */
+	const uint8_t *row; /* (rows) an input row; NULL: a bubble, and the six fields below mean nothing */
 	struct tpu_byte_format row_format;
-	struct tpu_byte_format weight_format; /* of the weights that this row meets */
+	struct tpu_byte_format weight_format; /* the format of the weights that this row meets */
 	bool switch_weights;                  /* this row is the first to meet the tile in the shadow plane */
 	int64_t address;                      /* accumulator row */
-	bool accumulate;                      /* added to what is there; else it takes its place */
-	int shift;                            /* 0, 8 or 16 */
+	bool accumulate;        /* the sum is added to the accumulator's value; if false, it replaces the value */
+	int shift;              /* 0, 8 or 16 */
 	const uint8_t *weights; /* (columns) one row of a tile, the last row of the tile first; NULL: none */
 };
 
-/* What leaves at the edge: one column's sum for one accumulator row. */
+/* An output at the edge: one column's sum for one accumulator row. */
 struct tpu_matrix_write {
 	int64_t column, address;
 	int32_t sum;   /* as the column delivers it */
@@ -86,8 +90,8 @@ struct tpu_matrix_counts {
 	uint64_t cycles, input_rows, weight_rows, switches;
 	uint64_t overruns;       /* a refill began before the tile that waits was switched in */
 	uint64_t early_switches; /* a switch entered while the tile in the shadow plane was incomplete */
-	uint64_t writes;         /* of one accumulator: `columns` per input row */
-	uint64_t overflows;      /* of those, wrapped */
+	uint64_t writes;         /* writes of single accumulators: `columns` per input row */
+	uint64_t overflows;      /* writes that wrapped */
 };
 
 /* sum[i] += input[i] * weight[i] for `blocks` times TPU_MATRIX_LANES values, operands within 9 bits. */
@@ -99,39 +103,39 @@ struct tpu_matrix_kernel {
 };
 extern const struct tpu_matrix_kernel tpu_matrix_kernel_list[]; /* fastest first; the last runs everywhere; then {0} */
 
-/* See the head of matrix_unit.c for why the registers are kept so. */
+/* The head of matrix_unit.c says why the registers are kept in this form. */
 struct tpu_matrix {
 	int64_t rows, columns, accumulator_rows, registers;
-	int32_t *accumulator;           /* (accumulator_rows, columns) */
-	int64_t *exact;                 /* the same without wrapping: no register of the machine, for counting only */
-	struct tpu_matrix_write *write; /* of the last cycle, columns ascending */
-	int64_t writes;                 /* how many: at most one per column */
+	int32_t *accumulator; /* (accumulator_rows, columns) */
+	int64_t *exact;       /* the same without wrapping, for counting only: not a register of the machine */
+	struct tpu_matrix_write *write; /* writes of the last cycle, columns ascending */
+	int64_t writes;                 /* the number of those writes: at most one per column */
 	struct tpu_matrix_counts count;
 	const struct tpu_matrix_kernel *kernel;
 
-	/* waves under way, by the cycle in which they entered, newest at slot `newest` */
+	/* The waves under way, by the cycle in which they entered; the newest is at slot `newest`. */
 	struct tpu_wave *wave;
 	int64_t waves, newest;
-	int64_t bubbles; /* that many waves at the edge, the newest, are bubbles */
+	int64_t bubbles; /* the number of newest waves that are bubbles */
 	int64_t input_stride, column_stride;
 	int16_t *input; /* (waves, input_stride) the activation registers: row r at TPU_MATRIX_LANES + rows - 1 - r */
 	int32_t *sum;   /* (waves, column_stride) the partial sums */
-	uint8_t *path;  /* (waves, column_stride) weights on their way */
-	/* weight planes; diagonal d of the active one holds its bytes as numbers in the format number_format[d] */
+	uint8_t *path;  /* (waves, column_stride) weights that travel */
+	/* The weight planes. Diagonal d of the active one holds its bytes as numbers in the format number_format[d]. */
 	int16_t *active;                       /* (rows + columns - 1, column_stride) cell (r,c) at [r + c][c] */
 	struct tpu_byte_format *number_format; /* (rows + columns - 1) */
 	uint8_t *shadow;                       /* (rows, columns) */
-	int64_t tile_rows;                     /* of the tile in the shadow plane that have entered */
-	bool tile_waits;                       /* it is complete and has not been switched in */
+	int64_t tile_rows;                     /* rows of the tile in the shadow plane that have entered */
+	bool tile_waits;                       /* that tile is complete and has not been switched in */
 };
 
-/* A unit with all registers 0. NPL_EINPUT: an impossible size; NPL_ENOMEM. Unless it returns 0 there is nothing to
- * close. */
+/* Opens a unit with all registers 0. NPL_EINPUT: an impossible size. NPL_ENOMEM. Unless it returns 0 there is nothing
+ * to close. */
 int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int64_t accumulator_rows, int64_t registers,
 		    struct npl_err *err);
 void tpu_matrix_close(struct tpu_matrix *unit);
 
-/* One cycle. The bytes are copied. NPL_EINTERNAL, and nothing has happened: an input out of range. */
+/* Does one cycle. The bytes are copied. NPL_EINTERNAL: an input is out of range, and nothing has happened. */
 int tpu_matrix_step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in, struct npl_err *err);
 
 /* Whether every row that entered has been written. */

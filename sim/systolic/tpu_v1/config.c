@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of the systolic machines. What a machine file leaves out is as in the TPU v1 (machines/tpu_v1.yaml has the
- * sources), with two exceptions. Figures that were fitted to the TPU v1 are 0. Energies are absent until a file gives
- * them with their origin. The ranges keep every product of two parameters within 64 bits. */
+ * Parameters of the systolic machines. A parameter that a machine file leaves out is as in the TPU v1
+ * (machines/tpu_v1.yaml has the sources), with two exceptions. Figures that were fitted to the TPU v1 are 0. Energies
+ * are absent until a file gives them with their origin. The ranges keep every product of two parameters within 64
+ * bits. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #define TEXT(...)               SIM_TEXT(struct tpu_config, __VA_ARGS__)
 #define CHOICE(...)             SIM_CHOICE(struct tpu_config, __VA_ARGS__)
 #define ORIGIN(key, member, of) SIM_ORIGIN(struct tpu_config, key, member, "where that figure is from", of)
-/* The energy of one kind of event, and where the figure is from. */
+/* The energy of one kind of event, and the source of the figure. */
 #define ENERGY(key, figure, member, help)                                                                              \
 	PARAM(key "." figure, DOUBLE, member.pj, "0", 0, 1e9, "pJ", help),                                             \
 		ORIGIN(key ".origin", member.origin, key "." figure)
@@ -128,7 +129,7 @@ int tpu_config_derive(struct tpu_config *config, struct npl_err *err)
 				(long long)how.bytes_per_second,
 				is_plain ? "a bandwidth for a plain link"
 					 : "0 for a link that is not of the kind plain");
-	if (is_plain) /* its one bandwidth is all there is to it */
+	if (is_plain) /* the link's only bandwidth is all there is to it */
 		how.limit_bytes_per_second = 0;
 	if (npl_link_model_of(&how, "host_link", &link, err))
 		return err->code;
@@ -147,7 +148,7 @@ static int open_preset(const struct tpu_config *config, int64_t channels, bool e
 		       : 0;
 }
 
-/* What holds the weights, with so many channels; 0: its own. */
+/* A preset of weight memory with a number of channels; 0: the preset's own number. */
 struct preset {
 	bool has_channels;
 	int64_t channels;
@@ -165,14 +166,16 @@ static bool look_at_preset(const struct tpu_config *config, int64_t channels, st
 	return true;
 }
 
-/* By --set, even to the value that the file has, or in a file where it is not the shipped one's. */
+/* Whether the user chose the value: by --set, even to the value that the file has, or in a file whose value is not the
+ * shipped one's. */
 static bool is_users(const struct npl_description *machine, const char *key)
 {
 	const struct npl_setting *setting = npl_description_setting(machine, key);
 	return setting && (!setting->line || npl_description_source(machine, tpu_params, key) == NPL_SOURCE_OWN);
 }
 
-/* A memory file of one channel describes what a machine has several of; one of more, as a stack of HBM, is whole. */
+/* A memory file of one channel describes a part of which a machine has several. A memory file of more channels, such as
+ * a stack of HBM, describes the whole. */
 int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The counters of a program's run on a systolic machine (docs/tpu-isa.md, Counters), described. The first eight are
- * those of Jouppi et al., ISCA 2017, Table 3: six in cycles, two in multiply-accumulates.
+ * The counters of a systolic machine with their descriptions (docs/tpu-isa.md, Counters). The first eight are those of
+ * Jouppi et al., ISCA 2017, Table 3: six in cycles, two in multiply-accumulates.
  *
- * What no part of non_matrix has are cycles in which issue puts instructions into queues or finds one full. Where these
- * are many the array waits for accumulators that the activation unit has not read, and so they have that unit's
- * bound. */
+ * In the cycles of non_matrix that are in none of its parts, issue puts instructions into queues or finds a queue full.
+ * Where there are many such cycles, the array waits for accumulators that the activation unit has not read; so these
+ * cycles have that unit's bound. */
 #include "counters.h"
 
 #include "sim/common/counters.h"
@@ -52,7 +52,7 @@ void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counter
 	counters->dram_activates = count.activates;
 	counters->dram_reads = count.read_commands;
 	if (memory && !count.read_commands && npl_memory_info(memory)->access_bytes)
-		counters->dram_reads = count.reads; /* a fixed memory's, each of access_bytes */
+		counters->dram_reads = count.reads; /* reads of a fixed memory, each of access_bytes */
 	counters->dram_refreshes = count.refreshes;
 	counters->dram_active_cycles = count.active_rank_cycles;
 	counters->dram_idle_cycles = count.idle_rank_cycles;

@@ -15,13 +15,13 @@ struct tpu_counters {
 	uint64_t tiles, weight_bytes;
 	uint64_t ub_rows_read, ub_rows_written, accumulator_writes, activate_cycles;
 	uint64_t instructions, host_bytes_in, host_bytes_out;
-	/* of weight memory, where it is one at command level: npl_memory_counters */
+	/* Counts of weight memory, where its model is at command level: npl_memory_counters. */
 	uint64_t dram_activates, dram_reads, dram_refreshes;
-	uint64_t dram_active_cycles, dram_idle_cycles; /* sum to its cycles times its ranks */
+	uint64_t dram_active_cycles, dram_idle_cycles; /* sum to weight memory's cycles times its ranks */
 };
 #define TPU_COUNTERS 24
 extern const struct npl_counter_def tpu_counter_defs[TPU_COUNTERS];
-/* The counters of weight memory, up to where it has come; NULL: there is none. */
+/* Fills in the counters of weight memory up to its present cycle; memory NULL: there is none. */
 void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tables of sigmoid and tanh that the activation units hold (docs/tpu-isa.md): 257 points from -8 to 8 in Q0.15.
- * Computed with additions, multiplications and divisions of doubles alone, which IEEE 754 defines to the last bit, so
- * that they are the same on every computer. The error is some 1e-15, and no point lies closer than that to the middle
- * between two numbers of 15 bits (tests/sim/systolic/tpu_v1/rtl/test_functions.c). */
+ * They are computed with additions, multiplications and divisions of doubles alone, which IEEE 754 defines to the last
+ * bit, so that they are the same on every computer. The error is some 1e-15, and no point is closer than that to the
+ * middle between two numbers of 15 bits (tests/sim/systolic/tpu_v1/rtl/test_functions.c). */
 #include "function_table.h"
 
 /* e^x for |x| <= 16: the Taylor series of x / 1024, whose terms from the ninth on are below 1e-21, squared ten

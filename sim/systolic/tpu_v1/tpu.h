@@ -9,11 +9,10 @@
  *           ^                                                          accumulators (two halves)
  *           +------------------------- activation unit <------------------+
  *
- * Who does what: config.c the parameters, isa/ the instructions, generate/ how layers become a program, engine/ what
- * the two engines that execute it (rtl/, fast/) are given and give back, driver/ the device, with what a layer costs.
- * All times are cycle boundaries: an interval [start, end) holds end - start cycles, and an event at cycle t is visible
- * to whatever happens in cycle t. docs/tpu-isa.md states the machine, docs/machine-tpu_v1.md what is modelled and what
- * is not.
+ * config.c has the parameters, isa/ the instructions, generate/ turns layers into a program, engine/ has what both
+ * engines (rtl/, fast/) take and give, and driver/ is the device, with the costs of a layer. All times are cycle
+ * boundaries: an interval [start, end) holds end - start cycles, and an event at cycle t is visible to whatever happens
+ * in cycle t. docs/tpu-isa.md states the machine, docs/machine-tpu_v1.md what is modelled and what is not.
  */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_TPU_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_TPU_H
@@ -29,7 +28,7 @@
 /* One kind of energy event. */
 struct tpu_energy {
 	double pj;
-	const char *origin; /* "absent": not known, whatever pj says */
+	const char *origin; /* "absent": the energy is not known, whatever pj says */
 };
 
 enum tpu_standby { TPU_STANDBY_APART, TPU_STANDBY_STATIC }; /* in the order of the parameter's choices */
@@ -39,70 +38,72 @@ enum tpu_precision { TPU_INT8, TPU_8X16 }; /* in the order of the parameter's ch
 /* What a machine file describes (config.c has ranges, defaults and help). */
 struct tpu_config {
 	int64_t clock_hz;
-	int precision;            /* enum tpu_precision: the number format that layers come in */
+	int precision;            /* enum tpu_precision: the number format of the layers */
 	int64_t rows, columns;    /* cells: inputs enter at the rows, results leave at the columns */
 	int64_t accumulator_rows; /* of `columns` 32-bit words; used as two halves */
 	int64_t buffer_bytes;     /* unified buffer */
 	int64_t weight_bytes;     /* weight memory */
-	/* What brings weights: "fixed" (or NULL) at weight_bytes_per_second, else a memory of npulab/memory.h and how
-	 * many channels of it, 0: as its file says. */
+	/* The weight memory: "fixed" (or NULL) gives weight_bytes_per_second; else a preset of npulab/memory.h and how
+	 * many channels it has, 0: as many as its file says. */
 	const char *weight_preset;
 	int64_t weight_bytes_per_second, weight_channels;
 	int64_t fifo_tiles;
 	int64_t activate_cycles_per_row;
 	int64_t matrix_registers;          /* extra pipeline registers after the array */
 	int64_t activate_latency_cycles;   /* from the last row read to the end of an activate */
-	int64_t parameter_tables;          /* that wait for the activation unit */
-	int64_t queue_instructions;        /* each unit's */
-	int64_t issue_cycles, sync_cycles; /* per instruction; more per sync */
+	int64_t parameter_tables;          /* tables that can wait for the activation unit */
+	int64_t queue_instructions;        /* the length of each unit's queue */
+	int64_t issue_cycles, sync_cycles; /* cycles per instruction; further cycles per sync */
 	const char *link_name;
 	struct npl_link_config link;
 	double link_pj_per_byte;
 	const char *link_origin;
-	/* Per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read and
-	 * written; per byte fetched. Rows are charged whole, and a narrower array has narrower ones. */
+	/* Energy per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read
+	 * and written; per byte fetched. Rows are charged as a whole, and a narrower array has narrower rows. */
 	struct tpu_energy cell, buffer_byte_read, buffer_byte_written, accumulator_word, weight_byte;
 	double static_watts;
 	const char *static_origin;
 	int weight_standby; /* enum tpu_standby: where standby and refresh of weight memory are counted */
-	/* No parameters: what follows from the link, and from the preset. */
+	/* Not parameters: these follow from the link and from the preset. */
 	double link_bytes_per_second, link_latency_seconds;
 	double weight_peak_bytes_per_second;
 };
 
-/* The memories a program works on. Borrowed; the engines write the buffer and host memory. */
+/* The memories that a program works on. They are borrowed; the engines write the buffer and host memory. */
 struct tpu_memory {
 	uint8_t *buffer;        /* tpu_buffer_size_rows() rows of tpu_row_bytes() */
 	const uint8_t *weights; /* from weight row 0 */
-	size_t weight_bytes;    /* given; what lies beyond reads as 0, */
-	bool weights_end;       /* or is refused by tpu_program_check: somebody has forgotten some */
+	size_t weight_bytes;    /* bytes given; the bytes after them read as 0 */
+	/* bytes after those given are refused by tpu_program_check, as part of the image is missing */
+	bool weights_end;
 	uint8_t *host;
-	size_t host_bytes; /* given; a program that goes beyond is refused */
+	size_t host_bytes; /* bytes given; a program that goes beyond them is refused */
 	bool timing_only;  /* no values: buffer, weights and host may be NULL and are not touched */
 };
 
 extern const struct npl_param tpu_params[];
 extern const struct npl_former_default tpu_former_defaults[];
-/* npl_driver.adapt_unset: channels and size of another weight memory. */
+/* npl_driver.adapt_unset: sets channels and size where the user chose another weight memory. */
 int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err);
-/* What the ranges of single parameters cannot say. NPL_EINPUT. */
+/* Checks what the ranges of single parameters cannot say. NPL_EINPUT. */
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err);
 
 /* Fills the members that follow from the link. NPL_EINPUT. */
 int tpu_config_derive(struct tpu_config *config, struct npl_err *err);
 
-/* The memory that the preset names; NULL where it is "fixed". every_cycle: as in struct npl_memory_options.
- * NPL_EINPUT. */
+/* Opens the memory that the preset names; *memory is NULL where the preset is "fixed". every_cycle: as in struct
+ * npl_memory_options. NPL_EINPUT. */
 int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,
 			   struct npl_err *err);
 
-/* Bytes per second that weight memory gives at most. */
+/* Returns the most bytes per second that weight memory gives. */
 double tpu_weight_rate(const struct tpu_config *config);
 
 int64_t tpu_row_bytes(const struct tpu_config *config); /* width of the unified buffer */
 int64_t tpu_buffer_size_rows(const struct tpu_config *config);
-/* The host link in the integers that the cycle models use: its bandwidth and latency, rounded (the latency up). */
+/* These return the host link's bandwidth and latency in the integers that the cycle models use, rounded (the latency
+ * up). */
 uint64_t tpu_link_bytes_per_second(const struct tpu_config *config);
 uint64_t tpu_link_latency_cycles(const struct tpu_config *config);
 

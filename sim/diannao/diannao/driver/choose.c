@@ -25,8 +25,8 @@ struct dn_execution dn_execution_of(const struct dn_machine *machine, const stru
 #define SLOWER_FOR_FEWER_BYTES   1.05
 #define FASTER_FOR_MORE_REQUESTS 1.01
 
-/* Enough of each loop for what repeats to be seen twice. Without padding where it fits the input, so that it is of the
- * interior. */
+/* Returns a slice of the layer with enough of each loop that a repetition is seen twice. Where it fits the input it has
+ * no padding, so that it is like the interior. */
 static struct dn_layer slice_of(const struct dn_config *config, const struct dn_layer *layer,
 				const struct dn_tiles *tiles)
 {
@@ -106,7 +106,7 @@ static int choose(const struct dn_machine *machine, const struct dn_layer *layer
 	return 0;
 }
 
-/* Layers are made from zeroed ones, so that those that are alike are the same bytes. */
+/* Layers are compared as bytes: they are made from zeroed ones, so that equal layers have equal bytes. */
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err)
 {

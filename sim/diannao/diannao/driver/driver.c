@@ -53,8 +53,8 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 	return 0;
 }
 
-/* The machine works in main memory and each layer's result holds the energy of its accesses: the link costs time
- * (and that only for what the host brings or takes), no energy of its own. */
+/* The machine works in main memory, and each layer's result includes the energy of its accesses. So the link costs time
+ * (only for what the host brings or takes) and no energy of its own. */
 static void dn_describe(const void *state, struct npl_device_info *info)
 {
 	const struct dn_machine *machine = state;
@@ -117,13 +117,13 @@ static void fill_result(const struct dn_config *config, const struct dn_layer *l
 	result->bytes[NPL_MEM_DRAM] = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
 	result->bytes[NPL_MEM_BUFFER] = (counters->nbin_rows + counters->nbout_rows) * row_bytes +
 					counters->sb_rows * (uint64_t)dn_sb_row_bytes(config);
-	for (int i = 0; made && i < NPL_MEM_HOST; i++) /* core knows the layer's own tensors alone */
+	for (int i = 0; made && i < NPL_MEM_HOST; i++) /* core knows only the layer's own tensors */
 		result->bytes_at_least[i] = npl_tensor_bytes(given->in[0]) + made + npl_tensor_bytes(given->out);
 	result->saturations = counters->output_saturations;
 	result->overflows = counters->sum_wraps;
 }
 
-/* Scales come with the values, after the layer was asked about. */
+/* Checks the scales, which come with the values, after the device was asked about the layer. */
 static int check_scales(const struct npl_layer *given, struct npl_err *err)
 {
 	const struct {

@@ -9,7 +9,7 @@
 #include "sim/diannao/diannao/engine/engine.h"
 #include "sim/diannao/diannao/generate/generate.h"
 
-/* The tiles of a layer: what they are follows from the machine and from the layer. */
+/* The tiles of a layer, which follow from the machine and from the layer. */
 struct dn_chosen {
 	struct dn_layer layer;
 	struct dn_tiles tiles;
@@ -22,26 +22,26 @@ struct dn_machine {
 	struct npl_arena arena;
 	const char *memory_yaml;
 	struct npl_memory *memory;
-	bool rtl;                           /* the engine */
-	struct dn_chosen chosen[DN_CHOSEN]; /* choice i is at i modulo DN_CHOSEN */
+	bool rtl;                           /* the rtl engine runs; if false, the fast one */
+	struct dn_chosen chosen[DN_CHOSEN]; /* choice i is in place i modulo DN_CHOSEN */
 	uint64_t choices;
 };
 
 extern const struct npl_isa dn_isa;
 
-/* Bytes of the kernels and biases that the driver makes for the factor of LRN, which are no tensors of the layer; 0 of
- * every other layer. */
+/* Returns the bytes of the kernels and biases that the driver makes for the factor of LRN and that are not tensors of
+ * the layer; 0 for every other layer. */
 uint64_t dn_made_bytes(const struct dn_layer *layer);
-double dn_bytes_per_cycle(const struct dn_machine *machine); /* of memory, at most */
-/* NPL_EINPUT: none as the machine's file asks for fit the buffers. */
+double dn_bytes_per_cycle(const struct dn_machine *machine); /* the most that memory gives */
+/* Chooses the tiles of a layer. NPL_EINPUT: no tiles as the machine's file asks for fit the buffers. */
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err);
 
-/* A layer's program on the fast engine or, except values, on rtl. */
+/* Returns the execution of a layer's program: for the fast engine, and for rtl except its values. */
 struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
 				    struct dn_generator *generator);
 
-/* A layer with all its operands: those that LRN's factor has are made. To be closed in any case. */
+/* A layer with all its operands; those of LRN's factor are made. The caller closes it in any case. */
 struct dn_operands {
 	struct npl_layer given;
 	struct npl_tensor kernels, biases;
@@ -56,7 +56,7 @@ int dn_run_layer(struct dn_machine *machine, const struct dn_layer *layer, const
 /* values.c: fills given->out and the counters of the values. */
 int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
 		    struct dn_counters *counters, struct npl_err *err);
-/* dump.c: the layer's program as text, and memory, into a zeroed dump. */
+/* dump.c: writes the layer's program as text, and memory, into a zeroed dump. */
 int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
 	    struct npl_program_dump *dump, struct npl_err *err);
 /* energy.c: fills result->energy from the counters of a whole layer. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program of a layer as text, with its memory (npulab/program_dump.h). A layer's instructions are made as they are
- * needed; here they are held. */
+ * Writes the program of a layer as text, with its memory (npulab/program_dump.h). A layer's instructions are made as
+ * they are needed; here all of them are held. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "npulab/text.h"
 #include "sim/common/dump.h"
 
-#define MOST_INSTRUCTIONS (1 << 20) /* of a text: about 100 MB */
+#define MOST_INSTRUCTIONS (1 << 20) /* the most of a text: about 100 MB */
 
-/* The function by the name that every program knows it by, or one of its own. */
+/* Returns the name by which every program knows the function, or a name for this program. */
 static const char *name_of(const struct dn_function *function)
 {
 	struct dn_function made;
@@ -39,7 +39,7 @@ static int hold(const struct dn_stream *stream, const char *name, struct sim_pro
 	return 0;
 }
 
-/* The layer's name and where its tensors lie, before all else. */
+/* The heading before everything else: the layer's name and the places of its tensors. */
 struct heading {
 	const struct dn_layout_map *map;
 	const char *name;

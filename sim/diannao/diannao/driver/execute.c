@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs of DianNao behind npulab/program.h: runs on either engine. Host memory and weights are one memory, the
- * machine's; the program says where in it the two files lie. For a run with values it is as large as they and the
- * program need. */
+ * Executes programs of DianNao for npulab/program.h, on either engine. Host memory and weights are one memory, the
+ * machine's; the program says where in it the two files go. For a run with values that memory is as large as the files
+ * and the program need. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static const char *const event_names[DN_EVENTS] = {
 	[DN_ENDED] = "ended",           [DN_STORED] = "stored",
 };
 
-/* A file of these bytes ends there, within the machine's memory. */
+/* Checks that a file of these bytes ends within the machine's memory, and extends *size to its end. */
 static int fits(const char *what, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
 		struct npl_err *err)
 {
@@ -51,7 +51,7 @@ static int fits(const char *what, uint64_t address, size_t bytes, uint64_t capac
 	return 0;
 }
 
-/* Memory with both files in it; NPL_ENOMEM. To be freed. */
+/* Makes a memory with both files in it, which the caller frees. NPL_ENOMEM. */
 static int fill_memory(const struct sim_program *program, const struct npl_execution *execution, uint64_t capacity,
 		       struct dn_memory *memory, struct npl_err *err)
 {
@@ -138,7 +138,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	return rc;
 }
 
-/* Puts a word after "|" where there is one before it. */
+/* Adds a word, after "|" where there is a word before it. */
 static void add(char *name, const char *slot, const char *op)
 {
 	const size_t used = strlen(name);

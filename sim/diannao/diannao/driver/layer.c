@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer on the machine: its tiles, its instructions, an engine, what came of it. */
+ * Runs a layer on the machine: chooses its tiles, generates its instructions, runs an engine and makes the result. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ uint64_t dn_made_bytes(const struct dn_layer *layer)
 	return 2 * dn_lrn_pairs(layer) + (layer->bias ? 4 * (uint64_t)(layer->groups * layer->no) : 0);
 }
 
-/* Values on the register-level engine go through memory as the machine lays it out. */
+/* Runs a layer with values on the register-level engine, where they go through memory in the machine's layout. */
 static int run_with_values(struct dn_execution *execution, const struct dn_layout_map *map,
 			   const struct npl_layer *given, struct dn_outcome *outcome, struct npl_err *err)
 {
@@ -55,7 +55,7 @@ static uint64_t macs_of(const struct dn_layer *layer)
 						  layer->ni * layer->no);
 }
 
-/* The engines count lanes; which of them are not padding follows from the layer. */
+/* Counts the multiply-accumulates that are not padding: the engines count all lanes. */
 static void count_lanes(const struct dn_config *config, const struct dn_layer *layer, struct dn_counters *counters)
 {
 	counters->useful_macs = macs_of(layer);

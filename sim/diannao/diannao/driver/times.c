@@ -72,8 +72,9 @@ static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time
 	struct times *times = opened;
 	uint64_t before = 0; /* boundary at which the one before has ended */
 	(void)err;
+	/* the instruction waits for what comes after the last one's end */
 	if (times->count)
-		times->ended[times->count - 1] = cycles; /* what comes after the last one's end is waited for by it */
+		times->ended[times->count - 1] = cycles;
 	for (int64_t i = 0; i < times->count; i++) {
 		struct npl_instruction_time *t = &times->time[i];
 		if (t->begin < before)

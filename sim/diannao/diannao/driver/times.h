@@ -2,16 +2,16 @@
  *
  * The attribution of a program's cycles to its instructions (docs/exec.md), from what either engine tells an observer.
  *
- * An instruction's cycles are those from the end of the one before it, if it was decoded later than that, else from its
- * decoding, to the last thing that it brings about: its end, the arrival of its loads, the end of the store that it
- * completes. */
+ * An instruction's cycles begin at its decoding or, if that was earlier, at the end of the instruction before it. They
+ * end with the last thing that the instruction causes: its end, the arrival of its loads, or the end of the store that
+ * it completes. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_TIMES_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_TIMES_H
 
 #include "sim/common/execute.h"
 #include "sim/diannao/diannao/engine/engine.h"
 
-/* The engines' classes, and what comes before and after. */
+/* The engines' classes, and the classes of the cycles before and after those. */
 enum { DN_TIME_QUEUED = DN_CYCLE_CLASSES, DN_TIME_MEMORY, DN_TIME_CLASSES };
 extern const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values of a layer. Sums do not depend on the order of additions (nfu.c), so they are computed as a matrix product
- * over gathered windows rather than row by row of NBin. Threads share outputs and positions; what they count is added
- * up. */
+ * Computes the values of a layer. Sums do not depend on the order of additions (nfu.c), so they are computed as a
+ * matrix product over gathered windows and not row by row of NBin. Threads share outputs and positions; their counters
+ * are added up. */
 #include <stdlib.h>
 
 #include "core/base/parallel.h"
@@ -10,12 +10,13 @@
 #include "driver_impl.h"
 #include "sim/diannao/diannao/nfu.h"
 
-#define MOST_OUTPUTS    256    /* per packing of weights, by all threads together */
-#define LEAST_OUTPUTS   32     /* by one: of fewer gathering the windows would be a large part */
+/* per packing by one thread: with fewer outputs, gathering the windows would be a large part */
+#define MOST_OUTPUTS    256 /* per packing of weights, by all threads together */
+#define LEAST_OUTPUTS   32
 #define MOST_POSITIONS  128    /* per matrix product */
 #define GATHERED_VALUES 131072 /* about this many, so that they stay in the second-level cache */
 
-/* So few multiply-accumulates, or values of pooled windows, are done before another thread has woken up. */
+/* With so few multiply-accumulates, or values of pooled windows, one thread is done before another has woken up. */
 #define ALONE 262144
 
 static int16_t nfu3_result(const struct dn_layer *layer, int64_t value, struct dn_counters *counters)
@@ -27,8 +28,8 @@ static int16_t nfu3_result(const struct dn_layer *layer, int64_t value, struct d
 struct sums {
 	const struct dn_config *config;
 	const struct dn_layer *layer;
-	int64_t k, stride; /* values of a window; from one to the next in `gathered`, even */
-	int64_t *offset;   /* of each value of a window from its first, inside the input */
+	int64_t k, stride; /* k: values of a window; stride: from one window to the next in `gathered`, even */
+	int64_t *offset;   /* of each value of a window from the window's first value, inside the input */
 	int16_t *gathered; /* (positions, stride) */
 	int64_t *sum;      /* (positions, outputs) */
 	struct npl_q16_weights weights;
@@ -67,7 +68,7 @@ static int sums_alloc(struct sums *s, struct npl_err *err)
 	return 0;
 }
 
-/* A window that reaches into the padding, which is zero. x is the group's first map. */
+/* Gathers a window that reaches into the padding, which is zero. x is the group's first map. */
 static void gather_at_border(const struct dn_layer *layer, const int16_t *x, int64_t y0, int64_t x0, int16_t *to)
 {
 	for (int64_t c = 0; c < layer->ni; c++)
@@ -102,7 +103,7 @@ static void gather(struct sums *s, const int16_t *x, int64_t first, int64_t coun
 	}
 }
 
-/* The sums of the positions just gathered, of the weights' outputs, become output values. `to` is the place of the
+/* Turns the sums of the positions just gathered, for the weights' outputs, into output values. `to` is the place of the
  * first output map in out; bias is the first output's. */
 static void put_sums(struct sums *s, int64_t count, const int32_t *bias, struct npl_tensor *out, int64_t to)
 {
@@ -151,14 +152,14 @@ static int sum_part(struct sums *s, const struct npl_layer *given, const struct 
 	return 0;
 }
 
-/* A layer as parts: for each kernel of a position, or the one of all, blocks of a group's outputs times ranges of
- * positions. */
+/* A layer cut into parts: for the kernel of each position, or the one kernel of all, blocks of a group's outputs times
+ * ranges of positions. */
 struct parts {
 	const struct npl_layer *given;
 	const struct dn_layer *layer;
-	struct sums *sums;                /* of each worker */
+	struct sums *sums;                /* one for each worker */
 	int64_t kernels, outputs, blocks; /* outputs of a block; blocks of a group */
-	int64_t ranges;                   /* 1 where each position has its kernel */
+	int64_t ranges;                   /* 1 where each position has a kernel of its own */
 };
 
 static void run_part(void *context, int64_t i, int worker)
@@ -178,8 +179,8 @@ static void run_part(void *context, int64_t i, int worker)
 		sum_part(s, p->given, &part);
 }
 
-/* Blocks small enough that all threads' packed weights take no more memory than one thread's, and ranges of positions
- * where there are fewer blocks than would keep the threads busy. */
+/* Chooses blocks small enough that all threads' packed weights take no more memory than one thread's, and ranges of
+ * positions where there would be too few blocks to keep the threads busy. */
 static void choose_parts(struct parts *p, int workers)
 {
 	enum { LEAST_POSITIONS = 128 }; /* fewer would not be worth packing the weights once more */
@@ -230,8 +231,8 @@ static int sum_values(const struct dn_config *config, const struct dn_layer *lay
 	return rc;
 }
 
-/* Positions of the window along d that lie within the input and its padding: what an average that counts the padding
- * divides by. With ceil_mode the last window may reach further. */
+/* Returns how many positions of the window along d are within the input and its padding: an average that counts the
+ * padding divides by these. With ceil_mode the last window may reach further. */
 static int64_t taps_in_padding(const struct dn_layer *layer, int d, int64_t start)
 {
 	int64_t count = 0;
@@ -240,7 +241,7 @@ static int64_t taps_in_padding(const struct dn_layer *layer, int d, int64_t star
 	return count;
 }
 
-/* One pooled value at the output's scale. y0, x0: where the window starts, perhaps in the padding. */
+/* Returns one pooled value at the output's scale. y0, x0: where the window starts, which may be in the padding. */
 static int64_t pool_window(const struct dn_config *config, const struct dn_layer *layer, const int16_t *x, int64_t y0,
 			   int64_t x0, struct dn_counters *counters)
 {
@@ -272,7 +273,7 @@ struct planes {
 	const struct dn_config *config;
 	const struct dn_layer *layer;
 	const struct npl_layer *given;
-	struct dn_counters *counters; /* of each worker */
+	struct dn_counters *counters; /* one for each worker */
 };
 
 static void pool_plane(void *context, int64_t plane, int worker)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the two engines of DianNao are given, what they give back, and what they tell on the way (docs/diannao-isa.md,
- * whose section Time has the order of things at a boundary). `rtl` (rtl/run.h) goes through every cycle and every value
- * of the pipeline: it is the specification. `fast` (fast/run.h) goes from event to event. Both give the same memory,
- * cycles, counters and events. They share this header, the instruction set, the configuration, the segments' limits and
- * coefficients, the memory behind the port and the words for a program that does not end (stuck.h), and nothing else:
- * no timing, no arithmetic and no counting. */
+ * The interface of DianNao's two engines: their inputs, their outcome, and what they tell an observer
+ * (docs/diannao-isa.md, section Time, has the order of events at a boundary). `rtl` (rtl/run.h) goes through every
+ * cycle and every value of the pipeline; it is the specification. `fast` (fast/run.h) goes from event to event. Both
+ * give the same memory, cycles, counters and events. They share this header, the instruction set, the configuration,
+ * the segments' limits and coefficients, the memory behind the port and the messages for a program that does not end
+ * (stuck.h). They share no timing, no arithmetic and no counting. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_ENGINE_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_ENGINE_H
 
@@ -17,19 +17,20 @@
 
 #define DN_UNIT_LEVELS 12
 
-/* A program, instruction by instruction, the last one with DN_CP_END. */
+/* A program, instruction by instruction; the last one has DN_CP_END. */
 struct dn_stream {
 	void *state;
 	void (*next)(void *state, struct dn_instruction *instruction);
-	/* Optional, both or none. The engine asks before it fetches an instruction. For each level, the outermost
-	 * first, units[level] becomes how many units, beginning with the next instruction, differ in nothing but
-	 * addresses in memory; 0: no unit begins here. A unit lies within one unit of every level before its own. No
-	 * store is open where it begins or ends. Sums may be kept across units: times do not depend on them. */
+	/* Optional; a stream has both functions or neither. The engine calls count_alike before it fetches an
+	 * instruction. For each level, the outermost first, units[level] becomes how many units, beginning with the
+	 * next instruction, differ in nothing but addresses in memory; 0: no unit begins here. A unit is within one
+	 * unit of every level before its own. No store is open where it begins or ends. Sums may be kept across units:
+	 * times do not depend on them. */
 	void (*count_alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
 	void (*skip)(void *state, int level, int64_t units); /* leaves out so many units of the level */
 };
 
-enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns */
+enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns at the port */
 
 /* Events, in the order in which they can come at one boundary. */
 enum dn_event { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_EVENTS };
@@ -43,20 +44,21 @@ enum dn_cycle_class {
 	DN_CYCLE_CLASSES
 };
 
-/* An observer (sim/common/observer.h) of these engines is told of every event, not in the order of their times. An
- * event's index is that of the instruction: the one that decoded, that asked for the load (all its rows have arrived),
- * whose first step is in the cycle, that ended, whose results completed the store. Intervals are all cycles, in the
- * order of time; their instruction is the one at the head of the NFU's queue or, while there is none, the next to be
- * decoded, or, after the last, that one. */
+/* An observer (sim/common/observer.h) of these engines is told of every event, but not in the order of their times. An
+ * event's index is that of an instruction: the one that was decoded, that asked for the load whose rows have all
+ * arrived, whose first step is in the cycle, that ended, or whose results completed the store. Intervals cover all
+ * cycles, in the order of time. Their instruction is the one at the head of the NFU's queue; while the queue is empty,
+ * the next one to be decoded; and after the last one was decoded, that last one. */
 
 /* One execution of a program that has passed the check (isa/check.h). */
 struct dn_execution {
 	const struct dn_config *config;
 	struct dn_stream stream; /* the program */
 	int n_functions;
-	const struct dn_function *function; /* of NFU-3 OP 1 on */
-	struct dn_memory memory;            /* what is in memory; bytes NULL: no values */
-	/* Says when memory answers. The engine resets it; afterwards its clock is at the end of the program. */
+	const struct dn_function *function; /* the functions of NFU-3 OP 1 and following */
+	struct dn_memory memory;            /* what memory holds; bytes NULL: no values */
+	/* Decides when memory answers. The engine resets it; after the execution its clock is at the end of the
+	 * program. */
 	struct npl_memory *port;
 	const struct sim_observer *observer; /* NULL: none */
 };
@@ -67,7 +69,8 @@ struct dn_outcome {
 	struct npl_memory_counters memory;
 };
 
-/* Either engine: executes the program to its end. NPL_ENOMEM; NPL_EINPUT: it takes longer than DN_LONGEST_SECONDS. */
+/* Either engine: executes the program to its end. NPL_ENOMEM. NPL_EINPUT: the program takes longer than
+ * DN_LONGEST_SECONDS. */
 typedef int dn_engine(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What both engines say of a program that does not end (stuck.h). Each finds it out by itself. */
+ * The messages of both engines for a program that does not end (stuck.h). Each engine finds this out by itself. */
 #include "stuck.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The words for a program that does not end. */
+ * Messages for a program that does not end. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_STUCK_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_ENGINE_STUCK_H
 
@@ -9,7 +9,7 @@
 #define DN_LONGEST_SECONDS                                                                                             \
 	400000000 /* of an execution, 12 years: 4e18 cycles of the fastest clock are within 63 bits */
 
-/* NPL_EINPUT: the program takes longer than that. */
+/* NPL_EINPUT: the program takes longer than DN_LONGEST_SECONDS. */
 int dn_too_long(const struct dn_execution *execution, struct npl_err *err);
 /* NPL_EINTERNAL: the machine has come to a stop. */
 int dn_stuck(uint64_t cycle, int64_t instruction, struct npl_err *err);

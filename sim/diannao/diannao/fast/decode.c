@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ends and decodes instructions (fast.h): which rows by number they read and free, what they load and store. What does
- * not depend on time is counted here. */
+ * Ends and decodes instructions (fast.h): which rows by number they read and free, what they load and store. Counters
+ * that do not depend on time are counted here. */
 #include "fast.h"
 
 static uint64_t rows_of(uint64_t bytes, uint64_t row_bytes)
@@ -129,7 +129,7 @@ bool dn_fast_may_decode(const struct dn_fast *f)
 	return f->next.cp != DN_CP_SYNC || (f->queue_taken == f->queue_put && dn_fast_requests_ended(f));
 }
 
-/* As many as the queue takes. */
+/* Decodes as many instructions as the queue takes. *any: whether there was one. */
 static int decode_all(struct dn_fast *f, bool *any)
 {
 	while (!f->ended && f->queue_put - f->queue_taken < (uint64_t)f->config->dma_queue) {
@@ -147,7 +147,7 @@ static int decode_all(struct dn_fast *f, bool *any)
 	return 0;
 }
 
-/* Those at the head that have taken all their steps, if they have any. */
+/* Ends the instructions at the head that have taken all their steps, if they have any. */
 static void end_all(struct dn_fast *f)
 {
 	for (const struct dn_fast_entry *e; (e = dn_fast_head(f)) && f->done == e->steps; f->done = 0) {

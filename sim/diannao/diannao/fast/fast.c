@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's time (fast.h): from one boundary at which something happens to the next. */
+ * The fast engine's time (fast.h): it goes from one boundary at which something happens to the next. */
 #include "fast.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool has_ended(const struct dn_fast *f)
 	return f->ended && f->queue_taken == f->queue_put && dn_fast_requests_ended(f);
 }
 
-/* The machine's next boundary after `now` at which something happens if nothing arrives. */
+/* Returns the machine's next boundary after `now` at which something happens if nothing arrives. */
 static uint64_t next_event(const struct dn_fast *f)
 {
 	uint64_t next = dn_fast_nfu_end(f);
@@ -33,13 +33,13 @@ static uint64_t next_event(const struct dn_fast *f)
 		if (ready > f->now && ready < next)
 			next = ready;
 	}
-	/* What then completes at once comes after this boundary's first steps. */
+	/* A request that then completes at once comes after this boundary's first steps. */
 	const uint64_t kept = to_machine(f, npl_dma_kept_until(f->dma));
 	return kept > f->now && kept < next ? kept : next;
 }
 
-/* Memory goes on to its first boundary at or after this one of the machine, `now`, and what has completed by then
- * arrives; what completes between the two boundaries will at the next of the machine's. */
+/* Takes memory to its first boundary at or after the machine's boundary `now`. What has completed by then arrives; what
+ * completes between the two boundaries arrives at the machine's next one. */
 static void catch_up(struct dn_fast *f)
 {
 	const uint64_t until = to_memory(f, f->now),
@@ -52,7 +52,7 @@ static void catch_up(struct dn_fast *f)
 	}
 }
 
-/* From a boundary at which requests have been made to the next at which something happens. */
+/* Goes on from a boundary at which requests have been made to the next at which something happens. */
 static int go_on(struct dn_fast *f)
 {
 	for (;;) {
@@ -63,7 +63,7 @@ static int go_on(struct dn_fast *f)
 			return dn_stuck(f->now, (int64_t)f->index, f->err);
 		if (npl_dma_advance(f->dma, to_memory(f, next), true)) {
 			const uint64_t arrival = to_machine(f, npl_memory_now(f->memory));
-			if (arrival == f->now) { /* at once */
+			if (arrival == f->now) { /* it arrives at once */
 				dn_fast_take_arrivals(f);
 				continue;
 			}
@@ -83,7 +83,7 @@ static int run(struct dn_fast *f)
 		if (go_on(f))
 			return f->err->code;
 		if (f->now == now)
-			return 0; /* the end */
+			return 0; /* the program has ended */
 		if (f->now > f->longest || f->repeat.cycles > f->longest - f->now)
 			return dn_too_long(f->execution, f->err);
 		catch_up(f);
@@ -168,7 +168,7 @@ static void finish(struct dn_fast *f)
 
 int dn_run_fast(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err)
 {
-	struct dn_fast *f = calloc(1, sizeof *f); /* 70 KB: more than a small stack has */
+	struct dn_fast *f = calloc(1, sizeof *f); /* on the heap: its 70 KB are more than a small stack has */
 	if (!f)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	f->execution = execution;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine of DianNao: from event to event, each at the boundary that docs/diannao-isa.md says.
+ * The fast engine of DianNao. It goes from event to event, each at the boundary that docs/diannao-isa.md says.
  *
  *      program --> decode.c: rows by number, loads, stores, the queue of the NFU; values.c: values, in program order
  *                     |                         |
@@ -9,9 +9,9 @@
  *
  *      fast.c: which boundary comes next; repeat.c: units of instructions that repeat what others did
  *
- * An event is a completion of the DMAs, the end of an instruction, results that reach NBout. Between two of them
- * nothing changes but how many steps have been taken, or how many cycles waited. Rows are numbered in the order of
- * loading, from 0 on. */
+ * An event is a completion of the DMAs, the end of an instruction, or results that reach NBout. Between two events
+ * nothing changes except how many steps have been taken or how many cycles were waited. Rows are numbered in the order
+ * of loading, from 0 on. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_FAST_FAST_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_FAST_FAST_H
 
@@ -26,13 +26,13 @@
 struct dn_fast_entry {
 	uint64_t index;
 	uint32_t steps;
-	uint8_t stages_to_leave; /* stages to where it leaves its sums or results */
+	uint8_t stages_to_leave; /* stages from the first to the one where its sums or results leave */
 	bool reads_nbin, reads_sb, by_nfu1;
-	uint8_t result_rows; /* of NBout; 0: it stores nothing */
+	uint8_t result_rows; /* rows of NBout for its results; 0: it stores nothing */
 	bool completes;      /* its results are the last of a store of store_bytes */
 	uint32_t nbin_stride;
-	uint64_t nbin_row, nbin_last, sb_row; /* of the first step, of the last, of the first */
-	uint64_t nbin_freed, sb_freed;        /* rows below these are free when it has ended */
+	uint64_t nbin_row, nbin_last, sb_row; /* NBin rows of the first and the last step, SB row of the first step */
+	uint64_t nbin_freed, sb_freed;        /* rows below these are free when the instruction has ended */
 	uint64_t store_address, store_bytes;
 };
 
@@ -41,22 +41,24 @@ struct dn_fast_load {
 	uint32_t bytes, rows;
 };
 
-/* Results that are a request together. */
+/* Results that are one request together. */
 struct dn_fast_store {
 	uint64_t index, address, bytes, rows;
-	uint64_t ready; /* boundary at which all are in NBout */
+	uint64_t ready; /* boundary at which all of the results are in NBout */
 };
 
-/* NBin or SB. Its loads are in a ring: those before `arrived` are gone, those before `pushed` are the DMA's. */
+/* NBin or SB. Its loads are in a ring: those before `loads_arrived` are gone, those before `loads_pushed` are the
+ * DMA's. */
 struct dn_fast_buffer {
 	uint64_t rows;
-	uint64_t oldest, next;          /* rows held where decoding is */
-	uint64_t taken, arrived, freed; /* where time is; rows may be freed before they have come, or been taken */
+	uint64_t oldest, next; /* the rows held at the instruction that is decoded */
+	/* at the present time; rows may be freed before they have come, or before they are taken */
+	uint64_t taken, arrived, freed;
 	struct dn_fast_load *load;
 	uint64_t mask, loads_put, loads_pushed, loads_arrived;
 };
 
-/* A state of all that decides times, relative to now, and what had been counted then. */
+/* A mark: the state of everything that decides times, relative to the present, and what had been counted until then. */
 struct dn_fast_state {
 	struct npl_memory_words words;
 	uint64_t hash;
@@ -71,21 +73,22 @@ struct dn_fast_mark {
 
 #define DN_FAST_MARKS 16
 
-/* Units of one level. */
+/* The units of one level. */
 struct dn_fast_units {
-	int64_t unit, end;                       /* units begun so far; number of the unit after those that are alike */
-	uint64_t marked_at;                      /* number of the instruction at which the last mark was made */
-	int64_t marks, since_anchor, window;     /* of these units */
-	struct dn_fast_mark mark[DN_FAST_MARKS]; /* the last ones; anchor: one that is kept for longer and longer */
+	int64_t unit, end;                   /* units begun so far; number of the first unit that is not alike */
+	uint64_t marked_at;                  /* number of the instruction at which the last mark was made */
+	int64_t marks, since_anchor, window; /* counts of these units */
+	/* the last marks; the anchor is a mark that is kept for longer and longer */
+	struct dn_fast_mark mark[DN_FAST_MARKS];
 	struct dn_fast_mark anchor;
 };
 
 struct dn_fast_repeat {
 	bool enabled;
 	struct dn_fast_units level[DN_UNIT_LEVELS];
-	struct dn_fast_state state; /* if it has been gathered */
+	struct dn_fast_state state; /* the present state, if `gathered` */
 	bool gathered;
-	/* By what was skipped: in f->now and the memory's clock and counters it is not. */
+	/* What the skipped units took; f->now and the memory's clock and counters leave it out. */
 	uint64_t cycles;
 	struct npl_memory_counters memory_counters;
 };
@@ -99,20 +102,20 @@ struct dn_fast {
 	struct npl_err *err;
 	struct npl_memory *memory;
 	struct npl_dma *dma;
-	int64_t dma_queue; /* descriptors of each of its queues */
+	int64_t dma_queue; /* descriptors that each of the DMAs' queues holds */
 	struct npl_hz machine, memory_clock;
 	bool one_clock;
-	uint64_t longest; /* cycles that a program may take */
-	uint64_t now;     /* boundary; steps and waiting in the cycles before it are counted */
+	uint64_t longest; /* the most cycles that a program may take */
+	uint64_t now; /* the boundary that the engine is at; steps and waiting in the cycles before it are counted */
 	uint64_t row_bytes, sb_row_bytes, lanes, sum_rows;
 
 	/* Decoding (decode.c). */
 	struct dn_instruction next;
-	bool fetched, ended; /* next is there; END has been decoded */
+	bool fetched, ended; /* fetched: `next` holds an instruction; ended: END has been decoded */
 	uint64_t index;      /* of the next instruction */
 	struct dn_fast_entry *queue;
 	uint64_t queue_mask, queue_put, queue_taken;
-	struct { /* the store that waits for results of instructions to come; bytes_left 0: none */
+	struct { /* the store that waits for results of later instructions; bytes_left 0: there is none */
 		uint64_t address, bytes, bytes_left;
 	} open;
 	struct dn_fast_values *values; /* NULL: timing only */
@@ -121,14 +124,15 @@ struct dn_fast {
 
 	/* NFU (nfu.c). */
 	uint32_t done;             /* steps that the head of the queue has taken */
-	uint64_t after_nfu1;       /* no step without NFU-1 before this cycle */
-	uint64_t fill_until;       /* boundary at which the last step is through the pipeline */
-	uint64_t drained;          /* at which all steps are */
-	uint64_t free_result_rows; /* rows of NBout */
-	uint64_t filled_rows;      /* of the open store, of the instructions that have ended */
+	uint64_t after_nfu1;       /* the first cycle in which a step without NFU-1 may begin */
+	uint64_t fill_until;       /* the boundary at which the last step is through the pipeline */
+	uint64_t drained;          /* the boundary at which all steps are through the pipeline */
+	uint64_t free_result_rows; /* free rows of NBout for results */
+	uint64_t filled_rows;      /* rows of the open store that ended instructions have filled */
 	uint64_t filled_ready;
 
-	/* Stores that are full: completed are gone, those before `pushed` are the DMA's. */
+	/* Stores that are full: those before `stores_completed` are gone, those before `stores_pushed` are the
+	 * DMA's. */
 	struct dn_fast_store *store;
 	uint64_t store_mask, stores_put, stores_pushed, stores_completed;
 
@@ -147,28 +151,28 @@ static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event what, uin
 		observer->on_event(observer->context, &(struct sim_event){what, cycle, (int64_t)index});
 }
 
-/* decode.c: steps 2 and 3 of a boundary. */
+/* decode.c does steps 2 and 3 of a boundary. */
 int dn_fast_end_and_decode(struct dn_fast *f);
-bool dn_fast_may_decode(const struct dn_fast *f);     /* `next`, except the room in the queue of the NFU */
-bool dn_fast_requests_ended(const struct dn_fast *f); /* and the pipeline is empty */
+bool dn_fast_may_decode(const struct dn_fast *f); /* whether `next` may be decoded, if the queue of the NFU has room */
+bool dn_fast_requests_ended(const struct dn_fast *f); /* whether requests have ended and the pipeline is empty */
 
-/* requests.c: steps 4 and 1 or 5. */
+/* requests.c does step 4, and steps 1 or 5. */
 int dn_fast_push_requests(struct dn_fast *f);
 void dn_fast_take_arrivals(struct dn_fast *f);
 void dn_fast_add_load(struct dn_fast_buffer *buffer, const struct dn_fast_load *load);
 void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store);
 
-/* nfu.c: the cycles before boundary `until`, which is no later than dn_fast_nfu_end; that, or DN_NEVER before something
- * arrives. */
+/* nfu.c: dn_fast_nfu_run() does the cycles before boundary `until`, at most dn_fast_nfu_end(). That is the boundary at
+ * which the head of the queue has taken all its steps; DN_NEVER: it cannot take them before something arrives. */
 void dn_fast_nfu_run(struct dn_fast *f, uint64_t until);
 uint64_t dn_fast_nfu_end(const struct dn_fast *f);
 
-/* repeat.c: before the first instruction of what may be a unit is fetched. */
+/* repeat.c: skips units that repeat. It is called before the first instruction of what may be a unit is fetched. */
 int dn_fast_repeat(struct dn_fast *f);
-void dn_fast_repeat_count(const struct dn_fast *f); /* in outcome->memory what was skipped */
+void dn_fast_repeat_count(const struct dn_fast *f); /* adds what was skipped to outcome->memory */
 void dn_fast_repeat_free(struct dn_fast *f);
 
-/* values.c: an instruction as a whole, in program order. The counters of values are added to. */
+/* values.c: computes the values of whole instructions, in program order, and adds to the counters of values. */
 int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err);
 void dn_fast_values_close(struct dn_fast_values *values); /* accepts NULL */

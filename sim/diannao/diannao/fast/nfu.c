@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of the NFU, many at once (fast.h). Nothing arrives between two boundaries that are looked at, so the
- * instruction at the head takes the steps whose rows are there, one a cycle, and then waits for the row, or the room,
+ * Takes the NFU's steps, many at once (fast.h). Nothing arrives between two boundaries that the engine goes to. So the
+ * instruction at the head takes the steps whose rows are there, one a cycle, and then waits for the row or the room
  * that is missing. */
 #include "fast.h"
 
-/* Steps of the head whose rows have arrived. */
+/* Returns how many steps of the head have their rows. */
 static uint64_t arrived_steps(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
 	uint64_t n = e->steps;
@@ -19,14 +19,14 @@ static uint64_t arrived_steps(const struct dn_fast *f, const struct dn_fast_entr
 	return n;
 }
 
-/* Those that can be taken. */
+/* Returns how many steps of the head can be taken: the last one also needs room for its results. */
 static uint64_t possible_steps(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
 	uint64_t n = arrived_steps(f, e);
 	return n == e->steps && e->result_rows > f->free_result_rows ? n - 1 : n;
 }
 
-/* Its next one is not before this cycle. */
+/* Returns the first cycle in which the head's next step can be taken. */
 static uint64_t next_step(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
 	return e->by_nfu1 || f->after_nfu1 < f->now ? f->now : f->after_nfu1;
@@ -55,7 +55,7 @@ static void attribute(struct dn_fast *f, enum dn_cycle_class what, uint64_t inde
 		observer->on_cycles(observer->context, &(struct sim_cycles){what, from, from + cycles, (int64_t)index});
 }
 
-/* What the head's next step waits for. */
+/* Returns what the head's next step waits for. */
 static enum dn_cycle_class waiting(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
 	if (e->reads_sb && f->sb.arrived <= e->sb_row + f->done)
@@ -79,7 +79,7 @@ static void idle(struct dn_fast *f, uint64_t cycles)
 		attribute(f, DN_CYCLES_WAIT_NBIN, index, cycles - fill);
 }
 
-/* The head's last step is in the cycle before this boundary. */
+/* Notes that the head's last step is in the cycle before this boundary. */
 static void leave(struct dn_fast *f, const struct dn_fast_entry *e, uint64_t boundary)
 {
 	f->fill_until = boundary + e->stages_to_leave;

@@ -4,7 +4,7 @@
  * some memories addresses do not change the times. When a unit then begins in a machine state in which an earlier unit
  * of its level began, everything repeats as it went from there, for as long as the units are alike. These periods are
  * counted, not simulated. A unit may hold units of other levels, some of which were skipped too: the time and events of
- * a mark include those.
+ * a mark include them.
  *
  * A mark holds the machine state that decides all later times, in words relative to the present: times from now, rows
  * from those that have arrived or are free. Marks with the same words are the same state. The last marks find short
@@ -16,7 +16,7 @@
 
 #include "fast.h"
 
-/* Instructions between marks at least: a mark costs about as much as some of them. */
+/* The least number of instructions between marks: a mark costs about as much as some of them. */
 #define APART 24
 
 void dn_fast_repeat_free(struct dn_fast *f)
@@ -104,7 +104,8 @@ static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
 	}
 }
 
-/* Four independent hashes, side by side: each multiplication of a single one would wait for the one before. */
+/* Computes four independent hashes side by side: with a single one, each multiplication would wait for the one before
+ * it. */
 static uint64_t hash_of(const struct npl_memory_words *words)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15;
@@ -118,7 +119,7 @@ static uint64_t hash_of(const struct npl_memory_words *words)
 	return h[0] ^ h[1] >> 7 ^ h[2] >> 13 ^ h[3] >> 19;
 }
 
-/* False: the memory cannot say. */
+/* Gathers the words of the present state. Returns false where the memory cannot give its own. */
 static bool gather(const struct dn_fast *f, struct npl_memory_words *words)
 {
 	words->n = 0;
@@ -141,7 +142,7 @@ static int make_space(const struct dn_fast *f, struct npl_memory_words *words, u
 	return 0;
 }
 
-/* The state as it is. repeat.on becomes false: it cannot be said. */
+/* Gathers the present state. repeat.enabled becomes false where the memory cannot give its state. */
 static int look(struct dn_fast *f)
 {
 	struct dn_fast_repeat *r = &f->repeat;
@@ -177,7 +178,7 @@ static bool same(const struct dn_fast_state *a, const struct dn_fast_state *b)
 	       !memcmp(a->words.word, b->words.word, a->words.n * sizeof *a->words.word);
 }
 
-/* One of the marks of these units, the latest first, in the state that is now; NULL: there is none. */
+/* Returns the latest mark of these units whose state is the present one; NULL: there is none. */
 static const struct dn_fast_mark *find(const struct dn_fast_units *u, const struct dn_fast_state *now)
 {
 	const int64_t most = u->marks < DN_FAST_MARKS - 1 ? u->marks : DN_FAST_MARKS - 1;
@@ -197,14 +198,14 @@ static void move_anchor(struct dn_fast_units *u, struct dn_fast_mark *mark)
 		return;
 	const struct dn_fast_mark spare = u->anchor;
 	u->anchor = *mark;
-	*mark = spare; /* of the last marks this one is missing then, but it is the anchor */
+	*mark = spare; /* this mark is then missing among the last ones: it is the anchor */
 	mark->state.words.n = 0;
 	mark->state.hash = 0;
 	u->window *= 2;
 	u->since_anchor = 0;
 }
 
-/* As often as possible what happened since the mark happens again. */
+/* Repeats what happened since the mark as many times as the units allow. */
 static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 {
 	struct dn_fast_repeat *r = &f->repeat;
@@ -223,7 +224,7 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 		  sizeof moved / sizeof(uint64_t), (uint64_t)times);
 	f->execution->stream.skip(f->execution->stream.state, level, times * period);
 	u->unit += times * period;
-	u->marks = 0; /* what is left of these units is less than a period */
+	u->marks = 0; /* fewer of these units are left than a period has */
 	return 0;
 }
 
@@ -232,12 +233,12 @@ void dn_fast_repeat_count(const struct dn_fast *f)
 	add(&f->outcome->memory, &f->repeat.memory_counters);
 }
 
-/* So many units of this level begin. *skipped: some have been counted. */
+/* Begins so many units of this level. *skipped: some have been counted instead. */
 static int begin_units(struct dn_fast *f, int level, int64_t alike, bool *skipped)
 {
 	struct dn_fast_repeat *r = &f->repeat;
 	struct dn_fast_units *u = &r->level[level];
-	if (u->unit + alike != u->end) { /* others than before */
+	if (u->unit + alike != u->end) { /* these units are not the ones of the last call */
 		u->end = u->unit + alike;
 		u->marks = 0;
 	}
@@ -272,7 +273,7 @@ int dn_fast_repeat(struct dn_fast *f)
 		bool skipped = false;
 		if (alike[level] && begin_units(f, level, alike[level], &skipped))
 			return f->err->code;
-		if (skipped) { /* what comes next is another unit, of this level or of all */
+		if (skipped) { /* the next instruction begins another unit, of this level or of all */
 			stream->count_alike(stream->state, alike);
 			level = -1;
 		}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loads and stores on their way through the DMAs (fast.h). A load goes to its DMA when the buffer has room for it, a
- * store when its results are in NBout; the order of the three is the DMAs' affair. A row of SB is a descriptor, as rows
- * arrive one by one. */
+ * Takes loads and stores through the DMAs (fast.h). A load goes to its DMA when the buffer has room for it, a store
+ * when its results are in NBout. The DMAs decide the order of the three. Each row of SB is a descriptor, as rows arrive
+ * one by one. */
 #include <inttypes.h>
 
 #include "fast.h"
 
-/* There is a place: decoding waits for one. */
+/* The ring always has a free place: decoding waits for one. */
 void dn_fast_add_load(struct dn_fast_buffer *buffer, const struct dn_fast_load *load)
 {
 	buffer->load[buffer->loads_put++ & buffer->mask] = *load;
@@ -18,7 +18,7 @@ void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store)
 	f->store[f->stores_put++ & f->store_mask] = *store;
 }
 
-/* Queues of the DMAs have no end: an SB load alone is many descriptors. */
+/* Queues of the DMAs have no limit here, as a single SB load is many descriptors. */
 static int push(struct dn_fast *f, int engine, const struct npl_dma_descriptor *descriptor)
 {
 	if (!npl_dma_can_push(f->dma, engine)) {
@@ -30,7 +30,7 @@ static int push(struct dn_fast *f, int engine, const struct npl_dma_descriptor *
 	return 0;
 }
 
-/* The next load, which takes its rows; NULL: none, or there is no room for it. */
+/* Returns the next load, which takes its rows; NULL: there is none, or no room for it. */
 static const struct dn_fast_load *next_load(struct dn_fast_buffer *b)
 {
 	const struct dn_fast_load *load = &b->load[b->loads_pushed & b->mask];
@@ -52,7 +52,7 @@ static int push_nbin(struct dn_fast *f)
 	return 0;
 }
 
-/* The tag says whether it is the last row. */
+/* The tag says whether a row is the last of its load. */
 static int push_sb(struct dn_fast *f)
 {
 	for (const struct dn_fast_load *load; (load = next_load(&f->sb));)

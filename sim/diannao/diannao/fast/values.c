@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values of a program in the fast engine: an instruction after the other, each as a whole, without time. What a
- * load reads and when a store writes does not depend on time in a program that has been checked. The arithmetic is that
- * of nfu.c.
+ * The values of a program in the fast engine: one instruction after the other, each as a whole, without time. In a
+ * program that has been checked, what a load reads and what a store writes does not depend on time. The arithmetic is
+ * that of nfu.c.
  *
- * Sums are held without wrapping: what the register holds is theirs modulo 2^sum_bits at any time. */
+ * Sums are held without wrapping: the register's content is the sum modulo 2^sum_bits at any time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "npulab/layer.h"
 #include "sim/diannao/diannao/nfu.h"
 
-/* Rows held, by their numbers in the order of loading. */
+/* The rows that a buffer holds, by their numbers in the order of loading. */
 struct rows {
 	uint64_t slots, oldest, next;
 	size_t row_values;
@@ -28,9 +28,9 @@ struct dn_fast_values {
 	bool rounded;
 	struct rows nbin, sb;
 	int64_t *sum;   /* (tn) NFU-2's registers */
-	int64_t *saved; /* (indices, tn) in NBout */
-	uint64_t index; /* NBout's */
-	/* The open store: where the next result goes, bytes left. */
+	int64_t *saved; /* (indices, tn) the sums in NBout */
+	uint64_t index; /* the index of NBout */
+	/* The open store: the address of the next result, and the bytes left. */
 	uint64_t address, bytes_left;
 };
 
@@ -81,7 +81,7 @@ static int16_t *row_at(const struct rows *rows, uint64_t row)
 	return &rows->value[row % rows->slots * rows->row_values];
 }
 
-/* Values have the byte order of this computer: little endian. */
+/* Loads bytes into rows. Values have the byte order of this computer: little endian. */
 static void load(const struct dn_fast_values *v, struct rows *rows, uint64_t address, uint64_t bytes)
 {
 	const uint64_t row_bytes = rows->row_values * sizeof *rows->value;
@@ -95,7 +95,7 @@ static void load(const struct dn_fast_values *v, struct rows *rows, uint64_t add
 	}
 }
 
-/* One output's sum of rounded products; how many saturated. */
+/* Adds one output's rounded products to *sum. Returns how many products saturated. */
 static uint32_t add_rounded(size_t tn, const int16_t *restrict x, const int16_t *restrict w, int64_t *sum)
 {
 	int32_t total = 0;
@@ -122,7 +122,8 @@ static void multiply(struct dn_fast_values *v, const int16_t *x, const int16_t *
 	}
 }
 
-/* The words of these rows, one after the other: of a row alone, except Tn 1, whose word has two. */
+/* Adds the 32-bit words of consecutive rows, beginning with this one. They are in one row, except with Tn 1, where a
+ * word has two rows. */
 static void add_biases(struct dn_fast_values *v, uint64_t row)
 {
 	const size_t row_bytes = v->sb.row_values * sizeof *v->sb.value;
@@ -171,7 +172,7 @@ static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *at
 	}
 }
 
-/* What leaves NFU-2 in this lane, and NFU-3 where it goes there. */
+/* Returns what leaves NFU-2 in this lane; where it goes to NFU-3, what leaves NFU-3. */
 static int32_t leave(struct dn_fast_values *v, const struct dn_instruction *at, int64_t sum)
 {
 	const int nfu3 = at->nfu.out == DN_TO_NFU3 ? at->nfu.nfu3 : 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Columns and lines of the input that a tile or block needs, and their ranks among these (impl.h). Windows with gaps
- * between their taps may leave out some and not others: a table says which, of the beginning, the end and one stride
- * between them, as there the taps fall as in every other stride. */
+ * Finds the columns and lines of the input that a tile or block needs, and their ranks among these (impl.h). Windows
+ * with gaps between their taps may skip some columns. A table says which ones are read, for the beginning, the end and
+ * one stride between them: the taps fall in every other stride as they do in that one. */
 #include <stdlib.h>
 
 #include "impl.h"
 
 #include "core/base/arith.h"
 
-/* How many of the first `positions`, counted from the first tap of the first window, windows read, in the input or
- * outside it. */
+/* Returns how many of the first `positions` positions, counted from the first tap of the first window, are read by
+ * windows, inside the input or not. */
 static int64_t read_of(const struct dn_columns *columns, int64_t positions)
 {
 	return dn_read_below(columns->axis, columns->windows, columns->taps, positions);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * DN_DOWN (tiles.h): lines of a tile of columns slide down through NBin under the rows of outputs. A line lies in NBin
- * as one stretch; of the oldest, columns are freed window by window when the row is the last that reads it, so that the
+ * DN_DOWN (tiles.h): lines of a tile of columns slide down through NBin under the rows of outputs. A line is contiguous
+ * in NBin. The columns of the oldest line are freed window by window in the row that reads the line last, so that the
  * next line loads after them. */
 #include "impl.h"
 
 #include "core/base/arith.h"
 
-/* NBin rows of a line of the tile. */
+/* Returns the NBin rows of a line of the tile. */
 static int64_t line_rows(const struct dn_generator *g)
 {
 	return g->columns.count * g->map.in_rows;
 }
 
-/* The rank of the first line that rows y..end-1 of outputs read. */
+/* Returns the rank of the first line that rows y..end-1 of outputs read. */
 static int64_t first_line(const struct dn_generator *g, int64_t y, int64_t end)
 {
 	return dn_first_from(&g->lines, y, end, 0, g->axis[0].kernel);
@@ -29,7 +29,7 @@ static void load_line(struct dn_generator *g, int64_t line)
 	}
 }
 
-/* Lines up to the last tap of this row of outputs. */
+/* Loads lines up to the last tap of this row of outputs. */
 static void load_lines(struct dn_generator *g)
 {
 	struct dn_columns *lines = &g->lines;
@@ -56,7 +56,8 @@ static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_
 	}
 }
 
-/* What no later window of the tile reads: whole lines at the end of a row, before it columns of its first line. */
+/* Frees what no later window of the tile reads: whole lines at the end of a row of outputs, and before that columns of
+ * the oldest line. */
 static void free_rows(struct dn_generator *g)
 {
 	const int64_t kept = first_line(g, g->y + 1, g->layer->out[0]);
@@ -115,8 +116,8 @@ static void down_visit(struct dn_generator *g)
 		dn_free_sb(g, g->sb.next);
 }
 
-/* Of a row of outputs the windows that read nothing: they only store. The first one of a tile may load lines, the last
- * one frees them. */
+/* Returns how many windows of a row of outputs from this one on are alike. These are windows that read nothing: they
+ * only store. The first window of a tile may load lines, and the last one frees them. */
 static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const struct dn_axis *y = &g->axis[0], *x = &g->axis[1];
@@ -131,8 +132,8 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 		       : 0;
 }
 
-/* The first tile of the first image loads the kernel, the last of the last one frees it. The first row of outputs of a
- * tile loads all lines under it, the last frees them. */
+/* The first tile of the first image loads the kernel, and the last tile of the last image frees it. In a tile the first
+ * row of outputs loads all lines under it, and the last row frees them. */
 static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	const struct dn_layer *layer = g->layer;
@@ -158,7 +159,7 @@ static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64
 	}
 }
 
-/* The lines that the row before has loaded and not freed; within a row none are. */
+/* Notes the lines that the row before has loaded and not freed. Within a row of outputs no lines are loaded. */
 static void down_hold(struct dn_generator *g)
 {
 	if (g->y && g->x == g->x_first)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instructions that all loop nests emit (impl.h), joined to the one before where that has the same effect. */
+ * Emits the instructions of all loop nests (impl.h). An instruction is joined to the one before it where that has the
+ * same effect. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -15,14 +16,14 @@ struct dn_instruction *dn_emit(struct dn_generator *g)
 			g->queue = grown;
 			g->capacity *= 2;
 		} else {
-			g->put--; /* the stream ends here: what the queue holds is of no use */
+			g->put--; /* the stream ends here, so the queue's contents are of no use */
 		}
 	}
 	g->queue[g->put] = (struct dn_instruction){0};
 	return &g->queue[g->put++];
 }
 
-/* The last instruction of the queue only loads. */
+/* Whether the last instruction of the queue only loads. */
 static bool loads_last(const struct dn_generator *g)
 {
 	if (!g->put)
@@ -60,7 +61,7 @@ static bool follows(const struct dn_generator *g, const struct dn_instruction *l
 	    (int64_t)(last->sb.address + last->sb.size) != (sb - g->sb.oldest) * g->sb_row_bytes)
 		return false;
 	if (last->nbin.op != DN_NOP && !last->nbin.reuse)
-		return false; /* it frees */
+		return false; /* it frees rows */
 	if (last->nbin.op == DN_NOP || nbin < 0)
 		return last->nbin.op == DN_NOP && nbin < 0;
 	int64_t row = nbin - g->nbin.oldest, begin = last->nbin.begin, end = last->nbin.end, stride = last->nbin.stride;
@@ -137,7 +138,7 @@ static void end_with(struct dn_generator *g, const struct dn_visit *visit, struc
 	}
 }
 
-/* The load before the first instruction that works and that instruction become one. */
+/* Joins the first instruction that works and the load before it into one instruction, where possible. */
 static void join(struct dn_generator *g, int64_t first)
 {
 	struct dn_instruction *load = first ? &g->queue[first - 1] : NULL, *at = &g->queue[first];
@@ -191,7 +192,7 @@ void dn_end_visit(struct dn_generator *g, struct dn_visit *visit)
 	join(g, visit->first);
 }
 
-/* With REUSE 0 the instruction would free so many rows. */
+/* Whether the instruction would free so many rows with REUSE 0. */
 static bool frees(const struct dn_instruction *at, int64_t held, int64_t rows)
 {
 	return dn_uses_nfu(at) && at->nbin.op != DN_NOP && (at->nbin.stride ? at->nbin.end + 1 : held) == rows;
@@ -213,7 +214,7 @@ void dn_free_nbin(struct dn_generator *g, int64_t end)
 	g->nbin.oldest = end;
 }
 
-/* What is freed here has always been read to its end by the last instruction that works. */
+/* Frees SB rows. The last instruction that works has always read them to their end. */
 void dn_free_sb(struct dn_generator *g, int64_t end)
 {
 	for (int64_t i = g->put - 1; i >= 0; i--)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The queue of a generator and the instructions of a visit (impl.h). */
+ * Keeps the queue of a generator and makes the instructions of a visit (impl.h). */
 #include <stdlib.h>
 
 #include "impl.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The code generators: a layer as a stream of instructions (isa.h), made as they are needed and never held: CONV5* of
- * the paper has 176 million. One file per nest of tiles.h, over loops that are common to all (loops.c).
+ * The code generators. They turn a layer into a stream of instructions (isa.h) that are made as they are needed and
+ * never held all at once: CONV5* of the paper has 176 million. There is one file for each nest of tiles.h, over loops
+ * that all nests share (loops.c).
  *
- * Each visit, some rows of one window for one group of Tn outputs, is a few instructions: what it loads, a step after
- * the other over runs of rows that lie in both buffers at equal distances, what it frees. Taps in the padding are steps
- * with zeros when summing and no steps when pooling.
+ * A visit is some rows of one window for one group of Tn outputs. It takes a few instructions: loads, consecutive steps
+ * over runs of rows that are in both buffers at equal distances, and the freeing of rows. Taps in the padding are steps
+ * with zeros when summing, and no steps when pooling.
  *
  *     struct dn_generator *generator;
  *     if (dn_generator_open(config, layer, tiles, &generator, &err)) ...
@@ -21,13 +22,13 @@
 
 struct dn_generator; /* opaque */
 
-/* Borrows all three until it is closed. NPL_ENOMEM. */
+/* Opens a generator, which borrows all three until it is closed. NPL_ENOMEM. */
 int dn_generator_open(const struct dn_config *config, const struct dn_layer *layer, const struct dn_tiles *tiles,
 		      struct dn_generator **generator, struct npl_err *err);
 void dn_generator_close(struct dn_generator *generator); /* accepts NULL */
 struct dn_stream dn_generator_stream(struct dn_generator *generator);
 const struct dn_layout_map *dn_generator_map(const struct dn_generator *generator);
-/* Memory ran out on the way and the stream ended too early: NPL_ENOMEM, else 0. */
+/* NPL_ENOMEM: memory ran out on the way and the stream ended too early. Else 0. */
 int dn_generator_failed(const struct dn_generator *generator, struct npl_err *err);
 
 #endif

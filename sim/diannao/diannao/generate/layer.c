@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What of a layer the machine sees, or why it cannot run it: the operators of the NFU, 16-bit fixed point with one
- * power of two per tensor, and what its last stage can hold as segments. */
+ * Translates a layer into the machine's terms, or says why the machine cannot run it. The machine has the operators of
+ * the NFU, 16-bit fixed point with one power of two per tensor, and what its last stage can hold as segments. */
 #include <math.h>
 
 #include "core/base/refuse.h"
@@ -33,7 +33,8 @@ int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer
 	return (layer->no + config->tn - 1) / config->tn;
 }
 
-/* scale = 2^*exponent, -149 to 127 in float32. Raw integers (scale 0) are plain Q6.10. */
+/* Finds *exponent so that the tensor's scale is 2^*exponent, -149 to 127 in float32; raw integers (scale 0) are plain
+ * Q6.10. Returns false for a tensor with another scale or a zero point. */
 static bool exponent_of(const struct npl_tensor *tensor, int *exponent)
 {
 	if (tensor->quant.zero_point || tensor->quant.channel_scale)
@@ -64,7 +65,7 @@ static struct dn_layout layout_of(const struct npl_image *image)
 	return (struct dn_layout){.image = image->channels * plane, .map = plane, .y = image->size[1], .x = 1};
 }
 
-/* The window and the two images of a convolution or pooling. */
+/* Sets the window and the two images of a convolution or pooling. */
 static bool take_images(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
 {
 	const struct npl_shape *x = &given->in[0]->shape, *y = &given->out->shape;
@@ -143,7 +144,7 @@ static bool take_values(const struct npl_layer *given, struct dn_layer *layer, c
 	return true;
 }
 
-/* Steps times lanes times four bytes stay below 2^63, so that no count overflows. */
+/* Checks that steps times lanes times four bytes stay below 2^63, so that no count overflows. */
 static bool check_size(const struct dn_config *config, const struct dn_layer *layer, char *why, size_t n)
 {
 	int64_t outputs = layer->kind == DN_SUM ? dn_out_rows(config, layer) * config->tn : 1;
@@ -163,7 +164,8 @@ static bool check_size(const struct dn_config *config, const struct dn_layer *la
 	return true;
 }
 
-/* From the scale of NFU-2's result to that of the output: within +-500, and dn_rescale takes any shift. */
+/* Returns the right shift from the scale of NFU-2's result to that of the output. It is within +-500, and dn_rescale
+ * takes any shift. */
 static int shift_of(const struct dn_config *config, enum dn_kind kind, int x, int w, int y)
 {
 	if (kind != DN_SUM)
@@ -179,7 +181,7 @@ static bool check_sums(const struct npl_layer *given, struct dn_layer *layer, in
 	if (!check_tensor(given->in[1], "the weight", w, why, n))
 		return false;
 	bool private = given->op == NPL_OP_CONV &&
-		       given->attrs->conv.private_kernels; /* one bias of a map all the same */
+		       given->attrs->conv.private_kernels; /* with private kernels a map has one bias all the same */
 	int64_t outputs = private ? given->out->shape.dim[1] : given->in[1]->shape.dim[0];
 	if (bias && (bias->dtype != NPL_I32 || npl_shape_count(&bias->shape) != outputs))
 		return npl_refuse(why, n, "the bias must be one 32-bit integer per output");
@@ -190,7 +192,7 @@ static bool check_sums(const struct npl_layer *given, struct dn_layer *layer, in
 	return true;
 }
 
-/* The bounds of a Clip as integers at a scale of 2^y, where 16 bits are bounds of their own. */
+/* Turns the bounds of a Clip into integers at a scale of 2^y; the 16-bit range is a bound too. */
 static bool take_clip(double low, double high, int y, struct dn_layer *layer, char *why, size_t n)
 {
 	double l = fmax(ldexp(low, -y), INT16_MIN), h = fmin(ldexp(high, -y), INT16_MAX);
@@ -202,8 +204,8 @@ static bool take_clip(double low, double high, int y, struct dn_layer *layer, ch
 	return true;
 }
 
-/* What NFU-3 does, and at which scale: it changes none for functions that are exact at any; sigmoid and tanh are of
- * plain Q6.10. y: log2 of the output's scale. */
+/* Sets what NFU-3 does, and at which scale. Functions that are exact at any scale keep it; sigmoid and tanh need plain
+ * Q6.10. y: log2 of the output's scale. */
 static bool take_function(const struct npl_layer *given, int y, struct dn_layer *layer, char *why, size_t n)
 {
 	enum npl_op op = given->op;
@@ -217,7 +219,7 @@ static bool take_function(const struct npl_layer *given, int y, struct dn_layer 
 		return npl_refuse(why, n, "NFU-3 applies one function, not two");
 	if (layer->kind == DN_AVERAGE && fused > NPL_ACT_RELU)
 		return npl_refuse(why, n, "NFU-3 divides here, it does not apply %s too", npl_activation_name(fused));
-	if (op == NPL_OP_LRN) { /* whose function is there */
+	if (op == NPL_OP_LRN) { /* its function is set already */
 		layer->result_shift = y + NPL_Q16_FRACTION_BITS;
 		return true;
 	}

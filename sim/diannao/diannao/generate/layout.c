@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Addresses and values of a layer in memory (layout.h). */
+ * Places a layer's values in memory (layout.h). */
 #include "layout.h"
 
 #include "core/base/arith.h"
@@ -78,13 +78,13 @@ struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int
 				 npl_min_i64(group_end + map->above, map->in_rows)};
 }
 
-/* 1 + 2 + ... + n */
+/* Returns 1 + 2 + ... + n. */
 static int64_t triangle(int64_t n)
 {
 	return n > 0 ? n * (n + 1) / 2 : 0;
 }
 
-/* The rows of a tap that the groups before this one read. Group g reads rows npl_max_i64(0, g - below) to
+/* Returns the rows of a tap that the groups before this one read. Group g reads rows npl_max_i64(0, g - below) to
  * npl_min_i64(in_rows, g + 1 + above) - 1. */
 int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group)
 {
@@ -135,8 +135,8 @@ static void put_inputs(const struct dn_layout_map *map, const int16_t *x, uint8_
 			}
 }
 
-/* Puts the kernel w (ni, taps) of output m, counted over all groups, into the layout, at `position` where kernels are
- * private. */
+/* Puts the kernel w (ni, taps) of output m, counted over all groups, into the layout; `position` is the output position
+ * where kernels are private. */
 static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_t m, const int16_t *w,
 		       const int32_t *bias, uint8_t *bytes)
 {

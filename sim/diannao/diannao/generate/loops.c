@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of a nest (impl.h): where the next visit is, and which iterations are alike and may be left out.
+ * Runs the loops of a nest (impl.h): finds the next visit, and which iterations are alike and may be left out.
  *
- * Each loop is a level of units (engine.h): an iteration of it with all that is inside. Where all iterations of a loop
- * are alike, and the next iteration of the loop around it is alike too, the iterations of both loops are one run of
- * units of the inner loop, and the outer loop has no units of its own. What repeats is found only after many iterations
- * of a long run, and sooner with few levels. */
+ * Each loop is a level of units (engine.h); a unit is an iteration of it with all the loops inside. Where all
+ * iterations of a loop are alike, and the next iteration of the loop around it is alike too, the iterations of both
+ * loops are one run of units of the inner loop, and the outer loop has no units of its own. With few levels, repetition
+ * is found sooner, as it is found only after many iterations of a long run. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -58,7 +58,7 @@ int64_t dn_iterations(const struct dn_generator *g, enum dn_loop loop)
 	}
 }
 
-/* What follows from the iterations. */
+/* Sets the members that follow from the iterations. */
 static void place(struct dn_generator *g)
 {
 	const int64_t *iteration = g->iteration, groups = g->map.groups;
@@ -98,7 +98,7 @@ bool dn_begin_loops(struct dn_generator *g)
 	return true;
 }
 
-/* The next iteration of the loop at this level, or of those around it. */
+/* Goes on to the next iteration of the loop at this level, or of a loop around it. Returns false after the last one. */
 static bool next_turn(struct dn_generator *g, int level)
 {
 	for (; level >= 0; level--) {
@@ -129,7 +129,8 @@ static bool all_alike(const struct dn_generator *g, int level)
 	return iterations == 1 || alike_from(g, level, 0) == iterations;
 }
 
-/* Iterations of the loop at this level, with those in iterations of the loops around it. */
+/* Returns how many iterations of the loop at this level are alike from here on, including those in later iterations of
+ * the loops around it. */
 static int64_t run_from_here(const struct dn_generator *g, int level)
 {
 	const enum dn_loop loop = g->code->loop[level];
@@ -145,7 +146,7 @@ static int64_t run_from_here(const struct dn_generator *g, int level)
 
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
 {
-	bool inside = false; /* its iterations are counted as those of the loop inside it */
+	bool inside = false; /* the loop's iterations are counted as iterations of the loop inside it */
 	for (int level = g->code->levels - 1; level >= 0; level--) {
 		units[level] = inside ? 0 : run_from_here(g, level);
 		if (g->iteration[g->code->loop[level]])
@@ -154,8 +155,8 @@ void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
 	}
 }
 
-/* A run of units goes on in the next iteration of the loop around it, so that `iterations` may be more than the loop
- * has. */
+/* Leaves out iterations. A run of units continues in the next iteration of the loop around it, so `iterations` may be
+ * more than this loop has. */
 void dn_skip_iterations(struct dn_generator *g, int level, int64_t iterations)
 {
 	g->iteration[g->code->loop[level]] += iterations - 1;
@@ -175,8 +176,8 @@ int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, i
 			   struct dn_range taps)
 {
 	const struct dn_axis *axis = &g->axis[d];
-	/* Where gaps between taps leave columns out, windows that reach over the ends of these windows leave out
-	 * others. */
+	/* Where gaps between taps leave columns out, windows that reach over the ends of the tile or block leave out
+	 * other columns. */
 	const int64_t margin = axis->dilation > 1 ? (axis->kernel - 1) * axis->dilation / axis->stride + 1 : 0;
 	if (o <= first || o + 1 >= end)
 		return 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Local response normalisation as far as the machine can (Krizhevsky et al., NIPS 2012, section 3.3; Chen et al.,
+ * Local response normalisation as far as the machine can do it (Krizhevsky et al., NIPS 2012, section 3.3; Chen et al.,
  * ASPLOS 2014, name the layer and leave it out). y = x t^-beta with t = bias + alpha/size * the sum of the squares of
- * neighbouring maps. NFU-1 multiplies an input by a synapse, never two inputs, so squares and the last product are
- * others' (layer.h). Here: a 1x1 convolution of the squares, whose kernels hold one synapse in a band, makes u, which
- * is linear in t; t^-beta as a function of u is fitted (fit.h) to NFU-3's segments. Their limits are hard-wired and
- * close to each other around 0 only, so u begins where the curve is held best and ends where 16 bits do: synapse and
- * bias say where t is in between.
+ * neighbouring maps. NFU-1 multiplies an input by a synapse, never two inputs, so the squares and the last product are
+ * made elsewhere (layer.h). The machine does a 1x1 convolution of the squares, whose kernels hold one synapse in a
+ * band. Its result u is linear in t. NFU-3's segments are fitted to t^-beta as a function of u (fit.h). The limits of
+ * the segments are hard-wired, and only around 0 are they close to each other. So u begins where the segments hold the
+ * curve best and ends where 16 bits end; synapse and bias place t in between.
  *
- * Rows of kernels that the band does not touch are left out where the nest can (tiles.h); in those that it touches
- * zeros beside it are loaded and multiplied as any synapse. */
+ * Where the nest can (tiles.h), it leaves out rows of kernels that the band does not touch. In the rows that the band
+ * touches, the zeros beside it are loaded and multiplied like any synapse. */
 #include <math.h>
 
 #include "core/base/arith.h"
@@ -19,17 +19,17 @@
 #include "sim/diannao/nfu/fit.h"
 
 #define ONE             (1 << NPL_Q16_FRACTION_BITS)
-#define LARGEST_ERROR   (1.0 / 32) /* of t^-beta beside that of the least t */
-#define LARGEST_VALUE   31         /* of what NFU-3's lines hold: as far as they do not saturate */
-#define LARGEST_SYNAPSE 1023       /* products by any input round to 16 bits */
-#define LARGEST_INPUT   (1 << 14)  /* of calibrated inputs (quantise.h) */
-#define HEADROOM        2          /* for sums beyond the greatest that calibration saw, as its inputs have */
-#define MARGIN          64         /* of 1/1024: what rounding may add to the greatest u */
-#define FIRST_EIGHTHS   (-48)      /* where u may begin: limits are close to each other from -37/8 to 25/8 */
+#define LARGEST_ERROR   (1.0 / 32) /* the greatest error of t^-beta, relative to its value at the least t */
+#define LARGEST_VALUE   31         /* the greatest magnitude of NFU-3's coefficients: these do not saturate */
+#define LARGEST_SYNAPSE 1023       /* products of such a synapse and any input round to 16 bits */
+#define LARGEST_INPUT   (1 << 14)  /* the greatest calibrated input (quantise.h) */
+#define HEADROOM        2          /* for sums greater than those that calibration saw; its inputs have as much */
+#define MARGIN          64         /* in units of 1/1024: what rounding may add to the greatest u */
+#define FIRST_EIGHTHS   (-48)      /* the first u in eighths: limits are close to each other from -37/8 to 25/8 */
 #define LAST_EIGHTHS    24
-#define FIRST_END       10 /* the first limit where u may end */
+#define FIRST_END       10 /* the first limit at which u may end */
 
-/* What NFU-3 holds: 2^raised t^-beta of u from begin, where t = bias, to end. */
+/* The curve that NFU-3 holds: 2^raised t^-beta as a function of u, from `begin`, where t = bias, to `end`. */
 struct curve {
 	double beta, bias, begin, end, t_per_u;
 	int raised;
@@ -46,7 +46,7 @@ static double weight_of(const struct npl_lrn_attrs *lrn)
 	return (double)lrn->alpha / (double)lrn->size;
 }
 
-/* Squares that one map sums, at most. */
+/* Returns the most squares that one map sums. */
 static int64_t widest(const struct dn_layer *layer)
 {
 	return npl_min_i64(npl_min_i64(layer->lrn.below, layer->ni) + 1 + npl_min_i64(layer->lrn.above, layer->ni),
@@ -65,8 +65,8 @@ static bool check_attributes(const struct npl_lrn_attrs *lrn, char *why, size_t 
 	return true;
 }
 
-/* Inputs, in units of their scale, that a map's sum may reach: all that there can be, or those that calibration saw and
- * more. */
+/* Returns the greatest sum of inputs that a map may have, in units of their scale: the greatest of all, or the greatest
+ * that calibration saw with some headroom. */
 static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct dn_layer *layer)
 {
 	const double all = (double)widest(layer) * INT16_MAX;
@@ -76,14 +76,14 @@ static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct d
 	return fmin(fmax(HEADROOM * seen / ldexp(weight_of(lrn), x), LARGEST_INPUT), all);
 }
 
-/* Synapse and bias at the finest scale 2^*w that the sums hold, where `inputs` reach from c->begin to c->end. x: log2
- * of the input's scale. False: no scale is fine enough. */
+/* Finds the synapse and bias at the finest scale 2^*w that the sums hold, where `inputs` reach from c->begin to c->end.
+ * x: log2 of the input's scale. Returns false where no scale is fine enough. */
 static bool choose_scale(const struct dn_config *config, const struct curve *c, double inputs, int x,
 			 struct dn_layer *layer, int *w)
 {
 	const bool rounded = config->product == NPL_Q16_ROUNDED;
 	const double window = (double)widest(layer), limit = ldexp(1, (int)config->sum_bits - 1);
-	const double per_input = (c->end - (double)MARGIN / ONE - c->begin) / inputs; /* the synapse's value */
+	const double per_input = (c->end - (double)MARGIN / ONE - c->begin) / inputs; /* the synapse as a real number */
 	double synapse, bias, sum;
 	int e;
 	frexp(per_input / (LARGEST_SYNAPSE + 1), &e);
@@ -96,12 +96,12 @@ static bool choose_scale(const struct dn_config *config, const struct curve *c, 
 	} while (synapse >= 1 && (fabs(bias) > INT32_MAX || sum >= limit));
 	layer->lrn.synapse = (int16_t)synapse;
 	layer->lrn.bias = (int32_t)bias;
-	/* A step of the sums is not more than one of u. */
+	/* one step of the sums must not be more than one step of u */
 	return synapse >= 1 && ldexp(rounded ? ONE : 1, x + *w) <= 1.0 / ONE;
 }
 
-/* Half of what the curve, which is convex, is below its chord between two u: what the best line leaves. INFINITY: the
- * line has no 16-bit coefficients. */
+/* Returns the error that the best line leaves between two u: half of the greatest distance of the curve, which is
+ * convex, from its chord. INFINITY: the line has no 16-bit coefficients. */
 static double line_error(const struct curve *c, double from, double to)
 {
 	const double least = factor_at(c, to), slope = (least - factor_at(c, from)) / (to - from);
@@ -110,12 +110,12 @@ static double line_error(const struct curve *c, double from, double to)
 		return INFINITY;
 	if (!(slope < 0 && steepest > 0))
 		return 0;
-	const double t = pow(steepest / -slope, 1 / (c->beta + 1)); /* where the curve is as steep */
+	const double t = pow(steepest / -slope, 1 / (c->beta + 1)); /* t where the curve is as steep as the chord */
 	const double u = c->begin + (t - c->bias) / c->t_per_u;
 	return (least - slope * (to - u) - factor_at(c, u)) / 2;
 }
 
-/* The greatest of all segments, of t^-beta. */
+/* Returns the greatest error of all segments, relative to t^-beta. */
 static double estimated_error(const struct curve *c)
 {
 	double most = 0, from = c->begin;
@@ -129,7 +129,7 @@ static double estimated_error(const struct curve *c)
 	return ldexp(most, -c->raised);
 }
 
-/* As far raised as 16-bit lines go. */
+/* Raises the curve as far as lines with 16-bit coefficients allow. Returns its error. */
 static double raise(struct curve *c)
 {
 	double error = INFINITY;
@@ -142,8 +142,8 @@ static double raise(struct curve *c)
 	return error;
 }
 
-/* The curve with the least error of all where u may begin and end; layer->lrn has its synapse and bias. False: there is
- * none. */
+/* Finds the curve with the least error over all places where u may begin and end; layer->lrn gets its synapse and bias.
+ * Returns false where there is none. */
 static bool choose_curve(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_layer *layer,
 			 struct curve *best, int *w)
 {
@@ -174,7 +174,7 @@ static bool choose_curve(const struct dn_config *config, const struct npl_lrn_at
 
 static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *why, size_t n)
 {
-	/* Beyond the end too: sums that calibration did not see. */
+	/* The curve goes on beyond its end, for sums that calibration did not see. */
 	const struct dn_curve curve = {
 		.f = factor_at, .parameters = c, .low = (int)(c->begin * ONE), .high = INT16_MAX};
 	double error;
@@ -231,7 +231,7 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, in
 	return check_attributes(lrn, why, n) && take_power(config, lrn, x, layer, w, why, n);
 }
 
-/* The maps that output m sums: first..end - 1. */
+/* Finds the maps that output m sums: *first to *end - 1. */
 static void window_of(const struct dn_layer *layer, int64_t m, int64_t *first, int64_t *end)
 {
 	*first = m - npl_min_i64(layer->lrn.below, m);

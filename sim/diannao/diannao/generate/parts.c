@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parts that a window's products are cut into where they do not fit NBin at once (tiles.h), one after the other. */
+ * Cuts a window's products into parts where they do not fit NBin at once (tiles.h). The parts come one after the
+ * other. */
 #include "tiles.h"
 
 #include "core/base/arith.h"

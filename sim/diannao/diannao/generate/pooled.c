@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * DN_POOLED (tiles.h): one window after the other, for some groups of Tn maps at once. Each tap is one request for all
- * these maps, so the rows of one group are as far apart in NBin as there are groups: the NFU reads them by a stride. */
+ * these maps. So the rows of one group are as far apart in NBin as there are groups, and the NFU reads them by a
+ * stride. */
 #include "impl.h"
 
 #include "core/base/arith.h"
 
-/* Positions of the window along d that lie within the input and its padding: what an average that counts the padding
- * divides by. With ceil_mode the last window may reach further. */
+/* Returns how many positions of the window along d are within the input and its padding: an average that counts the
+ * padding divides by these. With ceil_mode the last window may reach further. */
 static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
 {
 	const struct dn_axis *axis = &g->axis[d];
@@ -65,7 +66,7 @@ static void pooled_visit(struct dn_generator *g)
 	dn_free_nbin(g, g->nbin.next);
 }
 
-/* Windows that read the same taps; of one all parts but the first and the last. */
+/* Windows that read the same taps are alike. Of one window all parts except the first and the last are alike. */
 static int64_t pooled_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	switch (loop) {

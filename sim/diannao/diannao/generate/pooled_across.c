@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * DN_POOLED_ACROSS (tiles.h): windows that overlap share columns, which slide through NBin along a row of outputs; of
- * each the lines under the window are loaded one after the other, a request each for some groups of Tn maps. There are
- * no gaps between taps: the rows of one group in a window are as far apart as there are groups, so a stride reads
- * them. */
+ * DN_POOLED_ACROSS (tiles.h): windows that overlap share columns, which slide through NBin along a row of outputs. The
+ * lines of a column under the window are loaded one after the other, with a request each for some groups of Tn maps.
+ * There are no gaps between taps: the rows of one group in a window are as far apart as there are groups, so a stride
+ * reads them. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -50,7 +50,8 @@ static void across_visit(struct dn_generator *g)
 	dn_free_nbin(g, g->base + npl_min_i64(kept, g->columns.loaded) * column);
 }
 
-/* Rows of outputs, as far as all lines under them are inside; of one the windows that load as many columns. */
+/* Rows of outputs are alike where all lines under them are inside the input. In a row, windows that load as many
+ * columns are alike. */
 static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	switch (loop) {
@@ -65,7 +66,7 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	}
 }
 
-/* The columns that the window before has loaded and not freed. */
+/* Notes the columns that the window before has loaded and not freed. */
 static void across_hold(struct dn_generator *g)
 {
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel);

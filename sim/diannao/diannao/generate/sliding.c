@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * DN_STREAMED and DN_ACROSS (tiles.h): columns of the input slide through NBin under the windows of one row of outputs.
- * Of each column the lines of the part that lie inside the input are loaded one after the other, a request each; a
- * column is freed when the last window of the block and, of a tile of groups, the last one has read it.
+ * The lines of a column that are in the part and inside the input are loaded one after the other, a request each. A
+ * column is freed when the last window of the block has read it for the last group of the tile.
  *
- * Streamed, a visit is one position, group and part of the window. Across, the part is the whole window and the kernels
- * of a group tile are loaded once: the tile is then outside of images and rows, its groups inside of positions. */
+ * With DN_STREAMED a visit is one position, group and part of the window. With DN_ACROSS the part is the whole window,
+ * and the kernels of a group tile are loaded once: the loop of tiles is outside of images and rows, the loop of groups
+ * inside of positions. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -20,21 +21,21 @@ static struct dn_range lines_of(const struct dn_generator *g)
 	return dn_taps_inside(&g->axis[0], g->y, g->part.ky, g->part.ky_end);
 }
 
-/* The rows of a tap, within the part, that these groups read. */
+/* Returns the rows of a tap, within the part, that these groups read. */
 static struct dn_range rows_of(const struct dn_generator *g, int64_t group, int64_t group_end)
 {
 	struct dn_range rows = dn_rows_read(&g->map, group, group_end);
 	return across(g) ? rows : (struct dn_range){g->part.row, g->part.row_end};
 }
 
-/* NBin rows of one column: what any group of the tile reads of it. */
+/* Returns the NBin rows of one column: those that any group of the tile reads of it. */
 static int64_t column_rows(const struct dn_generator *g)
 {
 	struct dn_range lines = lines_of(g), rows = rows_of(g, g->group, g->group_end);
 	return (lines.end - lines.first) * (rows.end - rows.first);
 }
 
-/* Columns up to the last tap of this window. */
+/* Loads columns up to the last tap of this window. */
 static void load_columns(struct dn_generator *g)
 {
 	const struct dn_range lines = lines_of(g);
@@ -56,7 +57,7 @@ static void load_columns(struct dn_generator *g)
 	}
 }
 
-/* SB rows of a group's kernel, or its part. */
+/* Returns the SB rows of a group's kernel, or of the part of it. */
 static int64_t synapse_rows(const struct dn_generator *g, int64_t group)
 {
 	if (across(g))
@@ -64,7 +65,8 @@ static int64_t synapse_rows(const struct dn_generator *g, int64_t group)
 	return dn_part_rows(&g->part) + (dn_part_is_first(&g->part) ? g->map.bias_rows : 0);
 }
 
-/* The whole window's kernel of a group that stays is loaded before the first visit that reads it. */
+/* Loads synapses before the first visit that reads them: the part's, or the kernel of the whole window where that stays
+ * in SB. */
 static void load_synapses(struct dn_generator *g)
 {
 	const bool begins = g->x == g->x_first && !(across(g) && (g->image || g->y));
@@ -99,7 +101,7 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 		}
 }
 
-/* Columns left of all that later windows of the block read. */
+/* Frees the columns to the left of all that later windows of the block read. */
 static void free_columns(struct dn_generator *g)
 {
 	int64_t column = column_rows(g);
@@ -113,13 +115,14 @@ static bool last_part(const struct dn_generator *g)
 	       g->part.row_end == g->map.in_rows;
 }
 
-/* Groups of them: where they come before the next position, as many as NBout takes. */
+/* Returns how many groups of results are one store: where groups come before the next position, as many as NBout
+ * takes. */
 static int64_t results_at_once(const struct dn_generator *g)
 {
 	return across(g) || g->x_end - g->x_first == 1 ? g->result_groups : 1;
 }
 
-/* Results of one position that lie side by side are one store. */
+/* Stores results. Those of one position that are side by side in memory are one store. */
 static void store(struct dn_generator *g, struct dn_visit *visit)
 {
 	const int64_t at_once = results_at_once(g);
@@ -162,8 +165,8 @@ static void sliding_visit(struct dn_generator *g)
 		dn_free_sb(g, g->sb.next);
 }
 
-/* How many windows from this one on load and free as many columns as the window before; the first and the last of a
- * block are never among them. Where no line is read this holds for every group. */
+/* Returns how many windows from this one on load and free as many columns as the window before. The first and the last
+ * window of a block are never among them. Where no line is read, this holds for every group. */
 static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const struct dn_range lines = lines_of(g), taps = {g->part.kx, g->part.kx_end};
@@ -177,7 +180,7 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 	return dn_sliding_windows(g, 1, g->x_first, g->x_end, o, taps);
 }
 
-/* The first row of the first image loads the kernels, the last of the last one frees them. */
+/* The first row of the first image loads the kernels, and the last row of the last image frees them. */
 static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	const struct dn_layer *layer = g->layer;
@@ -185,7 +188,7 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	switch (loop) {
 	case DN_CONV_GROUPS:
 		return last + 1 - iteration;
-	case DN_GROUP_TILES: /* LRN's read other rows each */
+	case DN_GROUP_TILES: /* each tile of LRN reads other rows */
 		return g->layer->lrn.present ? 0 : dn_full_groups(g) / g->tile_groups - iteration;
 	case DN_GROUPS:
 		return 0;
@@ -202,8 +205,8 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	}
 }
 
-/* Lines (or parts of several) that lie inside the input or outside as this one does. The first part of a window has its
- * biases, the last one stores. */
+/* Returns how many lines (or parts of several) from this one on are inside the input, or outside, as this one is. The
+ * first part of a window has its biases, and the last one stores. */
 static int64_t lines_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const struct dn_axis *axis = &g->axis[0];
@@ -217,8 +220,8 @@ static int64_t lines_alike(const struct dn_generator *g, int64_t iteration)
 	return iteration ? npl_min_i64((end - line) / lines, dn_iterations(g, DN_KERNEL_LINES) - 1 - iteration) : 0;
 }
 
-/* Taps of a line from this one on that all windows of the block have inside the input, or all outside; 0: some have it
- * inside. */
+/* Returns how many taps of a line from this one on are inside the input for all windows of the block, or outside for
+ * all; 0: the tap is inside for some windows only. */
 static int64_t taps_from(const struct dn_generator *g, int64_t tap)
 {
 	const struct dn_axis *axis = &g->axis[1];
@@ -231,7 +234,7 @@ static int64_t taps_from(const struct dn_generator *g, int64_t tap)
 	return tap >= first.first && tap < last.end ? last.end - tap : 0;
 }
 
-/* Parts of a line. */
+/* Returns how many parts of a line from this one on are alike. */
 static int64_t taps_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const int64_t taps = g->tiles->taps ? g->tiles->taps : 1, line = g->iteration[DN_KERNEL_LINES];
@@ -243,7 +246,7 @@ static int64_t taps_alike(const struct dn_generator *g, int64_t iteration)
 				   iteration);
 }
 
-/* Parts of a tap. */
+/* Returns how many parts of a tap from this one on are alike. */
 static int64_t rows_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const int64_t line = g->iteration[DN_KERNEL_LINES], tap = g->iteration[DN_KERNEL_TAPS];
@@ -254,7 +257,8 @@ static int64_t rows_alike(const struct dn_generator *g, int64_t iteration)
 	return (ends ? npl_min_i64(whole, last) : whole) - iteration;
 }
 
-/* The first group of a tile loads columns, the last one frees them. */
+/* Returns how many groups from this one on are alike. The first group of a tile loads columns, and the last one frees
+ * them. */
 static int64_t groups_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const int64_t last = dn_iterations(g, DN_GROUPS) - 1;
@@ -263,7 +267,8 @@ static int64_t groups_alike(const struct dn_generator *g, int64_t iteration)
 	return npl_min_i64(last, dn_full_groups(g) - g->group) - iteration;
 }
 
-/* Blocks whose windows all read the same taps, or a row that reads nothing. */
+/* Returns how many blocks from this one on are alike: all their windows read the same taps, or the row reads
+ * nothing. */
 static int64_t blocks_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const int64_t first = iteration * g->width, end = g->layer->out[1], lines = g->axis[0].kernel;
@@ -298,7 +303,7 @@ static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, i
 	}
 }
 
-/* Notes the columns that a window which is left out would hold. Where several groups come in blocks, only windows that
+/* Notes the columns that a window which was left out would hold. Where several groups come in blocks, only windows that
  * read nothing are left out, and they hold nothing. */
 static void sliding_hold(struct dn_generator *g)
 {

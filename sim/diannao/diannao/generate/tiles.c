@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which nests and tiles may be the best for a layer, by an estimate of time and bytes (tiles.h). The
- * estimated time is the NFU's or the port's, whichever is greater, and takes every window for one of the interior. The
- * NFU's time is its steps and the loads during which a full buffer lets it do nothing. The port's is, for each request,
- * the time of its bytes or dma.request_cycles, whichever is more. */
+ * Finds which nests and tiles may be the best for a layer, by an estimate of time and bytes (tiles.h). The estimated
+ * time is the greater of the NFU's and the port's, and takes every window for one of the interior. The NFU's time is
+ * its steps and the loads during which a full buffer keeps it waiting. The port's time is, for each request, the time
+ * of its bytes or dma.request_cycles, whichever is more. */
 #include "tiles.h"
 
 #include "core/base/arith.h"
@@ -12,10 +12,10 @@
 
 #include "layout.h"
 
-#define MOST_TRIED 64 /* sizes of each kind */
+#define MOST_TRIED 64 /* the most sizes of each kind that are tried */
 
-/* Of a layer or a part of it: cycles of the NFU and of the port, bytes through it; time is that of parts one after the
- * other. */
+/* The cost of a layer or a part of it: cycles of the NFU and of the port, bytes through the port, and the time of its
+ * parts one after the other. */
 struct cost {
 	double nfu, port, bytes, time;
 };
@@ -27,14 +27,14 @@ struct search {
 	int64_t in_rows, groups, kernel_rows, bias_rows, sums, result_groups;
 	struct dn_layout_map layout_across; /* with DN_ACROSS */
 	double bytes_per_cycle, sb_row_cycles;
-	double time_limit; /* time that is still of interest; 0: any */
-	bool by_bytes;     /* the fewest are looked for, else the least time */
+	double time_limit; /* the most time that is still of interest; 0: any */
+	bool by_bytes;     /* the fewest bytes are looked for; if false, the least time */
 	int n;             /* candidates found, the best first */
 	struct cost cost[DN_CANDIDATES / 2];
 	struct dn_tiles tiles[DN_CANDIDATES / 2];
 };
 
-/* `n` requests of so many cycles and bytes. */
+/* Adds `n` requests of so many cycles and bytes each. */
 static void add_requests(const struct search *s, struct cost *cost, double n, double cycles, double bytes)
 {
 	cost->port += n * fmax(fmax(cycles, 1), (double)s->config->dma_request_cycles);
@@ -64,13 +64,14 @@ static void add(struct cost *sum, const struct cost *part, double times)
 	sum->time += times * fmax(part->nfu, part->port);
 }
 
-/* Columns or lines that windows of the interior touch, through so many taps. */
+/* Returns the columns or lines that so many windows of the interior touch through so many taps. */
 static int64_t interior(const struct dn_axis *axis, int64_t windows, int64_t taps)
 {
 	return npl_min_i64(npl_min_i64(dn_extent(axis, windows, taps), windows * taps), axis->in);
 }
 
-/* The same of one window, with those between its taps that other windows read. */
+/* Returns the columns or lines that NBin holds for one window, including those between its taps that other windows
+ * read. */
 static int64_t held_at_once(const struct dn_axis *axis, int64_t taps)
 {
 	return npl_min_i64(axis->dilation > 1 ? dn_extent(axis, 1, taps) : taps, axis->in);
@@ -112,7 +113,8 @@ static void down_cost(const struct search *s, const struct dn_tiles *tiles, stru
 	add(all, &cost, 1);
 }
 
-/* Rows of a tap that a tile of groups of DN_ACROSS from this group on reads, and SB rows of its kernels. */
+/* Returns the rows of a tap that a tile of groups of DN_ACROSS reads, from this group on. *kernels: the SB rows of its
+ * kernels. */
 static int64_t tile_rows(const struct search *s, int64_t group, int64_t groups, int64_t *kernels)
 {
 	const int64_t end = npl_min_i64(group + groups, s->groups);
@@ -121,7 +123,8 @@ static int64_t tile_rows(const struct search *s, int64_t group, int64_t groups, 
 	return rows.end - rows.first;
 }
 
-/* Tiles of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
+/* Returns how many tiles of so many groups, from this one on, read as many rows: with dense kernels all tiles except a
+ * smaller last one. */
 static int64_t alike_tiles(const struct search *s, int64_t group, int64_t groups)
 {
 	return s->layer->lrn.present ? 1 : npl_max_i64((s->groups - group) / groups, 1);
@@ -150,7 +153,7 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 	}
 }
 
-/* All groups and parts of a block of so many positions. */
+/* Returns the cost of all groups and parts of a block of so many positions. */
 static struct cost block_cost(const struct search *s, const struct dn_tiles *tiles, const struct dn_part *part,
 			      int64_t positions)
 {
@@ -224,7 +227,7 @@ static bool better(const struct search *s, const struct cost *a, const struct co
 	return first < 0 || (!(first > 0) && second < 0);
 }
 
-/* A choice that fits the buffers: kept if it is among the best. */
+/* Keeps a choice that fits the buffers if it is among the best. */
 static void offer(struct search *s, const struct dn_tiles *tiles)
 {
 	const int capacity = DN_CANDIDATES / 2;
@@ -267,7 +270,7 @@ static void try_across(struct search *s)
 			offer(s, &tiles);
 }
 
-/* The most windows side by side that touch so many columns at most. */
+/* Returns the most windows side by side that touch at most so many columns. */
 static int64_t most_columns(const struct search *s, int64_t fit)
 {
 	const struct dn_axis *axis = &s->axis[1];
@@ -302,7 +305,8 @@ static void try_kept(struct search *s)
 					 .nest = DN_DOWN, .columns = columns, .lines = layer->window.kernel[0]});
 }
 
-/* Blocks of so many positions, the last of a row perhaps smaller, so many groups a tile, parts as in tiles. */
+/* Tries blocks of so many positions, of which the last in a row may be smaller, with so many groups a tile, and parts
+ * as in `tiles`. */
 static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions, int64_t groups)
 {
 	struct dn_part part = {0};
@@ -347,7 +351,7 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 	}
 }
 
-/* Parts that take up to `capacity` rows of a buffer, as great as they go. */
+/* Tries parts that are as great as possible and take up to `capacity` rows of a buffer. */
 static void try_rows(struct search *s, int64_t capacity)
 {
 	const struct dn_layer *layer = s->layer;
@@ -463,7 +467,7 @@ int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, 
 	struct search s = search_of(config, layer, bytes_per_cycle);
 	*candidates = (struct dn_candidates){0};
 	if (!dn_positions(layer) || !layer->images || !layer->ni || !layer->no) {
-		candidates->n = 1; /* of nothing */
+		candidates->n = 1; /* a layer with nothing to do has one candidate */
 		candidates->tiles[0] = (struct dn_tiles){.lines = 1};
 		return 0;
 	}

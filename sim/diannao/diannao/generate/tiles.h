@@ -4,21 +4,21 @@
  * sizes.
  *
  *   DN_DOWN      group of Tn outputs, its kernel kept in SB > image > xx (columns) > y > x > ky, kx, ii
- *                input lines slide down through NBin: each row of outputs loads the lines that the one before had not
+ *                Input lines slide down through NBin: each row of outputs loads the lines that the row before did not.
  *   DN_ACROSS    nnn (groups, whose kernels are all kept in SB) > image > y > x > nn > ky, kx, ii
- *                input columns slide along x through NBin, every row of outputs loads its lines anew, once for all
+ *                Input columns slide along x through NBin. Every row of outputs loads its lines anew, once for all
  *                groups of a tile. Of LRN's kernels (lrn.c) only the rows that the band touches are in memory, loaded
- *                and multiplied
+ *                and multiplied.
  *   DN_STREAMED  image > y > xx (positions of one row) > nnn (groups) > parts of the window > nn > x > ky, kx, ii
- *                a part's synapses are loaded for each block and group, its inputs for each block and tile of groups,
- *                columns slide; sums wait in NBout from part to part, or in the NFU where a tile is one position and
- *                group. With one position this is the classifier's nest of figure 5, with one position and group that
- *                of private kernels: nothing is used twice
+ *                A part's synapses are loaded for each block and group, its inputs for each block and tile of groups.
+ *                Columns slide. Sums wait in NBout from part to part, or in the NFU where a tile is one position and
+ *                group. With one position this is the classifier's nest of figure 5. With one position and group it
+ *                is the nest of private kernels, in which nothing is used twice.
  *   DN_POOLED_ACROSS
- *                image > y > iii (groups of Tn maps) > x > ii > ky, kx: columns slide along x, where windows overlap
- *                without gaps
- *   DN_POOLED    image > y > x > iii (groups of Tn maps) > parts of the window > ii > ky, kx: the taps of a window by a
- *                stride through NBin
+ *                image > y > iii (groups of Tn maps) > x > ii > ky, kx
+ *                Columns slide along x, where windows overlap without gaps.
+ *   DN_POOLED    image > y > x > iii (groups of Tn maps) > parts of the window > ii > ky, kx
+ *                The taps of a window are read by a stride through NBin.
  *
  * A convolution's group is one more loop around all of these. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_TILES_H
@@ -28,19 +28,20 @@
 
 enum dn_nest { DN_DOWN, DN_ACROSS, DN_STREAMED, DN_POOLED, DN_POOLED_ACROSS };
 
-/* A part of a window: lines, taps of a line, NBin rows of a tap; ends excluded. */
+/* A part of a window: lines, taps of a line, and NBin rows of a tap; ends excluded. */
 struct dn_part {
 	int64_t ky, ky_end, kx, kx_end, row, row_end;
 };
 
 struct dn_tiles {
 	enum dn_nest nest;
-	int64_t columns;   /* DN_DOWN: of outputs in a tile (Tx) */
-	int64_t positions; /* DN_STREAMED: of a block (Tx) */
-	/* DN_ACROSS, DN_STREAMED: of Tn outputs in a tile (Tnn / Tn); pooled: of Tn maps at once (Tii / Tn) */
+	int64_t columns;   /* DN_DOWN: columns of outputs in a tile (Tx) */
+	int64_t positions; /* DN_STREAMED: positions of a block (Tx) */
+	/* DN_ACROSS, DN_STREAMED: groups of Tn outputs in a tile (Tnn / Tn). Pooling: groups of Tn maps at once (Tii /
+	 * Tn). */
 	int64_t groups;
-	/* The most of a window in a part: `lines` whole lines, else `taps` of one line, else `rows` of one tap, the
-	 * first that is not 0. DN_DOWN and DN_ACROSS: all lines. */
+	/* The most that a part has of a window: `lines` whole lines; if that is 0, `taps` of one line; if that is 0
+	 * too, `rows` of one tap. With DN_DOWN and DN_ACROSS it has all lines. */
 	int64_t lines, taps, rows;
 };
 
@@ -50,19 +51,19 @@ struct dn_tiles {
 #define DN_MUCH_SLOWER 1.1
 struct dn_candidates {
 	int n;
-	struct dn_tiles tiles[DN_CANDIDATES]; /* the first: of the least time */
+	struct dn_tiles tiles[DN_CANDIDATES]; /* the first one has the least estimated time */
 	double cycles[DN_CANDIDATES], bytes[DN_CANDIDATES];
 };
-/* NPL_EINPUT: there are none. */
+/* Finds the candidates. NPL_EINPUT: there are none. */
 int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle,
 		  struct dn_candidates *candidates, struct npl_err *err);
 double dn_estimated_cycles(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle,
 			   const struct dn_tiles *tiles);
 
-/* Goes on to the next part of the window, from a zeroed part to the first. False: there is no next one, and `part`
- * stays. */
+/* Goes on to the next part of the window; from a zeroed part it goes to the first. Returns false where there is no next
+ * part, and leaves `part` as it is. */
 bool dn_next_part(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part);
-/* The part that begins at a line, tap and row. */
+/* Returns the part that begins at a line, tap and row. */
 struct dn_part dn_part_from(const struct dn_layer *layer, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
 			    int64_t kx, int64_t row);
 int64_t dn_part_rows(const struct dn_part *part); /* SB rows: its steps for one position and group */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which input positions windows share along one dimension. The taps of window o are at o * stride + k * dilation -
- * padding; tap k of window o is tap k + a of window o - b, with a / b = stride / dilation in lowest terms, and no
- * other window before it is nearer. */
+ * Finds which input positions windows share along one dimension. The taps of window o are at o * stride + k * dilation
+ * - padding. Tap k of window o is tap k + a of window o - b, with a / b = stride / dilation in lowest terms; of the
+ * windows before o this is the nearest that shares the tap. */
 #include "windows.h"
 
 #include "core/base/arith.h"
@@ -51,14 +51,14 @@ bool dn_all_inside(const struct dn_axis *axis, int64_t o)
 	return first >= 0 && first + (axis->kernel - 1) * axis->dilation < axis->in;
 }
 
-/* The first window of which this tap is at `position` or after it. */
+/* Returns the first window whose tap `tap` is at `position` or after it. */
 static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t position)
 {
 	return npl_div_up_i64(position + axis->pad - tap * axis->dilation, axis->stride);
 }
 
-/* Windows from o on, of those before `end`, that read nothing through these taps. A tap below the input comes into it
- * before those of lower numbers do, unless its windows step over the input. */
+/* Returns how many windows from o on, before `end`, read nothing through these taps. A tap below the input comes into
+ * the input before taps of lower numbers do, unless its windows step over the input. */
 static int64_t empty_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
 {
 	const int64_t below = npl_div_up_i64(axis->pad - o * axis->stride, axis->dilation);
@@ -89,7 +89,7 @@ bool dn_all_read(const struct dn_axis *axis)
 		const struct dn_range taps = dn_taps_inside(axis, o, 0, axis->kernel);
 		if (taps.first == taps.end)
 			return false;
-		/* Without gaps as wide as the input only windows at the ends can be empty. */
+		/* Without gaps as wide as the input, only windows at the ends can be empty. */
 		o = axis->dilation <= axis->in && o + 1 < axis->out
 			    ? axis->out - 1
 			    : o + dn_alike_windows(axis, o, axis->out, 0, axis->kernel);
@@ -145,8 +145,8 @@ int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 	return most;
 }
 
-/* Taps that are as many windows' apart as `windows` is (windows.h) fall on the same positions, window by window, and
- * others never do: of each such class of taps, positions in windows, counted in strides. */
+/* Taps whose distance is a multiple of `taps` fall on the same positions in windows whose distance is that multiple of
+ * `windows` (windows.h); other taps never do. So positions are counted for each such class of taps, in strides. */
 int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps, int64_t positions)
 {
 	const int64_t stride = axis->stride;

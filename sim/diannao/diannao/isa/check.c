@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The walk through a program of DianNao (check.h): after what one instruction says by itself (check_fields.c) what it
- * meets in the buffers, in the registers of NFU-2 and in NBout, and whether what it waits for can come. Memory is in
- * check_memory.c. */
+ * The walk through a program of DianNao (check.h). After check_fields.c has checked an instruction by itself, this file
+ * checks it against the buffers, the registers of NFU-2 and NBout as it finds them, and whether what it waits for can
+ * come. check_memory.c does memory. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ void dn_check_close(struct dn_check *check)
 	dn_order_close(&check->order);
 }
 
-/* Rows `first` to `last` of those held, the oldest being 0; last < first: none. */
+/* Rows `first` to `last` of those held, counted from the oldest, 0; last < first: none. */
 struct rows {
 	int64_t first, last, count;
 };
@@ -42,7 +42,7 @@ static int64_t held(const struct dn_queue *queue)
 	return queue->loaded - queue->freed;
 }
 
-/* Space for a load's rows is there at the latest when every instruction before has ended. */
+/* Appends a load's rows. There is room for them at the latest when every instruction before has ended. */
 static int append(struct dn_check *check, struct dn_queue *queue, uint64_t address, uint32_t size)
 {
 	int64_t rows = (size + queue->row_bytes - 1) / queue->row_bytes;
@@ -100,7 +100,7 @@ static int take_nbin(struct dn_check *check, const struct dn_instruction *at, st
 	return 0;
 }
 
-/* What it reads has come when it ends. */
+/* Notes the rows that an instruction has read, which have come when it ends, and those that it frees. */
 static void finish(struct dn_queue *queue, const struct rows *rows, uint8_t op, uint8_t reuse, bool uses_nfu)
 {
 	int64_t behind = queue->freed + rows->last + 1;
@@ -126,7 +126,7 @@ static int check_steps(struct dn_check *check, const struct dn_instruction *at, 
 	return 0;
 }
 
-/* What NFU-2 begins with and leaves behind. */
+/* Checks the sums with which NFU-2 begins, and notes those that it keeps or writes. */
 static int check_sums(struct dn_check *check, const struct dn_instruction *at)
 {
 	bool reads = at->nfu.in == DN_FROM_NBOUT, writes = at->nbout.write == DN_WRITE;
@@ -202,7 +202,7 @@ static int check_store(struct dn_check *check, const struct dn_instruction *at)
 	return 0;
 }
 
-/* A store is asked for when it is full. */
+/* Checks that no store is open; a store is requested only when it is full. */
 static int check_closed(struct dn_check *check)
 {
 	char where[40];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a program of DianNao can be run on a machine (docs/diannao-isa.md, Rules), before it runs. A program has no
- * jumps, so one walk in its order sees everything that will happen; the walk keeps what buffers, sums and memory hold
- * then, and costs the same for every instruction, so that streams of millions that layers are made into can be checked
- * as well:
+ * Checks whether a program of DianNao can be run on a machine (docs/diannao-isa.md, Rules), before it runs. A program
+ * has no jumps, so one walk in program order sees everything that will happen. The walk keeps what buffers, sums and
+ * memory will hold. It costs the same for every instruction, so that the streams of millions of instructions that are
+ * made of layers can be checked too:
  *
  *     struct dn_check check = {.config = &config, .memory_bytes = UINT64_MAX, .source = "conv1"};
  *     rc = dn_check_begin(&check, err);
@@ -24,15 +24,15 @@
 struct dn_queue {
 	const char *name;
 	int64_t rows, row_bytes; /* of the buffer */
-	int64_t freed, loaded;   /* so far */
-	int64_t read;            /* those before it have come: a step has needed the last of them */
+	int64_t freed, loaded;   /* rows freed and loaded so far */
+	int64_t read;            /* rows before this one have arrived, as a step has needed the last of them */
 };
 
-/* What memory has to do since the last CP SYNC: bytes stored, and loads that may not have come (check_memory.c). */
+/* The loads and stores since the last CP SYNC: bytes stored, and loads that may not have arrived (check_memory.c). */
 struct dn_load {
 	struct sim_access access; /* bytes */
 	const struct dn_queue *queue;
-	int64_t rows_end; /* the row after its last */
+	int64_t rows_end; /* the row after the last one that it loads */
 };
 struct dn_memory_order {
 	struct sim_accesses stored;
@@ -41,39 +41,39 @@ struct dn_memory_order {
 };
 
 struct dn_check {
-	/* To be set. */
+	/* The caller sets these. */
 	const struct dn_config *config;
 	int n_functions;
 	uint64_t memory_bytes; /* UINT64_MAX: not known */
-	bool memory_order;     /* also what loads and stores overlap, at logarithmic cost */
+	bool memory_order;     /* also checks whether loads and stores overlap, at logarithmic cost */
 	const char *source;    /* names the program in messages */
-	/* The walk's. */
+	/* The walk sets these. */
 	struct npl_err *err;
 	struct sim_source_location at;
 	bool ended;
 	struct dn_queue sb, nbin;
-	int64_t index, indices;           /* NBout's; how many it has */
-	bool *sums;                       /* by index: written */
+	int64_t index, indices;           /* the index of NBout; the number of indices */
+	bool *sums;                       /* by index: whether sums were written */
 	bool kept;                        /* NFU-2 keeps sums */
-	int64_t store_left;               /* bytes that the open store waits for */
-	int64_t store_width;              /* bytes of its results */
-	struct sim_source_location store; /* who opened it */
+	int64_t store_left;               /* bytes that the open store still waits for */
+	int64_t store_width;              /* bytes of each of its results */
+	struct sim_source_location store; /* the instruction that opened it */
 	struct dn_memory_order order;
 };
 
-/* Each: 0 or NPL_EINPUT "SOURCE:LINE: what is wrong and what was expected", without a line "SOURCE: instruction I:
- * ..."; or NPL_ENOMEM. After dn_check_begin comes dn_check_close, whatever it returned. */
+/* Each returns 0 or NPL_EINPUT "SOURCE:LINE: what is wrong and what was expected", without a line "SOURCE: instruction
+ * I: ..."; or NPL_ENOMEM. Call dn_check_close after dn_check_begin, whatever that returned. */
 int dn_check_begin(struct dn_check *check, struct npl_err *err);
 int dn_check_one(struct dn_check *check, const struct dn_instruction *at, int line, struct npl_err *err);
 int dn_check_end(struct dn_check *check, struct npl_err *err);
 void dn_check_close(struct dn_check *check);
 
-/* All of a program, memory included; memory_bytes as above. */
+/* Checks a whole program, including the order in memory; memory_bytes as above. */
 int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, const struct sim_program *program,
 		     const char *source, struct npl_err *err);
-/* Bytes of memory that a checked program stores, from the first to before `end`; equal: none. */
+/* Finds the bytes of memory that a checked program stores, from *first to before *end; equal: none. */
 void dn_program_written(const struct sim_program *program, uint64_t *first, uint64_t *end);
-/* The byte after the last that it loads or stores. */
+/* Returns the byte after the last one that the program loads or stores. */
 uint64_t dn_program_memory(const struct sim_program *program);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the fields of one instruction of DianNao may be beside each other, whatever the machine and whatever came before
- * it (docs/diannao-isa.md, Slots). Their ranges are those of the table in syntax.c. A field that means nothing is 0, so
- * that each thing can be said in one way only. */
+ * Checks the fields of one instruction of DianNao against each other, whatever the machine and the instructions before
+ * it (docs/diannao-isa.md, Slots). Their ranges are those of the table in syntax.c. A field that has no meaning is 0,
+ * so that each instruction can be written in one way only. */
 #include "core/base/refuse.h"
 #include "isa.h"
 
@@ -14,7 +14,7 @@ struct fields {
 
 #define refuse(f, ...) npl_refuse((f)->why, (f)->n, __VA_ARGS__)
 
-/* Fields first to last of a slot are 0. */
+/* Checks that fields first to last of a slot are 0. */
 static bool zero_ok(const struct fields *f, enum dn_slot_at slot, int first, int last, const char *because)
 {
 	for (int i = first; i <= last; i++) {
@@ -30,7 +30,7 @@ static bool zero_ok(const struct fields *f, enum dn_slot_at slot, int first, int
 	return true;
 }
 
-/* Bytes of memory that a slot moves. */
+/* Checks the bytes of memory that a slot moves. */
 static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address, uint32_t size)
 {
 	if (address + size <= (uint64_t)1 << DN_ADDRESS_BITS)
@@ -39,7 +39,8 @@ static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address,
 		      (unsigned long long)(address + size - 1), DN_ADDRESS_BITS);
 }
 
-/* What an instruction without steps may do with rows: keep those that it loads, free those that it reads. */
+/* Checks what an instruction without steps does with rows: it keeps those that it loads and frees those that it
+ * reads. */
 static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8_t reuse)
 {
 	if (dn_uses_nfu(f->at) || op == DN_NOP || (op == DN_LOAD) == reuse)
@@ -101,7 +102,7 @@ static bool nbout_ok(const struct fields *f)
 	return bytes_ok(f, "NBOUT", at->nbout.address, at->nbout.size);
 }
 
-/* Operands of the NFU's steps. */
+/* Checks the operands of the NFU's steps. */
 static bool steps_ok(const struct fields *f)
 {
 	const struct dn_instruction *at = f->at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the check of programs: single instructions are in check_fields.c, what they meet in check.c, the order
- * of memory in check_memory.c. */
+ * The inside of the check of programs: check_fields.c checks single instructions, check.c checks them against the state
+ * that they find, check_memory.c checks the order in memory. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_IMPL_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_IMPL_H
 
@@ -10,7 +10,7 @@
 /* Fails with "SOURCE:LINE: ..." or "SOURCE: instruction I: ...". */
 int dn_refuse(struct dn_check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Memory's order at this instruction: CP SYNC, a load, a store. */
+/* These check the order in memory at this instruction: a CP SYNC, a load, a store. */
 int dn_order_sync(struct dn_check *check);
 int dn_order_load(struct dn_check *check, const struct dn_queue *queue, uint64_t first, uint64_t bytes);
 int dn_order_store(struct dn_check *check, uint64_t first, uint64_t bytes);

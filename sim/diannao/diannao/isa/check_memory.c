@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Order in memory (docs/diannao-isa.md, Memory): loads run ahead of the instructions before them, stores after, and
- * nothing but CP SYNC orders them. Since the last one this keeps the bytes stored, and the loads whose rows no step has
- * needed yet: all others have come before a store of now can begin. */
+ * The order in memory (docs/diannao-isa.md, Memory). Loads run ahead of the instructions before them, stores come
+ * after, and only CP SYNC orders them. This file keeps the bytes stored since the last CP SYNC, and the loads whose
+ * rows no step has needed yet: all other loads have arrived before a store of the present instruction can begin. */
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static int out_of_memory(struct dn_check *check)
 	return npl_fail(check->err, NPL_ENOMEM, "%s: out of memory", check->source);
 }
 
-/* A store that is open is asked for later. */
+/* A store that is open is requested later. */
 int dn_order_sync(struct dn_check *check)
 {
 	struct dn_memory_order *order = &check->order;
@@ -57,7 +57,7 @@ static int stored_before(struct dn_check *check, const char *slot, const char *d
 	return old ? conflict(check, slot, does, access->first, old, "stores") : 0;
 }
 
-/* Those that have come no store can overtake. */
+/* Forgets loads that have arrived: no store can overtake them. */
 static void forget_loads(struct dn_memory_order *order)
 {
 	int64_t kept = 0;
@@ -72,7 +72,8 @@ static bool keep_load(struct dn_memory_order *order, const struct dn_load *load)
 	bool full = order->count == order->capacity;
 	if (full)
 		forget_loads(order);
-	if (full && order->count >= order->capacity / 2) { /* so that looking through them costs little per load */
+	/* only then, so that looking through them costs little per load */
+	if (full && order->count >= order->capacity / 2) {
 		struct dn_load *more = npl_grow(order->load, order->capacity, &order->capacity, sizeof *more);
 		if (!more)
 			return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao's instruction set (docs/diannao-isa.md): its slots are in syntax.c, what they may be beside each other in
- * check_fields.c. The constants of its programs are functions of NFU-3. */
+ * DianNao's instruction set (docs/diannao-isa.md). syntax.c has its slots, check_fields.c the rules between their
+ * fields. The constants of its programs are functions of NFU-3. */
 #include "isa.h"
 
 #include <stdio.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao's instructions (docs/diannao-isa.md): Chen et al., "DianNao", ASPLOS 2014, section 5.3.3 and tables 3 and 4
- * give the five slots, the names of their fields, some of their values and one sequence; not the widths, nor what every
- * field means. The manual has a meaning that reproduces that sequence. Text and binary follow from a table (syntax.c).
+ * DianNao's instructions (docs/diannao-isa.md). Chen et al., "DianNao", ASPLOS 2014, section 5.3.3 and tables 3 and 4,
+ * give the five slots, the names of their fields, some of their values and one sequence. They do not give the widths,
+ * nor the meaning of every field. The manual has a meaning that reproduces that sequence. Text and binary follow from a
+ * table (syntax.c).
  *
  * An instruction covers the loops over inputs and outputs of one group of Tn outputs: some NBin rows times as many SB
- * rows, one a step. Instructions run in order; their loads run ahead of them, their stores after. NBin and SB are
- * queues of rows: a LOAD appends rows after those held, a READ names rows counted from the oldest, and rows are freed
+ * rows, one in each step. Instructions run in order; their loads run ahead of them, their stores after. NBin and SB are
+ * queues of rows. A LOAD appends rows after those held, and a READ names rows counted from the oldest. Rows are freed
  * in order, when an instruction without REUSE ends. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_ISA_ISA_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_ISA_ISA_H
@@ -55,8 +56,8 @@ struct dn_instruction {
 	} nfu;
 };
 
-/* The table of slots and fields (syntax.c): programs are struct sim_program of it. Layers make theirs as they go
- * (generate.h). */
+/* The table of slots and fields (syntax.c). Programs of DianNao are struct sim_program with this set. The programs of
+ * layers are made while they run (generate.h). */
 extern const struct sim_instruction_set dn_instructions;
 static inline struct dn_instruction *dn_code(const struct sim_program *program)
 {
@@ -65,16 +66,16 @@ static inline struct dn_instruction *dn_code(const struct sim_program *program)
 enum dn_slot_at { DN_SLOT_CP, DN_SLOT_SB, DN_SLOT_NBIN, DN_SLOT_NBOUT, DN_SLOT_NFU, DN_SLOTS };
 extern const struct sim_slot dn_slots[DN_SLOTS];
 
-/* Names of functions that every program knows; NULL ends. dn_known_function: one of them, in `made` where it is
- * computed; NULL: no such. */
+/* dn_known_functions has the names of functions that every program knows; NULL ends the list. dn_known_function returns
+ * one of them, computed into `made` where necessary; NULL: no such name. */
 extern const char *const dn_known_functions[];
 const struct dn_function *dn_known_function(const char *name, struct dn_function *made);
-/* The functions of a program, as NFU-3 takes them. */
+/* Converts the functions of a program to the form that NFU-3 takes. */
 void dn_functions(const struct sim_program *program, struct dn_function function[SIM_MOST_CONSTANTS]);
 void dn_set_function(struct sim_constant *constant, const char *name, const struct dn_function *function);
 
-/* What fields of an instruction may be beside each other, all in their ranges; 0 where one means nothing. False with
- * the reason. */
+/* Checks the fields of an instruction against each other; all are in their ranges. A field without meaning must be 0.
+ * Returns false with the reason. */
 bool dn_slots_ok(const void *instruction, char *why, size_t n);
 
 /* Whether an instruction has steps of the NFU. */

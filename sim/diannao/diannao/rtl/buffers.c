@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * NBin, SB and NBout with their rows (Chen et al., ASPLOS 2014, section 5.2). The paper's NBin is circular: an index
- * moves, rows do not. So are SB and the results in NBout here. Who writes a row has asked for its place before: nobody
- * overwrites what is still read. */
+ * The rows of NBin, SB and NBout (Chen et al., ASPLOS 2014, section 5.2). The paper's NBin is circular: an index moves,
+ * rows do not. Here SB and the results in NBout are circular too. The place of a row is taken before the row is
+ * written, so no row is overwritten that is still to be read. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ const int16_t *dn_rtl_row(const struct dn_rtl_buffer *buffer, int64_t row)
 	return buffer->value + row % buffer->rows * buffer->row_values;
 }
 
-/* Row p of a place has bits 16 p and on of its sums. The highest row's sign is the sum's. */
+/* Row p of a place has the bits of its sums from 16 p on. The sign of the highest row is the sum's. */
 void dn_rtl_sums_read(const struct dn_rtl_nbout *nbout, int64_t index, int64_t *sum, int64_t *exact)
 {
 	const int64_t tn = nbout->tn, top = nbout->sum_rows - 1;
@@ -83,7 +83,7 @@ void dn_rtl_sums_write(struct dn_rtl_nbout *nbout, int64_t index, const int64_t 
 	memcpy(nbout->exact + index * tn, exact, (size_t)tn * sizeof *exact);
 }
 
-/* The place of 16 bits that is `offset` after the start of a result row. */
+/* Returns the 16-bit place that is `offset` places after the start of a result row. */
 static int16_t *result_at(const struct dn_rtl_nbout *nbout, int64_t row, int64_t offset)
 {
 	const int64_t at = (row + offset / nbout->tn) % nbout->result_rows;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The control processor (Chen et al., ASPLOS 2014, section 5.3): decodes as far ahead as its window goes, makes of an
- * instruction requests to the DMAs and an entry in the NFU's queue, lets the entry at the head take its steps, and ends
- * it.
+ * The control processor (Chen et al., ASPLOS 2014, section 5.3). It decodes as far ahead as its window goes. From an
+ * instruction it makes requests to the DMAs and an entry in the NFU's queue; it lets the entry at the head take its
+ * steps, and ends it.
  *
- * Decoding is ahead of time: it knows which rows will be held where the instruction comes in the program, by their
- * numbers, and takes them as if all before it had been done. */
+ * Decoding is ahead of time: it knows by their numbers which rows will be held at the instruction's place in the
+ * program, and takes rows as if all instructions before it had been done. */
 #include "rtl.h"
 
 #include <inttypes.h>
@@ -31,14 +31,15 @@ static struct dn_rtl_issued *head(const struct dn_rtl *rtl)
 
 /* ---- Decoding ---- */
 
-/* It reads or writes sums in NBout. */
+/* Whether the instruction reads or writes sums in NBout. */
 static bool has_sums(const struct dn_instruction *at)
 {
 	return dn_uses_nfu(at) &&
 	       (at->nfu.in == DN_FROM_NBOUT || (at->nfu.out == DN_TO_NBOUT && at->nbout.write != DN_STORE));
 }
 
-/* What the check of programs has made sure of, as far as this engine would otherwise leave its own memory. */
+/* Returns what is wrong with the instruction, or NULL. The check of programs has excluded this; only faults by which
+ * this engine would leave its own memory are looked for. */
 static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instruction *at)
 {
 	const struct dn_memory *memory = &rtl->execution->memory;
@@ -118,7 +119,7 @@ static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, str
 		held->oldest = issued->nbin_freed = issued->nbin_row + (rows - 1) * stride + 1;
 }
 
-/* The results of this instruction go where the open store is at. */
+/* The results of this instruction continue the open store. */
 static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_control *control = &rtl->control;
@@ -187,7 +188,7 @@ static void decode(struct dn_rtl *rtl)
 	rtl->progress = true;
 }
 
-/* All that has been decoded has ended; a store that is not full is no request yet. */
+/* Whether all decoded instructions have ended. A store that is not full is no request yet. */
 static bool all_has_ended(const struct dn_rtl *rtl)
 {
 	const struct dn_rtl_fifo *stores = &rtl->dma[DN_DMA_NBOUT].request;
@@ -201,7 +202,7 @@ bool dn_rtl_has_ended(const struct dn_rtl *rtl)
 	return rtl->control.ended && all_has_ended(rtl);
 }
 
-/* A DMA that holds as many loads as it can. */
+/* Whether a DMA holds as many loads as it can. */
 static bool is_full(const struct dn_rtl *rtl, int which)
 {
 	const struct dn_rtl_fifo *requests = &rtl->dma[which].request;
@@ -252,7 +253,7 @@ void dn_rtl_end_and_decode(struct dn_rtl *rtl)
 	}
 }
 
-/* What the next step waits for; ACTIVE: nothing. */
+/* Returns what the next step waits for; DN_CYCLES_ACTIVE: nothing. */
 static enum dn_cycle_class obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *at)
 {
 	const struct dn_rtl_nbout *nbout = &rtl->nbout;
@@ -266,7 +267,7 @@ static enum dn_cycle_class obstacle(const struct dn_rtl *rtl, const struct dn_rt
 	return at->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_CYCLES_FILL : DN_CYCLES_ACTIVE;
 }
 
-/* Its results get their rows of NBout. */
+/* Takes rows of NBout for the step's results. */
 static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 {
 	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, step->store);
@@ -277,7 +278,7 @@ static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 	rtl->nbout.taken += step->rows;
 }
 
-/* The step of this cycle, or what it is waited for. */
+/* Counts the step of this cycle, or what it waits for. */
 static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_cycle_class what)
 {
 	struct dn_counters *n = &rtl->outcome->counters;

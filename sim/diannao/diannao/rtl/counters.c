@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the cycles of the register-level engine are that no instruction has, and who observes. What happens in a
- * unit is counted there. */
+ * Counts the cycles of the register-level engine that belong to no instruction, and tells the observer. What happens in
+ * a unit is counted there. */
 #include "rtl.h"
 
 void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event what, int64_t index)

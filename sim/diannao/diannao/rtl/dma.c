@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The three DMAs and the port they share (rtl.h; docs/diannao-isa.md, Time). Control puts a request into the queue of
- * its DMA; the port serves one request after the other, an access at a time, round robin; answers come in any order and
- * count in the order of asking.
+ * The three DMAs and the port that they share (rtl.h; docs/diannao-isa.md, section Time). Control puts a request into
+ * the queue of its DMA. The port serves one request after the other, an access at a time, round robin. Answers come in
+ * any order and count in the order of asking.
  *
- * Memory has boundaries of its own. At one that comes before the machine's next, the DMAs see the machine as it was
- * after its last; at one that coincides with it, what the machine has made of it (rtl.c calls dn_rtl_requests_begin
- * then). */
+ * Memory has boundaries of its own. At one that comes before the machine's next boundary, the DMAs see the machine as
+ * it was after its last one. At one that coincides with the machine's, they see what the machine has done there (rtl.c
+ * then calls dn_rtl_requests_begin). */
 #include "rtl.h"
 
 #include "core/base/arith.h"
@@ -43,7 +43,7 @@ void dn_rtl_dma_close(struct dn_rtl *rtl)
 	}
 }
 
-/* The request that is next at this DMA, or NULL. */
+/* Returns the request that is next at this DMA, or NULL. */
 static struct dn_rtl_request *asking(const struct dn_rtl_dma *dma)
 {
 	return dma->asking < dma->request.put ? dn_rtl_fifo_at(&dma->request, dma->asking) : NULL;
@@ -65,7 +65,7 @@ static bool turn_has_come(const struct dn_rtl *rtl, int which)
 	return request->rows <= buffer->rows - (buffer->taken - buffer->freed);
 }
 
-/* Who has the port or may have it now; -1: nobody. */
+/* Returns the DMA that has the port or may have it now; -1: none. */
 static int who_is_next(const struct dn_rtl *rtl)
 {
 	const struct dn_rtl_port *port = &rtl->port;
@@ -79,7 +79,7 @@ static int who_is_next(const struct dn_rtl *rtl)
 	return -1;
 }
 
-/* Bytes of the request's next access. */
+/* Returns the bytes of the request's next access. */
 static uint64_t access_of(const struct dn_rtl *rtl, int which, const struct dn_rtl_request *request)
 {
 	const uint64_t access = rtl->port.access_bytes, burst = (uint64_t)rtl->config->dma_burst_bytes;
@@ -102,7 +102,7 @@ static void begin(struct dn_rtl *rtl, int which, const struct dn_rtl_request *re
 		buffer_of(rtl, which)->taken += request->rows;
 }
 
-/* The next access of whose turn it is; false: there is none, or memory refuses it. */
+/* Asks for the next access of the DMA that has the port. Returns false where there is none, or memory refuses it. */
 static bool ask(struct dn_rtl *rtl)
 {
 	struct dn_rtl_port *port = &rtl->port;
@@ -147,7 +147,7 @@ static bool take_answers(struct dn_rtl *rtl)
 	return any;
 }
 
-/* Ideal memory refuses only while it has more answers to give than it holds. */
+/* Ideal memory refuses requests only while it has more answers to give than it holds. */
 void dn_rtl_requests_begin(struct dn_rtl *rtl)
 {
 	do
@@ -171,14 +171,14 @@ bool dn_rtl_memory_follows(struct dn_rtl *rtl)
 	return coincides;
 }
 
-/* More bytes of a load have come, in order: the rows that they complete are there. */
+/* Takes more bytes of a load, in order: the rows that they complete are there. */
 static void rows_arrive(struct dn_rtl *rtl, int which, const struct dn_rtl_request *request, uint64_t before)
 {
 	struct dn_rtl_buffer *buffer = buffer_of(rtl, which);
 	const uint64_t row_bytes = (uint64_t)(which == DN_DMA_SB ? rtl->sb_row_bytes : rtl->row_bytes);
 	const uint8_t *bytes = rtl->execution->memory.bytes;
 	uint64_t end = request->answered, row = before / row_bytes * row_bytes;
-	if (which == DN_DMA_NBIN) { /* all rows or none */
+	if (which == DN_DMA_NBIN) { /* its rows arrive all at once or not at all */
 		if (end < request->bytes)
 			return;
 		row = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Queues of the register-level engine (rtl.h). Their number of slots is a power of two. */
+ * Queues of the register-level engine (rtl.h). The number of slots of a queue is a power of two. */
 #include "rtl.h"
 
 #include <stdlib.h>

@@ -7,11 +7,11 @@
  *     1st         other           1st       other             1st     other
  *     -------- NFU-1 --------   -------- NFU-2 --------     -------- NFU-3 --------
  *
- * A stage has its registers in front: what it makes of them is in those of the next one at the next boundary, and the
- * last stage's in NBout. Multiplication is NFU-1's first stage, the trees are NFU-2's first, the function NFU-3's
- * first; the others hand on. (Where within a unit the work is done makes no difference to anything outside it.) NFU-2's
- * last stage adds to its sums, which is where partial sums come from NBout and go to it. What has no NFU-1 OP begins in
- * NFU-2's first registers. */
+ * A stage has its registers in front of it. Its results are in the registers of the next stage at the next boundary;
+ * those of the last stage are in NBout. Multiplication is NFU-1's first stage, the trees are NFU-2's first, the
+ * function is NFU-3's first; the other stages pass values on. (Where within a unit the work is done makes no difference
+ * outside it.) NFU-2's last stage adds to its sums; there partial sums come from NBout and go to it. An instruction
+ * without NFU-1 OP begins in NFU-2's first registers. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -26,14 +26,14 @@ static bool open_pipe(struct dn_rtl_pipe *pipe, int64_t n)
 	return pipe->bundle != NULL;
 }
 
-/* Where register k is. */
+/* Returns the place of register k. */
 static int64_t place(const struct dn_rtl_pipe *pipe, int64_t k)
 {
 	const int64_t at = pipe->newest + k;
 	return at < pipe->n ? at : at - pipe->n;
 }
 
-/* Every register takes over from the one before it; the first is empty. Its place. */
+/* Moves every register's content to the next register and empties the first. Returns the first one's place. */
 static int64_t shift(struct dn_rtl_pipe *pipe)
 {
 	pipe->newest = place(pipe, pipe->n - 1);
@@ -73,7 +73,7 @@ void dn_rtl_nfu_close(struct dn_rtl *rtl)
 		free(all[i]);
 }
 
-/* The values of register place `at`; NULL: timing only. */
+/* Returns the values of the register in place `at`; NULL: timing only. */
 static int64_t *words(const struct dn_rtl_nfu *nfu, int64_t *value, int64_t at)
 {
 	return value ? value + at * nfu->tn : NULL;
@@ -84,7 +84,7 @@ static int32_t *products(const struct dn_rtl_nfu *nfu, int64_t at)
 	return nfu->products ? nfu->products + at * nfu->tn * nfu->tn : NULL;
 }
 
-/* Results come into NBout. */
+/* Writes results into NBout. */
 static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int64_t *result)
 {
 	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, bundle->store);
@@ -94,7 +94,7 @@ static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle
 		dn_rtl_results_write(&rtl->nbout, bundle->row, result, bundle->lanes, bundle->wide);
 }
 
-/* NFU-3: the first stage has the segments, the last goes to NBout. */
+/* NFU-3: the first stage applies the segments, the last stage's results go to NBout. */
 static void clock_nfu3(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
@@ -116,7 +116,7 @@ static void clock_nfu3(struct dn_rtl *rtl)
 	shift(&nfu->result);
 }
 
-/* What the sums are before the first step. */
+/* Sets the sums before the first step of an instruction. */
 static void begin_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
@@ -137,7 +137,7 @@ static void count_wraps(const struct dn_rtl_nfu *nfu, const struct dn_rtl_bundle
 		counters->sum_wraps += nfu->sum[i] != nfu->exact[i];
 }
 
-/* The sums after the last step go to NFU-3's first registers or to NBout, or stay. */
+/* Sends the sums after the last step to NFU-3's first registers or to NBout, or keeps them. */
 static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
@@ -198,7 +198,7 @@ static void clock_nfu2(struct dn_rtl *rtl)
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	const int64_t from = place(&nfu->product, nfu->product.n - 1);
 	const struct dn_rtl_bundle *bundle = &nfu->product.bundle[from];
-	if (!nfu->term.n) { /* one stage is both */
+	if (!nfu->term.n) { /* one stage does both */
 		make_terms(rtl, bundle, products(nfu, from), nfu->terms);
 		accumulate(rtl, bundle, nfu->terms);
 		return;
@@ -229,7 +229,7 @@ static void clock_nfu1(struct dn_rtl *rtl)
 		dn_rtl_biases(rounded, nfu->operands.first, nfu->tn, nfu->synapse, product);
 }
 
-/* The rows of the step that was taken come into the first registers that are theirs. */
+/* Reads the rows of the step that was taken into the first registers that the step uses. */
 static void read_rows(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
@@ -261,7 +261,7 @@ static void read_rows(struct dn_rtl *rtl)
 		memset(nfu->synapse, 0, (size_t)nfu->tn * row);
 }
 
-/* From the last registers to the first: each stage sees those in front of it as they were. */
+/* Moves from the last registers to the first, so that each stage sees the registers in front of it as they were. */
 void dn_rtl_nfu_clock(struct dn_rtl *rtl)
 {
 	rtl->progress |= rtl->nfu.in_flight > 0;

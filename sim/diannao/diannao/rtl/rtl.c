@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The register-level engine, put together: what happens at a boundary and in the cycle that it begins, in the order of
- * docs/diannao-isa.md, until the program has ended. See rtl.h for the parts. */
+ * The whole register-level engine: what happens at a boundary and in the cycle that it begins, in the order of
+ * docs/diannao-isa.md, until the program has ended. rtl.h lists the parts. */
 #include "rtl.h"
 
-/* Memory comes to the boundary, the registers move, and then all that docs/diannao-isa.md has before a cycle's step. */
+/* Takes memory to the boundary, moves the registers, and then does all that docs/diannao-isa.md puts before a cycle's
+ * step. */
 static void boundary(struct dn_rtl *rtl)
 {
 	const bool memory_too = rtl->cycle == 0 || dn_rtl_memory_follows(rtl);
@@ -33,8 +34,8 @@ static int go(struct dn_rtl *rtl)
 		if (rtl->cycle >= longest)
 			return dn_too_long(rtl->execution, rtl->err);
 		dn_rtl_take_step(rtl);
-		/* Nothing has changed and nothing can any more: no answer is due, no request's turn has come, and the
-		 * NFU waits. */
+		/* Nothing has changed and nothing can change any more: no answer is due, no request's turn has come,
+		 * and the NFU waits. */
 		if (!rtl->progress && !dn_rtl_dma_busy(rtl))
 			return dn_stuck(rtl->cycle, rtl->control.index, rtl->err);
 	}

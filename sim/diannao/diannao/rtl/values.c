@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the stages of the NFU make of values (Chen et al., ASPLOS 2014, sections 5.1 and 5.2; what the paper leaves open
- * is in nfu.c's and segments.h's comments). Written from the rules, for this engine alone: the other has its own.
+ * What the stages of the NFU do to values (Chen et al., ASPLOS 2014, sections 5.1 and 5.2; the comments of nfu.c and
+ * segments.h have what the paper leaves open). This is written from the rules, for this engine alone: the fast engine
+ * has its own.
  *
  *   NFU-1  16 x 16 bits: rounded to 10 fraction bits, ties up, and saturated to 16; or all 32 bits
  *   NFU-2  sums of sum_bits that wrap; maxima
@@ -13,14 +14,14 @@
 #define FRACTION 10
 #define HIGH     INT16_MAX
 #define LOW      INT16_MIN
-#define BEYOND   ((int64_t)1 << 40) /* stands for all that is farther from 0 */
+#define BEYOND   ((int64_t)1 << 40) /* stands for all values that are farther from 0 */
 
 static int64_t saturated(int64_t value)
 {
 	return value > HIGH ? HIGH : value < LOW ? LOW : value;
 }
 
-/* Eight or more at a time where the compiler sees it: tn is any number. */
+/* The compiler can compute eight or more products at a time. tn is any number. */
 uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const int16_t *synapse, int32_t *product)
 {
 	uint64_t saturations = 0;
@@ -41,9 +42,9 @@ uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const i
 	return saturations;
 }
 
-/* 32-bit words with the fraction bits of full products, the lower half first. A row of Tn = 1 (no machine's: nfu.tn is
- * 2 at least) has a half only: the upper one is a whole number of units after rounding, so that both halves may be
- * rounded for themselves. */
+/* Biases are 32-bit words with the fraction bits of full products, the lower half first. A row of Tn = 1 holds only one
+ * half (no machine has this: nfu.tn is at least 2). The upper half is a whole number of units after rounding, so that
+ * both halves may be rounded by themselves. */
 void dn_rtl_biases(bool rounded, bool first, int64_t tn, const int16_t *row, int32_t *bias)
 {
 	for (int64_t n = 0; n < tn; n++) {
@@ -63,7 +64,7 @@ void dn_rtl_trees(int64_t tn, const int32_t *product, int64_t *term)
 	}
 }
 
-/* The lowest `bits` of it, with their sign. */
+/* Returns the lowest `bits` bits of the sum, with their sign. */
 static int64_t wrapped(int64_t sum, int64_t bits)
 {
 	const uint64_t mask = (UINT64_C(1) << bits) - 1, sign = UINT64_C(1) << (bits - 1);
@@ -84,7 +85,7 @@ void dn_rtl_accumulate(const struct dn_rtl_bundle *bundle, int64_t bits, int64_t
 	}
 }
 
-/* value / 2^shift, ties up. Of what is far outside 16 bits only the side is right. */
+/* Returns value / 2^shift, ties up. Of values far outside 16 bits only the sign is right. */
 static int64_t shifted(int64_t value, int64_t shift)
 {
 	if (shift > 61) /* no value has so many bits */
@@ -96,7 +97,7 @@ static int64_t shifted(int64_t value, int64_t shift)
 	return value;
 }
 
-/* The sum times a reciprocal of 15 bits: 2^bits / divisor is from 2^14 on and below 2^15. */
+/* Returns the sum times a reciprocal of 15 bits: 2^bits / divisor is at least 2^14 and below 2^15. */
 static int64_t average(int64_t sum, int64_t divisor, int64_t shift)
 {
 	int64_t bits = 14;
@@ -116,7 +117,7 @@ void dn_rtl_shift(const struct dn_rtl_bundle *bundle, int64_t *value, struct dn_
 	}
 }
 
-/* Segment i has its lower end at limit i - 1. */
+/* Returns the segment of x; the lower end of segment i is limit i - 1. */
 static int segment_of(int64_t x)
 {
 	int segment = 0;
@@ -125,7 +126,7 @@ static int segment_of(int64_t x)
 	return segment;
 }
 
-/* What saturated on the way in counts again on the way out, unless the function is level there. */
+/* A value that saturated on the way in counts again on the way out, unless the function is level there. */
 void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_function *function, int64_t *value,
 		     struct dn_counters *counters)
 {

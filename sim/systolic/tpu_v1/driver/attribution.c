@@ -138,7 +138,8 @@ static void count_instruction(const struct tpu_attribution *attribution, const s
 	}
 }
 
-/* What is nobody's (halt) is that of the last layer that does something. */
+/* Returns the share that an instruction counts for. An instruction of no layer (halt) counts for the last layer that
+ * has instructions. */
 static struct tpu_share *share_of(const struct tpu_attribution *attribution, int64_t instruction)
 {
 	int layer = instruction < 0 ? -1 : attribution->generated->of_layer[instruction];
@@ -187,7 +188,7 @@ static uint64_t *counted_as(struct tpu_share *share, enum tpu_cycle_class what)
 	return as[what];
 }
 
-/* Intervals of one class that have no instruction, in the order of time, cut where activates end. */
+/* Attributes intervals of one class that have no instruction, in the order of time, cut where activates end. */
 static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_class what)
 {
 	int64_t activate = next_activate(attribution, -1), last = activate;
@@ -209,7 +210,7 @@ static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_clas
 	}
 }
 
-/* A counter of the whole run in parts as the layers' bytes of weights, or their cycles. */
+/* Attributes a counter of the whole run in proportion to the layers' bytes of weights, or to their cycles. */
 static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_t counter, bool by_weights)
 {
 	uint64_t all = 0, before = 0, given = 0;
@@ -224,8 +225,8 @@ static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_
 	}
 }
 
-/* What weight memory did cannot be told apart by layers: bursts of one layer's tiles find rows that the layer before
- * has opened. */
+/* Attributes the counters of weight memory. They cannot be told apart by layers: bursts of one layer's tiles find rows
+ * that the layer before has opened. */
 static void share_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *whole)
 {
 	share_out(attribution, whole->dram_activates, offsetof(struct tpu_counters, dram_activates), true);

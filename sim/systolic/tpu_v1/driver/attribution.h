@@ -2,8 +2,8 @@
  *
  * Attribution of a run's cycles and counters to the layers of its program. Instructions count for their layer. A cycle
  * in which a vector enters the array, or in which the array waits for weights, goes to the layer of that matrix
- * instruction. Any other goes to the layer whose activate ends next, after the last one of that layer. So the shares of
- * all layers sum to the whole.
+ * instruction. Any other cycle goes to the layer whose activate ends next; after the last activate, to the layer of
+ * that one. So the shares of all layers sum to the whole.
  *
  * Instructions are counted here once more, from the program alone; tpu_attribution_finish compares sums with the
  * engine's. */
@@ -22,19 +22,20 @@ struct tpu_attribution {
 	const struct tpu_config *config;
 	const struct tpu_generated *generated;
 	struct tpu_share *of_layer;
-	struct sim_observer observer; /* for the engine; on_retired is the caller's to set */
+	struct sim_observer observer; /* for the engine; the caller sets on_retired */
 	struct sim_faults *faults;
-	uint64_t *started, *ended; /* per instruction: of activate */
+	uint64_t *started, *ended; /* per instruction, only for activates: the cycles at which it started and ended */
 	struct sim_cycles *interval;
 	int64_t n_intervals, intervals_capacity;
 	bool out_of_memory;
 };
 
-/* NPL_ENOMEM. The generated program must outlive it. May be run again with tpu_attribution_reset. */
+/* Opens an attribution; the generated program must outlive it. After tpu_attribution_reset it serves another run.
+ * NPL_ENOMEM. */
 int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
 			 const struct tpu_generated *generated, struct npl_err *err);
 void tpu_attribution_reset(struct tpu_attribution *attribution);
-/* After a run: of_layer is filled. NPL_EINTERNAL: they do not sum to the outcome. */
+/* Fills of_layer after a run. NPL_EINTERNAL: the shares do not sum to the outcome. */
 int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_attribution_close(struct tpu_attribution *attribution); /* accepts a zeroed one */
 

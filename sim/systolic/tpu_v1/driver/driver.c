@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer, or a layer group
- * of them (layer_group.c), becomes a program (generate.h) and the program runs on one of the two engines (engine.h). */
+ * The driver `systolic`: the device interface of machines that struct tpu_config describes. A layer, or a layer group
+ * (layer_group.c), becomes a program (generate.h), and the program runs on one of the two engines (engine.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void tpu_close(void *state)
 	free(machine);
 }
 
-/* The link, weight memory, and what follows from them. */
+/* Completes the configuration: the link, weight memory, and what follows from them. */
 static int complete(struct tpu_machine *machine, struct npl_err *err)
 {
 	struct tpu_config *config = &machine->config;
@@ -73,7 +73,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->memory_bytes_per_second = tpu_weight_rate(c);
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
 	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
-	if (strcmp(c->static_origin, "absent")) { /* not known is not 0 W: the layers' results say "absent" */
+	if (strcmp(c->static_origin, "absent")) { /* an unknown power is not 0 W: the layers' results say "absent" */
 		info->static_watts = c->static_watts;
 		info->static_origin = c->static_origin;
 	}
@@ -94,7 +94,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 		 machine->weights ? " from " : "", machine->weights ? npl_memory_info(machine->weights)->name : "");
 }
 
-/* Whether it fits is known when there is a program. */
+/* Only the generated program shows whether a layer fits. */
 static bool tpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
 	struct tpu_machine machine = *(const struct tpu_machine *)state;
@@ -112,8 +112,8 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 	return true;
 }
 
-/* A layer by itself: its operands are in the unified buffer when it starts, as far as they fit, and its result ends
- * there. */
+/* A layer that runs by itself. Its operands are in the unified buffer when it starts, as far as they fit, and its
+ * result is there when it ends. */
 struct alone {
 	const struct npl_layer *layer;
 	const struct npl_tensor *out;

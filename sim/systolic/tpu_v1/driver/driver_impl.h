@@ -11,11 +11,11 @@
 #include "sim/systolic/tpu_v1/generate/generate.h"
 
 struct tpu_machine {
-	struct tpu_config config; /* with what is derived */
-	bool rtl;                 /* the engine that runs; else fast */
+	struct tpu_config config; /* the parameters, with what is derived from them */
+	bool rtl;                 /* the rtl engine runs; if false, the fast one */
 	struct npl_arena arena;
 	const char *memory_yaml;
-	struct npl_memory *weights; /* what weight memory costs; NULL: the preset is fixed */
+	struct npl_memory *weights; /* the model of weight memory; NULL: the preset is fixed */
 	uint8_t *buffer;            /* the unified buffer; NULL until a layer with values */
 	int caches;                 /* layer groups that keep their fast engine's memory between runs */
 };
@@ -29,12 +29,12 @@ int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_
 void tpu_layer_group_close(void *opened);
 int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
 
-/* dump.c: the program as text, and the memories, in which the given tensors are. */
+/* dump.c: writes the program as text, and the memories with the given tensors in them. */
 int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *group,
 	     const struct tpu_generated *generated, const struct tpu_memory *memory, struct npl_program_dump *dump,
 	     struct npl_err *err);
 
-/* energy.c: fills result->energy from the counters; weights: weight memory, NULL with the preset fixed. */
+/* energy.c: fills result->energy from the counters. weights: weight memory, NULL with the preset fixed. */
 int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights,
 		  const struct tpu_counters *counters, uint64_t cycles, struct npl_result *result, struct npl_err *err);
 

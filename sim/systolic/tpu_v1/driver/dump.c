@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program of a layer group as text (npulab/program_dump.h): which instructions are whose, where tensors lie. */
+ * Writes the program of a layer group as text (npulab/program_dump.h): the instructions of each layer, and the
+ * locations of tensors. */
 #include <inttypes.h>
 
 #include "driver_impl.h"
@@ -11,10 +12,10 @@ struct listing {
 	const struct npl_layer_group *group;
 	const struct tpu_generated *generated;
 	int64_t row_bytes;
-	int layer; /* whose instruction was put last; -1: none's */
+	int layer; /* the layer whose instruction was put last; -1: none */
 };
 
-/* The layer and those that are done in its pass. */
+/* Puts the layer and those that are done in the same pass. */
 static void put_layer(FILE *out, const struct listing *l, int layer)
 {
 	const char *before = " (with ";
@@ -52,7 +53,7 @@ static void put_extent(FILE *out, const struct listing *l, const struct tpu_loca
 	fputc('\n', out);
 }
 
-/* Where the tensors lie that are there before, or are wanted. */
+/* Puts the locations of the given tensors, or of the wanted ones. */
 static void put_locations(FILE *out, const struct listing *l, bool given)
 {
 	for (int i = 0; i < l->generated->n_locations; i++) {
@@ -85,7 +86,8 @@ static void put_comment(void *context, FILE *out, int64_t instruction)
 	l->layer = layer >= 0 ? layer : l->layer;
 }
 
-/* Bytes of weight memory up to the last that the program reads: what the weights lack of them is 0. */
+/* Returns the bytes of weight memory up to the last one that the program reads. Bytes that the weights do not have are
+ * 0. */
 static size_t weights_read(const struct tpu_config *config, const struct sim_program *program)
 {
 	size_t end = 0;
@@ -100,7 +102,7 @@ static size_t weights_read(const struct tpu_config *config, const struct sim_pro
 	return end;
 }
 
-/* Whole rows up to the last one that holds something. */
+/* Returns the bytes of the rows up to the last one that is not all 0. */
 static size_t rows_used(const struct tpu_config *config, const uint8_t *buffer)
 {
 	const size_t row = (size_t)tpu_row_bytes(config);

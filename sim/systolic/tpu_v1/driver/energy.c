@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of an
- * active array, used or padding: weights of zero still move operands. Rows of the memories are charged whole, by the
- * byte or the word, so that those of a narrower array cost less. Each row of partial sums is one read and one write of
- * the accumulators: the first tile's writes read nothing, but the Activate reads each row once. Bytes over the host
- * link within the cycles cost what bytes over it cost elsewhere (frontend/session/execute.c); where none cross, the
- * link has no part, so that a link whose energy is not known leaves that of the layer known.
+ * The energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of
+ * an active array, used or padding: weights of zero still move operands. Rows of the memories are charged as a whole,
+ * by the byte or the word, so that the rows of a narrower array cost less. Each row of partial sums is one read and one
+ * write of the accumulators: the first tile's writes read nothing, but the Activate reads each row once. Bytes over the
+ * host link within the cycles cost as much as bytes over it elsewhere (frontend/session/execute.c). Where no bytes
+ * cross, the link has no part in the result, so that a link of unknown energy does not make the layer's energy
+ * unknown.
  *
- * Weight memory at command level costs what its commands do (npulab/memory.h); else each byte fetched does. Standby and
- * refresh are apart, or, where the static power was measured with the memory in it, inside that.
+ * Weight memory at command level costs what its commands do (npulab/memory.h); other memories cost a figure for each
+ * byte fetched. Standby and refresh are apart or, where the static power was measured with the memory in it, inside the
+ * static power.
  *
- * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
- * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
- * byte that follows the size of a memory: the table is right for the sizes that it was made for. */
+ * Not modelled, as no table has them for this chip: clock tree and pipeline registers, the activation unit's
+ * arithmetic, instruction issue, I/O of the weight memory. The static power is calibrated and includes whatever is
+ * constant. Energy per byte does not follow the size of a memory either: the table is right for the sizes for which it
+ * was made. */
 #include "driver_impl.h"
 #include "sim/common/memory_energy.h"
 
@@ -35,7 +38,7 @@ static int weight_memory_energy(const struct tpu_config *config, const struct np
 		return err->code;
 	if (known)
 		return 0;
-	/* a memory without an energy model is no reason to charge another's */
+	/* A memory without an energy model must not be charged another memory's energy. */
 	return npl_result_energy_of(result, NPL_OF_MEMORY, "weight memory", counters->weight_bytes,
 				    weights ? 0 : config->weight_byte.pj,
 				    weights ? "absent" : config->weight_byte.origin, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs of the systolic machines behind npulab/program.h: runs on either engine with memories of their own. Host
- * memory is what was given and, beyond it, room for what the program writes. */
+ * Executes programs of the systolic machines for npulab/program.h, on either engine, with memories of their own. Host
+ * memory is what was given and, after it, room for what the program writes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static const char *const event_names[TPU_EVENTS] = {
 	[TPU_HOST_ENDED] = "host_ended",
 };
 
-/* Memories for a run with values, except the weights. NPL_ENOMEM; to be freed in any case. */
+/* Makes the memories for a run with values, except the weights. The caller frees them in any case. NPL_ENOMEM. */
 static int open_memory(const struct tpu_config *config, const struct npl_execution *execution, int64_t written_end,
 		       struct tpu_memory *memory, struct npl_err *err)
 {
@@ -58,7 +58,7 @@ static int open_memory(const struct tpu_config *config, const struct npl_executi
 	return 0;
 }
 
-/* What the program wrote of host memory, and of the unified buffer. */
+/* Keeps what the program wrote to host memory and to the unified buffer. */
 static int keep_outputs(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			const struct tpu_memory *memory, struct npl_execution *execution, struct npl_err *err)
 {
@@ -122,7 +122,8 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	int64_t first, end;
 	if (check_given(config, execution, err))
 		return err->code;
-	/* Once without memories, which settles that what the program writes has an end that can be allocated. */
+	/* The first check is without memories. It makes sure that the end of what the program writes can be
+	 * allocated. */
 	if (tpu_program_check(config, program, NULL, source, err))
 		return err->code;
 	tpu_program_host_written(program, config->rows, config->columns, &first, &end);

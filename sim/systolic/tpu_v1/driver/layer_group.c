@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layer groups on a systolic machine (npulab/layer_group.h): one program, made when the layer group is opened, run on
- * the machine's engine; each layer's share of the run as its result. */
+ * Layer groups on a systolic machine (npulab/layer_group.h). The program is made when the layer group is opened and
+ * runs on the machine's engine. The result of each layer is its share of the run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/rtl/run.h"
 
-/* A result that is there as a whole when an instruction ends. */
+/* A result that is complete when an instruction ends. */
 struct made {
 	int64_t instruction;
 	int layer;
 };
 
-/* Layer groups of a device that keep what their next run on the fast engine can use again: accumulators and packed
+/* The most layer groups of a device that keep memory for their next run on the fast engine: accumulators and packed
  * weights, about 0.35 MB and more each. A network that goes to the host after every layer has thousands of layer
  * groups, which cannot all keep it. */
 enum { CACHES = 64 };
@@ -27,17 +27,17 @@ struct tpu_layer_group {
 	struct tpu_generated generated;
 	struct tpu_attribution attribution;
 	struct tpu_fast_cache *cache;
-	int *keeps; /* the device's count of caches, with this layer group's; NULL: it keeps none */
+	int *keeps; /* the device's count of caches, which includes this layer group's; NULL: this one keeps none */
 	uint8_t *host;
 	int *pass, *first_pass;
 	const struct npl_tensor **moved;
 	uint64_t *bytes_outside;
 	struct made *made; /* in the order of instructions */
 	int n_made;
-	/* of the run that is under way */
+	/* Members of the run that is under way. */
 	const struct npl_layer_group_observer *observer;
 	const struct tpu_memory *memory;
-	int layer_now; /* whose instruction retired last; -1: none */
+	int layer_now; /* the layer whose instruction retired last; -1: none */
 };
 
 void tpu_layer_group_close(void *opened)
@@ -76,7 +76,7 @@ static void note_made(struct tpu_layer_group *handle)
 	qsort(handle->made, (size_t)handle->n_made, sizeof *handle->made, by_instruction);
 }
 
-/* Bytes of it that are in host memory, or in the unified buffer: a wanted Concat may lie in both. */
+/* Returns the tensor's bytes in host memory, or in the unified buffer: a wanted Concat may be in both. */
 static uint64_t bytes_in(const struct tpu_location *location, bool host)
 {
 	uint64_t channels = 0;
@@ -141,7 +141,7 @@ int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void 
 	return 0;
 }
 
-/* Memories for the program, the given tensors in them. */
+/* Makes the memories for the program, with the given tensors in them. NPL_ENOMEM. */
 static int fill_memory(struct tpu_machine *machine, struct tpu_layer_group *handle, struct tpu_memory *memory,
 		       struct npl_err *err)
 {
@@ -249,14 +249,14 @@ static bool is_matrix(const struct npl_layer *layer)
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
-/* Passes of the array that one multiply-accumulate takes: operands of two bytes are taken apart. */
+/* Returns how many passes of the array one multiply-accumulate takes: operands of two bytes are split. */
 static uint64_t passes_per_mac(const struct npl_layer *layer)
 {
 	return is_matrix(layer) ? npl_dtype_size(layer->in[0]->dtype) * npl_dtype_size(layer->in[1]->dtype) : 1;
 }
 
-/* What crossed the ports. A layer that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read
- * and write them where they are. */
+/* Counts the bytes that crossed the ports. A layer that is a view (Concat, Slice) moves nothing: its neighbours read
+ * and write the parts where they are. */
 static void count_bytes(const struct tpu_layer_group *handle, const struct tpu_counters *counters,
 			struct npl_result *result)
 {
@@ -297,7 +297,7 @@ int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_
 	return rc;
 }
 
-/* A buffer of its own, so that nothing of another run is in it. */
+/* A dump has a buffer of its own, so that nothing of another run is in it. */
 int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err)
 {
 	struct tpu_machine own = *(struct tpu_machine *)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cycles by instruction (times.h): events and intervals are kept while the program runs, and put together afterwards,
+ * Cycles by instruction (times.h). Events and intervals are kept while the program runs, and put together afterwards,
  * in program order. */
 #include "times.h"
 
@@ -42,9 +42,11 @@ struct boundaries {
 	int64_t count, capacity;
 };
 
-/* The read_weights of one kind: which brings the item, and when each arrived and made room again. */
+/* The read_weights of one kind: which of them brings each item, when each item arrived, and when each made room
+ * again. */
 struct transfers {
-	int64_t *instruction, *first; /* the items of each begin there; one more ends the last */
+	/* the number of the first item that each brings; one more entry ends the last one */
+	int64_t *instruction, *first;
 	int64_t readers, items;
 	struct boundaries arrived, left;
 };
@@ -197,7 +199,7 @@ static void times_interval(void *opened, const struct sim_cycles *interval)
 	more[times->stalls++] = *interval;
 }
 
-/* The last of n numbers, which do not get smaller, that is not above the value. */
+/* Returns the index of the last of n ascending numbers that is not above the value. */
 static int64_t last_below(const int64_t *numbers, int64_t n, int64_t value)
 {
 	int64_t low = 0;
@@ -221,8 +223,8 @@ static int64_t times_instruction(const void *opened, const struct sim_event *eve
 
 /* ---- After the run ---- */
 
-/* Issue waits in the cycles before the first instruction that issues no earlier; a sync takes its time after it has
- * issued. */
+/* Attributes the stalls of issue. Issue waits in the cycles before the first instruction that issues no earlier; a sync
+ * takes its time after it has issued. */
 static void share_stalls(struct times *times)
 {
 	static const int as[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_RAW_STALL] = TPU_TIME_RAW_STALL,
@@ -241,7 +243,7 @@ static void share_stalls(struct times *times)
 	}
 }
 
-/* Charges the cycles up to a boundary, if it is not past, and goes there. */
+/* Charges the cycles up to a boundary, if that is not past, and goes there. */
 static void charge(struct npl_instruction_time *time, uint64_t *now, uint64_t until, int cycle_class)
 {
 	if (until > *now)
@@ -249,14 +251,15 @@ static void charge(struct npl_instruction_time *time, uint64_t *now, uint64_t un
 	*now = npl_max_u64(*now, until);
 }
 
-/* Where the program is. */
+/* The present place in the program. */
 struct walk {
-	uint64_t earliest_issue;  /* issue comes to the next instruction */
-	uint64_t free[TPU_UNITS]; /* the last one in the unit makes room for the next */
+	uint64_t earliest_issue;  /* the cycle in which issue comes to the next instruction */
+	uint64_t free[TPU_UNITS]; /* the cycle in which the last instruction in the unit makes room for the next */
 	int64_t read[2], tables;  /* tiles and tables read; tables switched to */
 };
 
-/* Transfers: each waits for room, then comes; what comes in one cycle with the next counts for the earlier. */
+/* Attributes transfers: each waits for room, then arrives; one that arrives in the same cycle as the next counts for
+ * the earlier item. */
 static void walk_read(const struct times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
 	const struct tpu_instruction *in = &tpu_code(times->program)[i];
@@ -278,7 +281,7 @@ static void walk_read(const struct times *times, struct walk *walk, int64_t i, u
 static void walk_matrix(const struct times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
 	uint64_t *cycles = times->time[i].cycles;
-	/* Its waits for a tile, and its work, are known; they have their place after the others. */
+	/* The waits for a tile and the work are known; in the table they come after the others. */
 	const uint64_t weights = cycles[TPU_TIME_WEIGHT_STALL] + cycles[TPU_TIME_WEIGHT_SHIFT];
 	cycles[TPU_TIME_ACCUMULATORS] = times->started[i] - *now - weights;
 	walk->free[TPU_MATRIX] = times->started[i] + cycles[TPU_TIME_ARRAY_ACTIVE];

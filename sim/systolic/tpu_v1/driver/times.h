@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The attribution of a program's cycles to its instructions (docs/exec.md), from what either engine tells an observer.
- * An instruction's cycles are those from the one in which issue comes to it to the last before its results are
- * there. */
+ * An instruction's cycles begin with the one in which issue comes to it and end with the last one before its results
+ * are there. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_TIMES_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_TIMES_H
 
@@ -30,7 +30,7 @@ enum {
 	TPU_TIME_CLASSES
 };
 extern const struct npl_cycle_class tpu_time_classes[TPU_TIME_CLASSES];
-/* NPL_EINTERNAL of take: an instruction's cycles do not add up. */
+/* `take` returns NPL_EINTERNAL where an instruction's cycles do not add up. */
 extern const struct sim_times tpu_times;
 
 #endif

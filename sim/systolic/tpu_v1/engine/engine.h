@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the two engines of the systolic machines are given, what they give back, and what they tell on the way
+ * The interface of the systolic machines' two engines: their inputs, their outcome, and what they tell an observer
  * (docs/tpu-isa.md). `rtl` (rtl/run.h) advances every architectural register once per cycle and is the specification.
  * `fast` (fast/run.h) finds the time of every event by its rule, and the values by native 8-bit kernels. Both give the
  * same memories, cycles, counters and events. They share this header, the instruction set, the checks of a program
- * before it runs, the tables of sigmoid and tanh and the words for a program that can never end (stuck.h), and nothing
- * else: no value kernel, no timing, no counting. */
+ * before it runs, the tables of sigmoid and tanh and the messages for a program that can never end (stuck.h). They
+ * share no value kernel, no timing and no counting. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_ENGINE_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_ENGINE_H
 
@@ -14,8 +14,8 @@
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
-/* Events, in the order of their names in events.csv. `index` counts the tiles (push, shift, pop) or the tables, or is
- * that of the instruction in its program. */
+/* Events, in the order of their names in events.csv. `index` is the number of the tile (push, shift, pop) or of the
+ * table; for other events it is that of the instruction in its program. */
 enum tpu_event {
 	TPU_ACTIVATE_ENDED,
 	TPU_ACTIVATE_STARTED,
@@ -27,11 +27,11 @@ enum tpu_event {
 	TPU_TABLE_LOADED,
 	TPU_TILE_POPPED,
 	TPU_TILE_PUSHED,
-	TPU_TILE_SHIFTED, /* its first row enters the shadow plane */
+	TPU_TILE_SHIFTED, /* the first row of the tile enters the shadow plane */
 	TPU_EVENTS
 };
-/* Classes of cycles, as docs/tpu-isa.md counts them. Each cycle is of one of the first four; the others are parts of
- * the fourth. */
+/* Classes of cycles, as docs/tpu-isa.md counts them. Each cycle is in one of the first four classes; the others are
+ * parts of the fourth. */
 enum tpu_cycle_class {
 	TPU_CYCLES_ACTIVE,
 	TPU_CYCLES_WEIGHT_STALL,
@@ -44,13 +44,13 @@ enum tpu_cycle_class {
 	TPU_CYCLE_CLASSES
 };
 
-/* An observer (sim/common/observer.h) of these engines: events come in the order of their cycle, at one boundary in
- * that of their kinds, of one kind in that of their index. on_retired is called for each instruction of a unit.
- * Intervals are as long as can be: of the first four classes, taken together, in the order of time, from cycle 0 to the
- * last without gap or overlap; of each part of non_matrix in the order of time. An interval's instruction: active:
- * whose vectors enter; weight_stall and weight_shift: the one that waits for the tile; else -1. Faults are counted at
- * activates, and sum to those of the outcome. Of an execution that does not end with 0, only some events and intervals
- * come. */
+/* An observer (sim/common/observer.h) of these engines gets events in the order of their cycles; at one boundary in the
+ * order of their kinds; of one kind in the order of their index. on_retired is called for each instruction of a unit.
+ * Intervals are as long as can be. Those of the first four classes, taken together, come in the order of time, from
+ * cycle 0 to the last without gap or overlap; those of each part of non_matrix in the order of time. The instruction of
+ * an active interval is the one whose vectors enter; of weight_stall and weight_shift the one that waits for the tile;
+ * of others -1. Faults are counted at activates, and sum to those of the outcome. An execution that does not return 0
+ * tells only some events and intervals. */
 
 /* One execution of a program that has passed tpu_program_check (isa/check.h). */
 struct tpu_execution {
@@ -58,8 +58,9 @@ struct tpu_execution {
 	const struct sim_program *program;
 	struct tpu_memory memory;
 	const struct sim_observer *observer; /* NULL: none */
-	/* What the fast engine keeps for the next execution of the program, one at a time: *cache is NULL before the
-	 * first. cache NULL: it keeps nothing. Weights at an address that was given before must not have changed. */
+	/* The memory that the fast engine keeps for the next execution of the program; one execution may use it at a
+	 * time. *cache is NULL before the first. cache NULL: the engine keeps nothing. Weights at an address that was
+	 * given before must not have changed. */
 	struct tpu_fast_cache **cache;
 };
 
@@ -70,8 +71,8 @@ struct tpu_outcome {
 	uint64_t saturations; /* values that a saturation changed */
 };
 
-/* Either engine: executes the program to its halt. NPL_EINPUT: it can never end (naming what waits for what);
- * NPL_ENOMEM. */
+/* Either engine: executes the program to its halt. NPL_EINPUT: the program can never end; the message says what waits
+ * for what. NPL_ENOMEM. */
 typedef int tpu_engine(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What both engines say of a program that can never end. Each finds out by itself who waits for what (rtl/stuck.c,
- * fast/stuck.c); here are only the words. */
+ * The message of both engines for a program that can never end. Each engine finds by itself what waits for what
+ * (rtl/stuck.c, fast/stuck.c). */
 #include "stuck.h"
 
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void add_waiting(struct text *text, const struct sim_program *program, co
 	}
 }
 
-/* Whether it is said who could help. */
+/* Whether the instruction that could help is known. */
 static bool is_told(const struct tpu_waiting *waiting)
 {
 	if (waiting->index < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The words for a program that can never end. */
+ * Messages for a program that can never end. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_STUCK_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_STUCK_H
 
@@ -15,16 +15,16 @@ struct tpu_waiting {
 		TPU_FOR_A_TABLE,
 		TPU_FOR_TILE_SPACE,
 		TPU_FOR_TABLE_SPACE,
-		TPU_FOR_READS,  /* of accumulators, by `other` */
-		TPU_FOR_WRITES, /* of accumulators, by `other` */
+		TPU_FOR_READS,  /* reads of accumulators by `other` */
+		TPU_FOR_WRITES, /* writes of accumulators by `other` */
 		TPU_FOR_A_QUEUE,
 		TPU_FOR_UNITS
 	} reason;
-	int64_t other;  /* instruction: the first of those that could help */
-	unsigned units; /* one bit each: whose queue; which are to be done */
+	int64_t other;  /* the first instruction that could help */
+	unsigned units; /* one bit each: the unit whose queue is full; the units that are to be done */
 };
-/* NPL_EINPUT: the program can never end, with each of the n that waits, in the order of the program: the first is where
- * to look. */
+/* NPL_EINPUT: the program can never end. The message has each of the n instructions that wait, in the order of the
+ * program: the first is where to look. */
 int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * activate in the fast engine: a vector at a time from sums, or from the buffer, to its result. Sums of matrix
- * instructions that have waited are computed here, a block of rows at a time; where nobody needs them again they are
- * gone afterwards. Threads share the vectors: each becomes a result without the others, since no result overlaps a
- * source but the one in whose place it is (isa/check_activate.c). */
+ * activate in the fast engine: makes each vector of sums, or of the buffer, a result. Sums of pending matrix
+ * instructions are computed here, a block of rows at a time; where they are not needed again, they are not kept.
+ * Threads share the vectors. Each becomes a result without the others, since no result overlaps a source except the one
+ * in whose place it is (isa/check_activate.c). */
 #include "activate.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int64_t held(const struct tpu_fast_machine *m, enum tpu_register r)
 	return m->registers.value[r];
 }
 
-/* 65,536 values of a function that is given as 257 points. */
+/* Returns the 65,536 values of a function that is given as 257 points; NULL: out of memory. */
 static const int16_t *function_of(struct tpu_fast_machine *m, enum tpu_function function, struct npl_err *err)
 {
 	struct tpu_function_table points;
@@ -115,7 +115,8 @@ static void load(const struct tpu_fast_activation *a, const struct tpu_fast_tens
 		       tensor->type == TPU_I16 ? tpu_fast_vector(a, tensor, k, 1) : NULL, a->columns, element);
 }
 
-/* Steps 2 to 4 on vector s, which is in `element`; one that is to be pooled waits there for its image. */
+/* Does steps 2 to 4 on vector s, which is in `element`. A vector that is to be pooled stays there until its image is
+ * complete. */
 static void finish_vector(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s, int16_t *element)
 {
 	uint64_t *saturations = &w->faults.saturations;
@@ -134,7 +135,7 @@ static void finish_vector(const struct tpu_fast_activation *a, struct tpu_fast_w
 		tpu_fast_store(a, s, element);
 }
 
-/* Where vector s is worked on: among those of its image, if it is to be pooled. */
+/* Returns where vector s is worked on; if it is to be pooled, that is among the vectors of its image. */
 static int16_t *element_of(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s)
 {
 	if (a->pooling == TPU_NO_POOLING)
@@ -142,7 +143,7 @@ static int16_t *element_of(const struct tpu_fast_activation *a, struct tpu_fast_
 	return a->machine->image + s % tpu_fast_image_vectors(a->machine) * a->columns;
 }
 
-/* Sums that with their bias are not what 32 bits hold of them. */
+/* Returns how many sums with their bias are not what 32 bits hold of them. */
 static uint64_t count_beyond(const struct tpu_fast_activation *a, const int32_t *sums, const int32_t *beyond)
 {
 	uint64_t count = 0;
@@ -153,7 +154,7 @@ static uint64_t count_beyond(const struct tpu_fast_activation *a, const int32_t 
 	return count;
 }
 
-/* Vector s from its sums. beyond NULL: they are exact. */
+/* Finishes vector s from its sums. beyond NULL: the sums are exact. */
 static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s, const int32_t *sums,
 			const int32_t *beyond)
 {
@@ -182,11 +183,11 @@ static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_wor
 	finish_vector(a, w, s, element);
 }
 
-/* Vectors s to s + count - 1, of one image if they are pooled: from sums, of passes that wait or in memory, or from the
+/* Vectors s to s + count - 1, of one image if they are pooled. They come from sums, pending or in memory, or from the
  * buffer. */
 struct vectors {
 	const struct tpu_fast_activation *activation;
-	const struct tpu_fast_pending *pending; /* NULL: none */
+	const struct tpu_fast_pending *pending; /* NULL: the vectors come from sums in memory, or from the buffer */
 	int64_t s, count, blocks;
 };
 
@@ -218,7 +219,7 @@ static void finish_block(void *context, int64_t i, int worker)
 		finish_sums(a, w, s + k, sums + k * m->stride, beyond ? beyond + k * m->stride : NULL);
 }
 
-/* All of them, and the pooling of an image that is complete. */
+/* Finishes all of them, and pools an image that is complete. */
 static void finish_vectors(struct vectors *v)
 {
 	enum { MACS_OF_AN_ELEMENT = 16 }; /* multiply-accumulates that take as long as finishing an element */
@@ -233,7 +234,7 @@ static void finish_vectors(struct vectors *v)
 		tpu_fast_pool(a, past / tpu_fast_image_vectors(m) - 1);
 }
 
-/* The vectors from s on that are of one image, at most `most`, if they are pooled. */
+/* Returns how many vectors from s on, at most `most`, are of one image if they are pooled. */
 static int64_t of_an_image(const struct tpu_fast_activation *a, int64_t s, int64_t most)
 {
 	if (a->pooling == TPU_NO_POOLING)
@@ -272,7 +273,7 @@ static void from_buffer(const struct tpu_fast_activation *a)
 	}
 }
 
-/* The rows of the result, plane by plane, are about to change. */
+/* Prepares the rows of the result, plane by plane, for being written. */
 static int before_results(const struct tpu_fast_activation *a, struct npl_err *err)
 {
 	const struct tpu_fast_tensor *r = &a->result;

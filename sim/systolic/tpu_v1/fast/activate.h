@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * One activate under way in the fast engine, private to sim/systolic. */
+ * The state of one activate in the fast engine. Private to sim/systolic. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_ACTIVATE_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_ACTIVATE_H
 
 #include "steps.h"
 #include "values.h"
 
-/* A tensor of the buffer: vector 0 of what the instruction reads or writes of it is number `first`. */
+/* A tensor of the buffer. `first` is the number of its vector that the instruction reads or writes as vector 0. */
 struct tpu_fast_tensor {
 	int64_t base, first, plane_rows;
 	enum tpu_type type;
@@ -22,14 +22,14 @@ struct tpu_fast_activation {
 	struct tpu_fast_target source_target, result_target;
 	struct tpu_fast_operand operand;
 	enum tpu_function function;
-	int32_t floor, ceiling; /* of results, for relu and relu6 */
+	int32_t floor, ceiling; /* the limits of results, for relu and relu6 */
 	float function_scale;
 	const int16_t *table;
 	enum tpu_pooling pooling;
-	bool raw, bytes_at_once; /* 32-bit results; from sums to bytes in one step */
+	bool raw, bytes_at_once; /* raw: results have 32 bits; bytes_at_once: one step makes bytes of sums */
 };
 
-/* Where byte plane `plane` of vector k of the tensor begins. */
+/* Returns the first byte of byte plane `plane` of vector k of the tensor. */
 static inline uint8_t *tpu_fast_vector(const struct tpu_fast_activation *a, const struct tpu_fast_tensor *t, int64_t k,
 				       int plane)
 {
@@ -43,14 +43,14 @@ static inline uint8_t *tpu_fast_vector(const struct tpu_fast_activation *a, cons
 	return a->machine->memory->buffer + row * a->machine->width + at;
 }
 
-/* Result number k, of 8 or 16 bits. */
+/* Stores result number k, of 8 or 16 bits. */
 void tpu_fast_store(const struct tpu_fast_activation *activation, int64_t k, const int16_t *element);
 
-/* pool.c: the results of image number `image`, whose vectors are all in machine->image. */
+/* pool.c: makes the results of image number `image`, whose vectors are all in machine->image. */
 void tpu_fast_pool(const struct tpu_fast_activation *activation, int64_t image);
-/* Vectors of an image. */
+/* Returns the number of vectors of an image. */
 int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *machine);
-/* Room for an image. */
+/* Makes room for the vectors of an image. NPL_ENOMEM. */
 int tpu_fast_image_space(const struct tpu_fast_activation *activation, struct npl_err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's durations and counters. What an instruction counts by itself is added as it issues; the stalls
- * follow from the intervals in which vectors enter the array, tiles are waited for, and issue is held. All are in order
- * of time, so one walk over them is enough, and an observer is told of the classes of cycles on the way. */
+ * The fast engine's durations and counters. What an instruction counts by itself is added as it issues. The stalls
+ * follow from three kinds of intervals: vectors enter the array, tiles are waited for, and issue is held. All intervals
+ * are in the order of time, so one walk over them is enough, and an observer is told the classes of cycles during this
+ * walk. */
 #include "fast.h"
 
 #include "core/base/arith.h"
@@ -30,12 +31,12 @@ int64_t tpu_fast_results(const struct tpu_registers *registers, const struct tpu
 	       value_of(registers, TPU_REG_OUT_WIDTH);
 }
 
-/* One dimension of a window that slides over an image: `step` is what one input and one output position count. */
+/* One dimension of a window that slides over an image. */
 struct slide {
 	int64_t in, out, kernel, stride, pad;
 };
 
-/* The greatest (last input position of a window) * in_step - (its number) * out_step. */
+/* Returns the greatest value of (last input position of a window) * in_step - (number of the window) * out_step. */
 static int64_t greatest_lag(const struct slide *slide, int64_t in_step, int64_t out_step)
 {
 	int64_t greatest = INT64_MIN;
@@ -47,9 +48,10 @@ static int64_t greatest_lag(const struct slide *slide, int64_t in_step, int64_t 
 	return greatest;
 }
 
-/* Steps of one source vector each after which the last pooled result has left. Result k leaves at the greatest of (last
- * source of window j) + 1 + k - j over all j up to k. The last source of window (y,x) of image n is n * in + y' * width
- * + x', its number n * out + y * out_width + x, so that the maximum falls apart into one over each. */
+/* Returns after how many steps, of one source vector each, the last pooled result has left. Result k leaves at the
+ * greatest of (last source of window j) + 1 + k - j over all j up to k. The last source of window (y,x) of image n is n
+ * * in + y' * width + x', and its number is n * out + y * out_width + x. So the maximum is a sum of one maximum over
+ * each of them. */
 static int64_t pooling_steps(const struct tpu_registers *r, const struct tpu_instruction *in)
 {
 	const struct slide rows = {value_of(r, TPU_REG_IN_HEIGHT), value_of(r, TPU_REG_OUT_HEIGHT),
@@ -132,13 +134,14 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 	}
 }
 
-/* The intervals that may still go on: of the four classes that share out all cycles, and of each part of non_matrix. */
+/* The intervals that may still become longer: one for the four classes that cover all cycles, and one for each part of
+ * non_matrix. */
 struct intervals {
-	const struct sim_observer *observer;       /* NULL: nobody wants them */
-	struct sim_cycles last[TPU_CYCLE_CLASSES]; /* the first stands for four; from == to: none */
+	const struct sim_observer *observer;       /* NULL: the intervals are not asked for */
+	struct sim_cycles last[TPU_CYCLE_CLASSES]; /* the first one stands for the four classes; from == to: none */
 };
 
-/* Tells of the interval that went before, unless the next makes it longer. */
+/* Tells the observer the interval, unless the next one makes it longer. */
 static void follow(const struct sim_observer *observer, struct sim_cycles *interval, struct sim_cycles next)
 {
 	if (interval->to == next.from && interval->cycle_class == next.cycle_class &&
@@ -151,7 +154,7 @@ static void follow(const struct sim_observer *observer, struct sim_cycles *inter
 	*interval = next;
 }
 
-/* Cycles from <= t < to go to `what`; how many these are. */
+/* Gives the cycles from <= t < to to class `what`. Returns how many these are. */
 static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_class what, uint64_t from, uint64_t to,
 				 int64_t instruction)
 {
@@ -163,8 +166,8 @@ static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_cla
 	return to - from;
 }
 
-/* The non-matrix cycles [from, to), and what the waits of the issue stage and the time of syncs have of them; *next is
- * the first wait that can still matter, as these come in order. */
+/* Counts the non-matrix cycles [from, to), and the parts of them in which the issue stage waits or a sync takes its
+ * time. *next is the first wait that can still matter, as waits come in order. */
 static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next,
 			struct intervals *intervals)
 {
@@ -186,7 +189,7 @@ static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to,
 	}
 }
 
-/* A matrix instruction that could start at `can` waits for its tile; until when. */
+/* Counts how long a matrix instruction that could start at `can` waits for its tile. Returns the end of the wait. */
 static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_job *job, uint64_t can,
 			   struct intervals *intervals)
 {
@@ -211,7 +214,7 @@ void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
 	struct tpu_counters *counters = &s->outcome->counters;
 	struct intervals intervals = {.observer = s->observer && s->observer->on_cycles ? s->observer : NULL};
-	uint64_t idle = 0; /* from here on no vector enters */
+	uint64_t idle = 0; /* the cycle from which on no vector enters */
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->resolved; i++) {
 		const struct tpu_fast_job *job = &matrix->job[i];

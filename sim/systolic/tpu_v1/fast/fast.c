@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine (fast.h): first when everything happens, then what comes out. */
+ * The fast engine (fast.h): it finds first when everything happens, then the values. */
 #include "fast.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "values.h"
 
-/* Events of one kind as the schedule has them, in the order of time: a boundary every `step` bytes, and the index
- * beside it, or counted. */
+/* Events of one kind as the schedule has them, in the order of time. There is a boundary every `step` bytes; the index
+ * is beside it, or the events are counted. */
 struct stream {
 	enum tpu_event kind;
 	const void *cycle, *index;
@@ -46,7 +46,7 @@ static bool comes_before(const struct sim_event *a, const struct sim_event *b)
 	return a->kind != b->kind ? a->kind < b->kind : a->index < b->index;
 }
 
-/* A tile whose shift would end after the program is not popped. */
+/* Returns the number of tiles popped. A tile whose shift would end after the program is not popped. */
 static int64_t tiles_popped(const struct tpu_fast_schedule *s)
 {
 	int64_t popped = 0;
@@ -93,7 +93,7 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer 
 	}
 }
 
-/* What an execution leaves for the next. */
+/* What an execution keeps for the next one. */
 struct tpu_fast_cache {
 	struct tpu_fast_machine *machine;
 	struct npl_memory *weights;

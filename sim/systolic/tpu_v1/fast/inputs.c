@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the fast engine's input vectors lie. A vector that is in one piece is read in the buffer itself: all of
- * matrix_multiply's, and convolve's with one tap. With several taps a block of vectors is put together, tap after
- * tap, by runs of taps that lie side by side. */
+ * Finds the fast engine's input vectors. A vector that is contiguous is read in the buffer itself: all of
+ * matrix_multiply's, and convolve's with one tap. With several taps a block of vectors is put together, tap after tap,
+ * by runs of taps that are side by side in the buffer. */
 #include "values.h"
 
 #include "core/base/arith.h"
@@ -14,13 +14,14 @@ static uint8_t *staged_row(const struct tpu_fast_machine *m, const struct tpu_fa
 	return worker->staged + i * m->staged_pitch;
 }
 
-/* The end of what the pass may read: bytes after it may be results that another thread writes. */
+/* Returns the end of what the pass may read: bytes after it may be results that another thread writes. */
 static const uint8_t *end_of(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass)
 {
 	return m->memory->buffer + npl_min_i64(pass->end_row * m->width, (int64_t)m->buffer_bytes);
 }
 
-/* A vector of k bytes at `from`, but where reading them in fours would leave what the pass may read. */
+/* Returns where a vector of k bytes at `from` can be read in groups of four. It is copied where that would go beyond
+ * what the pass may read. */
 static const uint8_t *in_place(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 			       const struct tpu_fast_pass *pass, int64_t i, const uint8_t *from, int64_t k)
 {
@@ -78,7 +79,7 @@ static void one_tap(const struct tpu_fast_machine *m, struct tpu_fast_worker *wo
 	}
 }
 
-/* Copies n bytes, and may write up to 15 more where those may be read: runs are short. */
+/* Copies n bytes. It may write up to 15 more where those may be read, since runs are short. */
 static inline void copy_run(uint8_t *to, const uint8_t *from, int64_t n, const uint8_t *end)
 {
 	if (n > 64 || end - from < 64) {
@@ -89,13 +90,13 @@ static inline void copy_run(uint8_t *to, const uint8_t *from, int64_t n, const u
 		memcpy(to + i, from + i, 16);
 }
 
-/* Side by side taps of one line of the kernel. */
+/* Taps side by side in one line of the kernel. */
 struct line {
 	int64_t ky, kx, taps;
-	int64_t at; /* byte of the vector at which they begin */
+	int64_t at; /* byte of the vector at which the taps begin */
 };
 
-/* Vectors i, i + dilation_x ... of the tensor, all inside the image. */
+/* Copies `count` vectors i, i + dilation_x, and so on of the tensor, all inside the image. */
 static inline void copy_taps(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t i,
 			     int64_t count, uint8_t *to)
 {
@@ -111,8 +112,8 @@ static inline void copy_taps(const struct tpu_fast_machine *m, const struct tpu_
 	}
 }
 
-/* A line whose first tap is at column x0 of the image, some of whose taps may lie outside; first: vector at column
- * 0. */
+/* Stages a line whose first tap is at column x0 of the image and some of whose taps may be outside. first: vector at
+ * column 0. */
 static void stage_edge(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t first, int64_t x0,
 		       int64_t taps, uint8_t *to)
 {
@@ -123,11 +124,11 @@ static void stage_edge(const struct tpu_fast_machine *m, const struct tpu_fast_p
 	memset(to, nothing, (size_t)(taps * w->tap_lanes));
 	if (past > before)
 		copy_taps(m, pass, first + x0 + before * w->dilation_x, past - before, to + before * w->tap_lanes);
-	if (past < taps) /* copies may have written beyond */
+	if (past < taps) /* the copies may have written too much */
 		memset(to + past * w->tap_lanes, nothing, (size_t)((taps - past) * w->tap_lanes));
 }
 
-/* One line of `count` vectors of the same output line, from number i of the block on. */
+/* Stages one line of `count` vectors of the same output line, from number i of the block on. */
 static void stage_line(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 		       const struct tpu_fast_pass *pass, const struct position *p, const struct line *line, int64_t i,
 		       int64_t count)
@@ -146,9 +147,9 @@ static void stage_line(const struct tpu_fast_machine *m, struct tpu_fast_worker 
 			stage_edge(m, pass, first, x0, line->taps, to);
 }
 
-/* Vectors of several taps, put together in `staged`: by output lines, then by lines of the kernel, as what is copied
- * for neighbours is the same except where it lies. Lines come in the order of their bytes, so that one that wrote too
- * much is mended by the next. */
+/* Puts vectors of several taps together in `staged`: by output lines, then by lines of the kernel, as neighbours copy
+ * the same runs from different places. Lines come in the order of their bytes, so that the next line overwrites what
+ * one wrote too much. */
 static void several_taps(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 			 const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
 {
@@ -173,7 +174,7 @@ static void several_taps(const struct tpu_fast_machine *m, struct tpu_fast_worke
 	}
 }
 
-/* One tap whose vector is shorter than what the kernel reads. */
+/* Puts together vectors of one tap that are shorter than what the kernel reads. */
 static void short_tap(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 		      const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
 {

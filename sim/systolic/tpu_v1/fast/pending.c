@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix instructions that wait for somebody to need their sums. A run of them into the same accumulator rows is one
- * entry; an entry is evaluated when an activate reads its rows (activate.c, a block at a time, never to be stored if
- * nobody reads them again), or brought to memory when its inputs are about to be overwritten, when other rows than its
- * own are written over a part of it, or when there are too many. */
+ * Keeps matrix instructions whose sums are not needed yet. A run of them into the same accumulator rows is one entry.
+ * An entry is evaluated when an activate reads its rows (activate.c does this a block at a time, and stores sums only
+ * if they are read again). It is evaluated into memory when its inputs are about to be overwritten, when other rows
+ * than its own are written over a part of it, or when there are too many entries. */
 #include "values.h"
 
 #include "core/base/arith.h"
@@ -17,7 +17,7 @@ static bool meets(const struct tpu_fast_pending *p, int64_t first, int64_t past)
 	return p->first < past && first < p->end;
 }
 
-/* An entry on its way to memory. */
+/* An entry that is being evaluated into memory. */
 struct settling {
 	struct tpu_fast_machine *machine;
 	struct tpu_fast_pending *entry;
@@ -34,7 +34,7 @@ static void settle_block(void *context, int64_t i, int worker)
 			  m->accumulator + row * m->stride);
 }
 
-/* Brings a whole entry to memory, and frees it. */
+/* Evaluates a whole entry into memory, and frees it. */
 static int evaluate_entry(struct tpu_fast_machine *m, struct tpu_fast_pending *p, struct npl_err *err)
 {
 	struct settling settling = {.machine = m, .entry = p};
@@ -48,7 +48,7 @@ static int evaluate_entry(struct tpu_fast_machine *m, struct tpu_fast_pending *p
 	return 0;
 }
 
-/* A free slot, which has the least to lose. */
+/* Finds a free slot. Where there is none, it evaluates the oldest entry. */
 static int free_slot(struct tpu_fast_machine *m, struct tpu_fast_pending **slot, struct npl_err *err)
 {
 	struct tpu_fast_pending *oldest = m->pending;
@@ -72,12 +72,12 @@ static int add_pass(struct tpu_fast_pending *p, const struct tpu_fast_pass *pass
 	return 0;
 }
 
-/* Makes the entry end at `row`, and another of what comes after. */
+/* Makes the entry end at `row`, and a new entry of the rows from there on. */
 static int split(struct tpu_fast_machine *m, struct tpu_fast_pending *p, int64_t row, struct npl_err *err)
 {
 	struct tpu_fast_pending *rest;
 	int rc = free_slot(m, &rest, err);
-	if (rc || p->first == p->end) /* it was the oldest, and is in memory now */
+	if (rc || p->first == p->end) /* the entry was the oldest, and is in memory now */
 		return rc;
 	struct tpu_fast_pass *space = rest->pass;
 	int64_t capacity = rest->capacity;
@@ -175,7 +175,7 @@ static struct tpu_fast_window window_of(const struct tpu_fast_machine *m)
 	};
 }
 
-/* The instruction's first beat, or its only one. */
+/* Returns the pass of the instruction's first beat, or its only one. */
 static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t index)
 {
 	const struct tpu_instruction *in = &tpu_code(m->program)[index];
@@ -211,7 +211,7 @@ static int64_t magnitude_of(const struct tpu_fast_format *format)
 	return npl_max_i64(low, high);
 }
 
-/* What a pass adds at most, by the types alone, or with a look at the weights. */
+/* Returns the most that a pass can add, by the types alone or, if look, by the weights. */
 static int64_t pass_magnitude(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, bool look)
 {
 	int64_t lanes = m->config->rows, inputs = magnitude_of(&pass->inputs), sum;
@@ -226,8 +226,8 @@ static int64_t pass_magnitude(struct tpu_fast_machine *m, const struct tpu_fast_
 	return (sum * inputs) << pass->shift;
 }
 
-/* Keeps what the entry's sums can be at most, now that it has one pass more: by the types as long as that is enough,
- * from then on by the weights. */
+/* Bounds the magnitude of the entry's sums after one more pass. It goes by the types as long as that shows that sums
+ * fit, and from then on by the weights. */
 static void bound(struct tpu_fast_machine *m, struct tpu_fast_pending *p)
 {
 	if (p->may_wrap)
@@ -244,7 +244,7 @@ static void bound(struct tpu_fast_machine *m, struct tpu_fast_pending *p)
 		p->magnitude = (int64_t)1 << 31;
 }
 
-/* An entry for rows [first, past), which hold what is in memory or are to be overwritten. */
+/* Makes an entry for rows [first, past). They add to what is in memory or overwrite it. */
 static int new_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, bool adds,
 		     struct tpu_fast_pending **entry, struct npl_err *err)
 {
@@ -265,7 +265,8 @@ static int new_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, bo
 	return 0;
 }
 
-/* The entry that an instruction adds to: one of just its rows, if need be cut out of a longer one. */
+/* Finds the entry that an instruction adds to. It has exactly the instruction's rows; if need be it is cut out of a
+ * longer one. */
 static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t past, struct tpu_fast_pending **entry,
 			   struct npl_err *err)
 {

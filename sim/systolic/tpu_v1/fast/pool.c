@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling in the fast engine: once all vectors of an image are there, each window. Threads share the lines of the
+ * Pooling in the fast engine: does each window once all vectors of an image are there. Threads share the lines of the
  * result. */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct range {
 	int64_t first, end;
 };
 
-/* Positions of one dimension that window o covers, inside the image. */
+/* Returns the positions of one dimension that window o covers inside the image. */
 static struct range covered(const struct tpu_registers *r, int axis, int64_t o)
 {
 	int64_t in = r->value[TPU_REG_IN_HEIGHT + axis], kernel = r->value[TPU_REG_KERNEL_HEIGHT + axis];
@@ -90,7 +90,7 @@ static void pool_line(void *context, int64_t oy, int worker)
 
 void tpu_fast_pool(const struct tpu_fast_activation *a, int64_t image)
 {
-	enum { ALONE_ELEMENTS = 1 << 15 }; /* so few are read before another thread has woken up */
+	enum { ALONE_ELEMENTS = 1 << 15 }; /* with so few, one thread is done before another has woken up */
 	struct pooling pooling = {a, image};
 	const bool few = tpu_fast_image_vectors(a->machine) * a->columns < ALONE_ELEMENTS;
 	npl_parallel(few ? 1 : a->machine->workers, a->machine->registers.value[TPU_REG_OUT_HEIGHT], pool_line,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's weights unit: which transfer is next and from when on, how long it takes with the preset fixed, and
- * the tiles' way from the FIFO into the shadow plane. A transfer's end is a whole number of cycles and a part of one in
- * units of 1 / (bytes per second), so that a thousand transfers of 1343.99 cycles end where they should. Any other
- * memory: port_memory.c. */
+ * The fast engine's weights unit: which transfer is next and when it may begin, how long it takes with the preset
+ * fixed, and when tiles go from the FIFO into the shadow plane. A transfer's end is a whole number of cycles and a part
+ * of one in units of 1 / (bytes per second), so that a thousand transfers of 1343.99 cycles end where they should.
+ * port_memory.c does any other memory. */
 #include "fast.h"
 
 /* Takes the port for `bytes` from cycle `ready` on, or from the end of the transfer before if that is in a later
- * one. */
+ * cycle. */
 static void transfer(struct tpu_fast_schedule *s, uint64_t ready, uint64_t bytes)
 {
 	const uint64_t rate = (uint64_t)s->config->weight_bytes_per_second;
@@ -41,10 +41,10 @@ void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 	}
 }
 
-/* From when on its FIFO has room, if that is known. */
+/* Whether it is known when the FIFO has room for a tile. *ready: the cycle from which on it has. */
 static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
-	int64_t before = s->tiles_begun - s->config->fifo_tiles; /* must be out of the FIFO */
+	int64_t before = s->tiles_begun - s->config->fifo_tiles; /* this tile must have left the FIFO */
 	if (before >= s->popped)
 		return false;
 	if (before >= 0 && s->tile[before].popped > *ready)
@@ -54,7 +54,7 @@ static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 
 static bool table_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
-	int64_t before = s->tables_begun - s->config->parameter_tables; /* must be in use, or past it */
+	int64_t before = s->tables_begun - s->config->parameter_tables; /* this table must be in use, or past it */
 	if (before >= s->tables_taken)
 		return false;
 	if (before >= 0 && s->table[before].used + 1 > *ready)
@@ -62,7 +62,7 @@ static bool table_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 	return true;
 }
 
-/* The job whose transfer is next. */
+/* Returns the job whose transfer is next. */
 static int64_t next_job(const struct tpu_fast_schedule *s)
 {
 	return s->begun ? s->jobs_begun - 1 : s->jobs_begun;

@@ -2,8 +2,8 @@
  *
  * The fast engine's weight memory behind the memory port (npulab/memory.h). The memory goes ahead of the schedule as
  * far as is known what is asked of it: from the cycle in which a transfer may begin until the memory has taken the last
- * of its accesses. Beyond that it goes only when nothing else can be resolved: whatever may begin then waits, at last,
- * for a transfer under way. */
+ * access of the transfer. It goes further only when nothing else can be resolved: whatever may begin then waits, in the
+ * end, for a transfer under way. */
 #include "fast.h"
 
 #include <stdlib.h>
@@ -24,10 +24,10 @@ int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, 
 	return npl_fail(err, NPL_ENOMEM, "out of memory for transfers of weights");
 }
 
-/* What a transfer has been asked for, or answered, at a time. */
+/* The number of requests or answers handled at a time. */
 enum { AT_ONCE = 64 };
 
-/* Whether a transfer arrived. */
+/* Takes answers of the memory. Returns whether a transfer arrived. */
 static bool take_answers(struct tpu_fast_schedule *s)
 {
 	struct tpu_fast_port *port = &s->port;
@@ -46,7 +46,7 @@ static bool take_answers(struct tpu_fast_schedule *s)
 		uint64_t cycle = npl_hz_ceil(first->answered, &port->memory_clock, &port->clock);
 		if (cycle <= first->begun)
 			cycle = first->begun + 1;
-		if (cycle < port->free_cycle) /* they arrive in their order */
+		if (cycle < port->free_cycle) /* transfers arrive in the order in which they began */
 			cycle = port->free_cycle;
 		port->free_cycle = cycle;
 		tpu_fast_arrive(s, first->is_table, first->job, cycle);
@@ -60,7 +60,7 @@ static void advance_to(struct tpu_fast_schedule *s, uint64_t cycle)
 	npl_memory_advance(port->memory, npl_hz_ceil(cycle, &port->clock, &port->memory_clock), 0);
 }
 
-/* As soon as the memory takes them. */
+/* Feeds requests as soon as the memory takes them. */
 static void feed(struct tpu_fast_schedule *s, const struct npl_memory_request *requests, uint64_t n)
 {
 	struct npl_memory *memory = s->port.memory;
@@ -73,7 +73,7 @@ static void feed(struct tpu_fast_schedule *s, const struct npl_memory_request *r
 	}
 }
 
-/* Asks for the bytes of the next transfer; the cycle of the machine that the first is taken in. */
+/* Asks for the bytes of the next transfer. Returns the cycle of the machine in which memory takes the first of them. */
 static uint64_t ask(struct tpu_fast_schedule *s, uint64_t address, uint64_t end)
 {
 	struct tpu_fast_port *port = &s->port;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sums of pending passes. The kernels multiply bytes as they lie, one side unsigned; where that is not how a pass
- * reads them, and for zero points, sums start from
+ * Computes the sums of pending passes. The kernels multiply bytes as they are, one side unsigned. Where a pass reads
+ * them in another way, and for zero points, sums start from
  *
  *     sum (a - za)(w - zw) = sum a w  - zw sum a  - za sum w  + k za zw
  *
- * with w as it was packed. Sums that count 2^16- or 2^8-fold come first and are shifted once, all modulo 2^32. Only
- * where a bound by the weights does not show that 32 bits hold the sums, passes are added one by one and what is beyond
- * 32 bits is kept. */
+ * with w as it was packed. Sums that count 2^16 or 2^8 times come first and are shifted once, all modulo 2^32. Where a
+ * bound by the weights shows that 32 bits hold the sums, this is all. Else passes are added one by one and the part
+ * beyond 32 bits is kept. */
 #include "values.h"
 
 #include "core/base/arith.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Vectors of the pass are 0 beyond this. */
+/* Returns the rows of the tile that count: the pass's vectors are 0 beyond them. */
 static int64_t rows_that_count(const struct tpu_fast_pass *pass, const struct tpu_fast_packed *tile)
 {
 	if (!pass->convolves)
@@ -23,7 +23,7 @@ static int64_t rows_that_count(const struct tpu_fast_pass *pass, const struct tp
 	return npl_min_i64(tile->k, (pass->window.taps * pass->window.tap_lanes + 3) / 4 * 4);
 }
 
-/* A tile's panels are packed by one thread each. */
+/* The packing of tiles: each panel is packed by one thread. */
 struct packing {
 	struct tpu_fast_machine *machine;
 	struct tpu_fast_pending *pending;
@@ -41,14 +41,14 @@ static void pack_panel(void *context, int64_t panel, int worker)
 	}
 }
 
-/* Whether the panel is packed already, and its sums known. */
+/* Whether the panel is packed already, and its sums known if they are needed. */
 static bool is_ready(const struct tpu_fast_pass *pass, int64_t panel)
 {
 	const struct tpu_fast_packed *tile = pass->packed;
 	return tile->filled[panel] && (!pass->inputs.zero_point || tile->sum_k[panel] == rows_that_count(pass, tile));
 }
 
-/* Room for what is beyond 32 bits, from the first sum on that might be. */
+/* Makes room for the part of sums beyond 32 bits, when the first sum comes that might have one. NPL_ENOMEM. */
 static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
 {
 	bool ok = true;
@@ -67,7 +67,7 @@ static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
 
 int tpu_fast_prepare(struct tpu_fast_machine *m, struct tpu_fast_pending *pending, int64_t columns, struct npl_err *err)
 {
-	enum { ALONE_BYTES = 1 << 16 }; /* so few are packed before another thread has woken up */
+	enum { ALONE_BYTES = 1 << 16 }; /* with so few, one thread is done before another has woken up */
 	struct packing packing = {m, pending};
 	const int64_t panels = ((pending->may_wrap ? m->config->columns : columns) + NPL_INT8_PANEL - 1) /
 			       NPL_INT8_PANEL;
@@ -86,7 +86,7 @@ int tpu_fast_prepare(struct tpu_fast_machine *m, struct tpu_fast_pending *pendin
 	return rc || !pending->may_wrap ? rc : open_beyond(m, err);
 }
 
-/* What column j's sums start from: column_start[j], for a panel. */
+/* Sets start[j] to what the sums of column j of a panel start from. */
 static void start_columns(const struct tpu_fast_pass *pass, int64_t panel, int64_t k, int32_t packed_zero,
 			  int32_t start[NPL_INT8_PANEL])
 {
@@ -152,7 +152,7 @@ static void add_sums(int32_t *c, const int32_t *from, int64_t stride, int64_t ro
 			c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)from[j]);
 }
 
-/* Adds sum * 2^shift to c as the array does. What leaves 32 bits on the way goes to beyond. */
+/* Adds sum * 2^shift to c as the array does. What exceeds 32 bits goes to beyond. */
 static void add_beyond(int32_t *c, int32_t *beyond, const int32_t *sum, int64_t count, int shift)
 {
 	for (int64_t j = 0; j < count; j++) {
@@ -162,7 +162,7 @@ static void add_beyond(int32_t *c, int32_t *beyond, const int32_t *sum, int64_t 
 	}
 }
 
-/* Pass by pass, all columns, for sums that may leave 32 bits. */
+/* Evaluates sums that may exceed 32 bits pass by pass, with all columns. */
 static void evaluate_beyond(struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 			    const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int32_t *c)
 {
@@ -196,7 +196,7 @@ void tpu_fast_evaluate(struct tpu_fast_machine *m, struct tpu_fast_worker *worke
 	}
 	if (m->overflow && c == held)
 		memset(m->overflow + row * m->stride, 0, (size_t)(rows * m->stride) * sizeof *m->overflow);
-	for (int shift = 16; shift >= 0; shift -= 8) { /* passes that count 2^shift-fold; the first is stored */
+	for (int shift = 16; shift >= 0; shift -= 8) { /* passes that count 2^shift times; the first one is stored */
 		if (any)
 			shift_sums(to, m->stride, rows, columns, 8);
 		for (int64_t p = 0; p < pending->passes; p++)
@@ -221,11 +221,12 @@ int64_t tpu_fast_row_macs(const struct tpu_fast_pending *pending, int64_t column
 
 enum { TILE = 6 }; /* rows that the kernels take together */
 
-/* As many blocks for each thread, two where they are not too short. Where blocks begin is rounded, which makes some
- * longer. */
+/* Returns equally many blocks for each thread, and two for each where they are not too short. Where blocks begin is
+ * rounded, which makes some of them longer. */
 int64_t tpu_fast_blocks(const struct tpu_fast_machine *m, int64_t rows, int64_t macs)
 {
-	enum { LEAST_ROWS = 16, ALONE_MACS = 1 << 20 }; /* so few are done before another thread has woken up */
+	/* with so few, one thread is done before another has woken up */
+	enum { LEAST_ROWS = 16, ALONE_MACS = 1 << 20 };
 	const int64_t fewest = rows <= TPU_FAST_BLOCK ? 1 : (rows - 1) / (TPU_FAST_BLOCK - TILE) + 1;
 	const int64_t blocks = npl_min_i64(2 * (int64_t)m->workers, rows / LEAST_ROWS),
 		      even = blocks / m->workers * m->workers;

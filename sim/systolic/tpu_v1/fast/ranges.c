@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who touched which accumulator rows last (fast.h). Later instructions have greater numbers, so an assignment never
- * lowers a row's value and nothing has to be pushed down the tree: a row's value is the greatest `whole` on the way
- * from the root to it. Both operations take O(log rows). */
+ * Finds the last instruction that touched accumulator rows (fast.h). Later instructions have greater numbers, so an
+ * assignment never lowers a row's value, and nothing has to be pushed down the tree: a row's value is the greatest
+ * `assigned` on the way from the root to it. Both operations take O(log rows). */
 #include <stdlib.h>
 
 #include "fast.h"
@@ -28,7 +28,7 @@ void tpu_fast_ranges_close(struct tpu_fast_ranges *ranges)
 	free(ranges->assigned);
 }
 
-/* Walks up both edges of [first, first + count): nodes that lie inside it are reached as siblings of the way. */
+/* Walks up both edges of [first, first + count): nodes inside the range are reached as siblings of the edges. */
 void tpu_fast_ranges_assign(struct tpu_fast_ranges *ranges, int64_t first, int64_t count, int64_t value)
 {
 	int64_t low = first + ranges->leaves, high = low + count;

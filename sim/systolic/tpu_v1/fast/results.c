@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results of the activation unit and faults of an instruction, as every part of the fast engine leaves them. */
+ * Stores results of the activation unit and notes faults of an instruction, for all parts of the fast engine. */
 #include "activate.h"
 #include "fast.h"
 #include <stdlib.h>

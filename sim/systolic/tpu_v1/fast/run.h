@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine, as others see it. */
+ * The public part of the fast engine. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_RUN_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_RUN_H
 
 #include "sim/systolic/tpu_v1/engine/engine.h"
 
 tpu_engine tpu_run_fast;
-/* What it keeps for the next execution: its memory, and weights in the form of its kernels. */
+/* Frees what the engine keeps for the next execution: its memory, and weights in the form that its kernels take. */
 void tpu_fast_cache_free(struct tpu_fast_cache *cache); /* accepts NULL */
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's schedule: issue as far as it can be known, then each unit as far as it can be known, until the halt
- * has issued. Program order is no order of dependency (a matrix instruction may wait in its queue for a tile that a
- * later read_weights brings), so what cannot be resolved yet is left for the next round. Each round resolves something,
- * or the program can never end. */
+ * The fast engine's schedule. Each round resolves issue as far as it can be known, then each unit as far as it can be
+ * known, until the halt has issued. Program order is no order of dependency (a matrix instruction may wait in its queue
+ * for a tile that a later read_weights brings), so what cannot be resolved yet is left for the next round. Each round
+ * resolves something, or the program can never end. */
 #include "fast.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* How many jobs each unit will have, and switches to tiles and tables. */
+/* How many jobs each unit will have, and how many switches to tiles and tables there are. */
 struct sizes {
 	int64_t jobs[TPU_UNITS], waits, tile_switches, table_switches;
 };
@@ -34,7 +34,8 @@ static void *array(int64_t count, size_t size)
 	return calloc((size_t)count + 1, size);
 }
 
-/* Tiles that come are at most those switched to, one in the shadow plane, and a FIFO full. */
+/* Makes room for the schedule. At most as many tiles come as are switched to, one more for the shadow plane, and a full
+ * FIFO. NPL_ENOMEM. */
 static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
 {
 	const struct sizes sizes = sizes_of(s->program);
@@ -67,7 +68,7 @@ void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
 	tpu_fast_ranges_close(&s->readers);
 }
 
-/* What orders matrix and activate instructions that touch the same accumulators. */
+/* Notes which job on the same accumulators a matrix or activate instruction waits for. */
 static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_instruction *in, struct tpu_fast_job *job)
 {
 	bool matrix = tpu_unit_of(in->opcode) == TPU_MATRIX;
@@ -100,11 +101,11 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 	unit->issued++;
 }
 
-/* Whether it is known when the queue has room, and from which cycle on. */
+/* Whether it is known when the queue has room. *from: the cycle from which on it has. */
 static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit which, uint64_t *from)
 {
 	const struct tpu_fast_unit *unit = &s->unit[which];
-	int64_t before = unit->issued - s->config->queue_instructions; /* must have left the queue */
+	int64_t before = unit->issued - s->config->queue_instructions; /* this instruction must have left the queue */
 	if (before >= (which == TPU_WEIGHTS ? s->jobs_begun : unit->resolved))
 		return false;
 	if (before >= 0 && unit->job[before].start + 1 > *from)
@@ -112,8 +113,8 @@ static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit whi
 	return true;
 }
 
-/* Whether it is known when these units have nothing left to do, and from which cycle on; what is waited for
- * meanwhile. */
+/* Whether it is known when these units have nothing left to do. *from: the cycle from which on this is so; *wait: what
+ * is waited for meanwhile. */
 static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
 {
 	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input_end,
@@ -138,7 +139,7 @@ static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64
 	return true;
 }
 
-/* Issues the next instruction if it is known when. */
+/* Issues the next instruction if its cycle is known. Returns whether it was. */
 static bool issue_one(struct tpu_fast_schedule *s)
 {
 	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];

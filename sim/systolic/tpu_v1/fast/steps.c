@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's activation arithmetic (steps.h): plain loops, which the compiler turns into vectors for each
- * instruction set below. That changes no result: elements do not depend on each other, and each step is rounded
+ * The fast engine's activation arithmetic (steps.h): plain loops, which the compiler turns into vector instructions for
+ * each instruction set below. This changes no result: elements do not depend on each other, and each step is rounded
  * once. */
 #include "steps.h"
 #include "npulab/cpu_features.h"
@@ -21,8 +21,8 @@ struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point
 		.counted_high = taken_by == TPU_RELU6 ? INT32_MAX : high[type] - zero_point};
 }
 
-/* Rounds to the nearest integer, ties to even, after clamping to one beyond low..high, which still shows that the value
- * was outside: adding 1.5 * 2^23 leaves a float of less than 2^22 no fraction bits. */
+/* Rounds to the nearest integer, ties to even. Before that it clamps to one beyond low..high, which still shows that
+ * the value was outside. Adding 1.5 * 2^23 leaves a float of less than 2^22 no fraction bits. */
 EACH int32_t rounded(float value, int32_t low, int32_t high)
 {
 	const float least = (float)(low - 1), most = (float)(high + 1), big = 12582912.0f;
@@ -32,7 +32,7 @@ EACH int32_t rounded(float value, int32_t low, int32_t high)
 	return (int32_t)(shifted - big);
 }
 
-/* The value, rounded, in the target; *changed counts the saturations that count. */
+/* Returns the value, rounded and saturated to the target; *changed counts the saturations that count. */
 EACH int32_t to_target(float value, struct tpu_fast_target to, uint32_t *changed)
 {
 	const int32_t q = rounded(value, to.low, to.high);
@@ -175,7 +175,7 @@ EACH void each_add(const int16_t *restrict q, int32_t zero_point, int64_t n, int
 		sum[j] += q[j] - zero_point;
 }
 
-/* In float64 a quotient of two such integers that is no tie cannot be rounded to one. */
+/* A float64 quotient of two such integers that is no tie cannot become one by rounding. */
 EACH void each_average(const int32_t *restrict sum, int32_t count, int32_t zero_point, int64_t n, int16_t *restrict q)
 {
 	const double big = 6755399441055744.0;
@@ -185,7 +185,7 @@ EACH void each_average(const int32_t *restrict sum, int32_t count, int32_t zero_
 	}
 }
 
-/* All of it for one instruction set. */
+/* Defines all steps for one instruction set. */
 #define STEPS(isa, target_isa)                                                                                         \
 	target_isa static uint64_t add_bias_##isa(int32_t *sum, const int32_t *bias, int64_t n)                        \
 	{                                                                                                              \

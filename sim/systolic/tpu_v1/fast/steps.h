@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's activation arithmetic on one vector, private to sim/systolic. Elements are held in 16 bits,
- * whatever their type is; all floating-point steps are single float32 operations rounded to nearest even. Saturations
+ * The fast engine's activation arithmetic on one vector. Private to sim/systolic. Elements are held in 16 bits,
+ * whatever their type is. All floating-point steps are single float32 operations, rounded to nearest even. Saturations
  * that change a value are counted. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_STEPS_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_STEPS_H
 
 #include "sim/systolic/tpu_v1/isa/isa.h"
 
-/* Where a rounded value ends up: value + zero_point within the type. */
+/* The format that a rounded value gets: value + zero_point, saturated to the type. */
 struct tpu_fast_target {
-	int32_t zero_point, low, high; /* of the value before the zero point is added */
-	/* Changes of what is below or above count: low and high, or nothing where the function brings such values to its
-	 * own limit. */
+	int32_t zero_point, low, high; /* low, high: limits of the value before the zero point is added */
+	/* Changes of values below and above these limits count as saturations. They are low and high, or beyond all
+	 * values where the function brings such values to its own limit. */
 	int32_t counted_low, counted_high;
 };
-/* taken_by: the function that takes the value next; TPU_IDENTITY: none, or another step takes it. */
+/* Returns the target of a type. taken_by is the function that takes the value next; TPU_IDENTITY: another step takes
+ * it, or none. */
 struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point, enum tpu_function taken_by);
 
-/* Second operands of a step. */
+/* The operand step: its second operand and its scales. */
 struct tpu_fast_operand {
 	enum tpu_operand kind;
 	int32_t source_zero, operand_zero;
@@ -28,16 +29,16 @@ struct tpu_fast_operand {
 
 struct tpu_fast_steps {
 	const char *name;
-	/* sum[j] += bias[j], wrapping; the number of additions that wrapped */
+	/* sum[j] += bias[j], wrapping; returns the number of additions that wrapped */
 	uint64_t (*add_bias)(int32_t *sum, const int32_t *bias, int64_t n);
 	/* q = saturate(round(float(sum + bias) * scale) + zero point) */
 	uint64_t (*requantise)(const int32_t *sum, const int32_t *bias, const float *scale,
 			       const struct tpu_fast_target *target, int64_t n, int16_t *q, uint64_t *overflows);
-	/* the same as bytes, and no less than `floor`, then no more than `ceiling` */
+	/* the same as bytes, at least `floor`, then at most `ceiling` */
 	uint64_t (*requantise_bytes)(const int32_t *sum, const int32_t *bias, const float *scale,
 				     const struct tpu_fast_target *target, int32_t floor, int32_t ceiling, int64_t n,
 				     uint8_t *q, uint64_t *overflows);
-	/* q with or without o */
+	/* combines q with o, or scales q alone */
 	uint64_t (*combine)(const struct tpu_fast_operand *operand, int64_t n, int16_t *q, const int16_t *o);
 	/* q = saturate(round(float(q) * scale) + zero point) */
 	uint64_t (*scale)(float scale, const struct tpu_fast_target *target, int64_t n, int16_t *q);
@@ -45,12 +46,13 @@ struct tpu_fast_steps {
 	void (*load)(enum tpu_type type, const uint8_t *low, const uint8_t *high, int64_t n, int16_t *q);
 	void (*store)(const int16_t *q, int64_t n, uint8_t *low, uint8_t *high); /* high NULL: one byte */
 	void (*store_sums)(const int32_t *sum, int64_t n, uint8_t *const plane[4]);
-	void (*greatest)(const int16_t *q, int64_t n, int16_t *most); /* most = the greater */
+	void (*greatest)(const int16_t *q, int64_t n, int16_t *most); /* most = the greater of most and q */
 	void (*add)(const int16_t *q, int32_t zero_point, int64_t n, int32_t *sum);
 	/* q = round(sum / count) + zero point */
 	void (*average)(const int32_t *sum, int32_t count, int32_t zero_point, int64_t n, int16_t *q);
 };
-/* The fastest that this processor runs; with a number, for tests, the n-th from 1, NULL: there is none. */
+/* Returns the fastest steps that this processor runs. With a number, for tests, it returns the n-th steps from 1; NULL:
+ * there are no such steps. */
 const struct tpu_fast_steps *tpu_fast_steps(int number);
 
 #endif

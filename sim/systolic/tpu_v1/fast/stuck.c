@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why a program can never end, once the fast engine's schedule has nothing left that it could resolve: what the first
- * unresolved instruction of each unit waits for, and what the issue stage does. */
+ * Finds why a program can never end, once the fast engine's schedule has nothing left to resolve: what the first
+ * unresolved instruction of each unit waits for, and what the issue stage waits for. */
 #include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "fast.h"
 
@@ -20,8 +20,8 @@ static bool uses_accumulators(const struct tpu_instruction *in)
 	return tpu_unit_of(in->opcode) == TPU_MATRIX || !(in->flags & TPU_ACTIVATE_FROM_BUFFER);
 }
 
-/* The first of the other unit's instructions that has accumulators of this one and is not resolved; job->after is the
- * last of all. */
+/* Returns the first of the other unit's instructions that uses accumulators of this job and is not resolved.
+ * job->waits_for_job is the last of these instructions. */
 static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, const struct tpu_fast_job *job,
 					   const struct tpu_fast_unit *other)
 {

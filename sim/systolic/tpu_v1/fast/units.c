@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * When the next instruction of a unit of the fast engine starts and ends, each by its rule in docs/tpu-isa.md. A
- * function returns false while something it depends on is not known. */
+ * Finds when the next instruction of a unit of the fast engine starts and ends, for each unit by its rule in
+ * docs/tpu-isa.md. A function returns false while something that the instruction depends on is not known. */
 #include "fast.h"
 
 #include "core/base/arith.h"
 
-/* The job before, or one that ended at 0. */
+/* Returns the job before the next one, or a job that ended at 0. */
 static struct tpu_fast_job before(const struct tpu_fast_unit *unit)
 {
 	return unit->resolved ? unit->job[unit->resolved - 1] : (struct tpu_fast_job){0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's values: the program's instructions in order (values.h). */
+ * The fast engine's values: does the program's instructions in order (values.h). */
 #include "values.h"
 
 #include "core/base/arith.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which activates are the last to read their accumulator rows as they are, walking backwards with the rows that
- * somebody reads later, as they are or after adding to them. Accumulators end with the program. */
+/* Finds the activates that are the last to read their accumulator rows. It walks backwards with the rows that are read
+ * later, as they are or after something was added to them. Accumulators are not read after the program. */
 static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
 {
 	for (int64_t i = m->program->count - 1; i >= 0; i--) {
@@ -24,8 +24,8 @@ static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
 	}
 }
 
-/* What the program's read_weights bring, before any of it is taken: an instruction may wait in its queue for what a
- * later one brings. */
+/* Finds what the program's read_weights bring, before any of it is taken: an instruction may wait in its queue for what
+ * a later read_weights brings. */
 static void find_streams(struct tpu_fast_machine *m)
 {
 	int64_t next[2] = {0, 0};
@@ -40,13 +40,13 @@ static void find_streams(struct tpu_fast_machine *m)
 	}
 }
 
-/* The byte of weight memory at which the stream's next tile or table begins, each of `rows` weight rows. */
+/* Returns the byte of weight memory at which the stream's next tile or table begins; each has `rows` weight rows. */
 static uint64_t take(const struct tpu_fast_machine *m, struct tpu_fast_stream *stream, int64_t rows)
 {
 	while (stream->at < stream->count &&
 	       stream->taken >= stream->fetch[stream->at].first + stream->fetch[stream->at].count)
 		stream->at++;
-	if (stream->at == stream->count) /* the schedule has found that it can never end */
+	if (stream->at == stream->count) /* the schedule has found that the program can never end */
 		return TPU_FAST_NO_TILE;
 	const struct tpu_fast_fetch *from = &stream->fetch[stream->at];
 	uint64_t row = from->row + (uint64_t)((stream->taken++ - from->first) * rows);
@@ -123,7 +123,7 @@ static void close_worker(struct tpu_fast_worker *w)
 		free(blocks[i]);
 }
 
-/* Room for the threads that this run may use. */
+/* Makes room for the threads that this execution may use. Returns false when memory runs out. */
 static bool open_workers(struct tpu_fast_machine *m)
 {
 	bool ok = true;
@@ -152,7 +152,7 @@ static bool open_workers(struct tpu_fast_machine *m)
 	return ok;
 }
 
-/* What depends on the machine's sizes alone. */
+/* Makes what depends on the machine's sizes alone. NPL_ENOMEM. */
 static int open_machine(struct tpu_fast_machine *m, const struct tpu_config *config, struct npl_err *err)
 {
 	bool ok = true;
@@ -189,7 +189,7 @@ void tpu_fast_machine_free(struct tpu_fast_machine *m)
 	free(m);
 }
 
-/* A machine like the one that was kept, or another in its place. NULL: no memory. */
+/* Returns the machine that was kept if its sizes are the same, or a new one in its place. NULL: out of memory. */
 static struct tpu_fast_machine *machine_for(struct tpu_fast_machine **kept, const struct tpu_config *config,
 					    struct npl_err *err)
 {
@@ -210,7 +210,8 @@ static struct tpu_fast_machine *machine_for(struct tpu_fast_machine **kept, cons
 	return *kept;
 }
 
-/* All as at reset: accumulators that were brought to memory have a magnitude. */
+/* Sets all state to that at reset. Only accumulators that were written to memory need zeroing: they have a
+ * magnitude. */
 static void reset(struct tpu_fast_machine *m)
 {
 	m->registers = tpu_reset_registers(m->rows, m->columns);
@@ -229,7 +230,7 @@ static void reset(struct tpu_fast_machine *m)
 		m->pending[p].end = m->pending[p].first;
 }
 
-/* What depends on the program. */
+/* Prepares what depends on the program. NPL_ENOMEM. */
 static int open_run(struct tpu_fast_machine *m, struct npl_err *err)
 {
 	const int64_t count = m->program->count;
@@ -259,7 +260,8 @@ static void close_run(struct tpu_fast_machine *m)
 	free(m->tables.fetch);
 }
 
-/* Instructions one by one; each that a unit executes retires when it has been computed. m NULL: nothing is computed. */
+/* Does instructions one by one. Each that a unit executes retires when it has been computed. m NULL: nothing is
+ * computed. */
 static int run_program(struct tpu_fast_machine *m, const struct sim_program *program,
 		       const struct sim_observer *observer, struct npl_err *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tiles of weights packed for the fast engine's products. A panel is packed when its columns are first needed, and only
+ * Packs tiles of weights for the fast engine's products. A panel is packed when its columns are first needed, and only
  * down to the last row that holds a weight: few tiles of real layers are full. Panels get their memory one after the
  * other and are filled by several threads. Packed tiles are kept for the next block of rows and for passes that bring
- * the same tile again, until they and what is known of them take too much memory. */
+ * the same tile again, until the tiles and the notes about them take too much memory. */
 #include "values.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { BUCKETS = 4096, SLAB_BYTES = 1 << 21 };
 
-/* Memory for panels; all of it stays for those that come after a reset. */
+/* Memory for panels. A reset keeps all of it for the panels that come later. */
 struct tpu_fast_slab {
 	struct tpu_fast_slab *next;
 	size_t bytes, used;
@@ -61,7 +61,7 @@ void tpu_fast_weights_close(struct tpu_fast_weights *w)
 	free(w->padded_tile);
 }
 
-/* NULL: no memory. */
+/* Appends a slab. NULL: out of memory. */
 static struct tpu_fast_slab *add_slab(struct tpu_fast_weights *w, size_t bytes)
 {
 	struct tpu_fast_slab *slab = malloc(sizeof *slab);
@@ -79,7 +79,7 @@ static struct tpu_fast_slab *add_slab(struct tpu_fast_weights *w, size_t bytes)
 	return slab;
 }
 
-/* Memory for a panel, a multiple of 64 bytes. */
+/* Returns memory for a panel, a multiple of 64 bytes; NULL: out of memory. */
 static uint8_t *panel_memory(struct tpu_fast_weights *w, size_t bytes)
 {
 	while (w->slab && w->slab->bytes - w->slab->used < bytes)
@@ -103,13 +103,13 @@ void tpu_fast_weight_bytes(const struct tpu_fast_weights *w, uint64_t at, size_t
 	memset(out + there, 0, bytes - there);
 }
 
-/* Whether all of the tile is in what was given of weight memory. */
+/* Whether the whole tile is in the bytes given of weight memory. */
 static bool is_whole(const struct tpu_fast_weights *w, uint64_t tile)
 {
 	return tile < w->given && w->given - tile >= (size_t)(w->rows * w->columns);
 }
 
-/* The tile's bytes as they are in memory. */
+/* Returns the tile's bytes as they are in memory. */
 static const uint8_t *tile_bytes(struct tpu_fast_weights *w, uint64_t tile)
 {
 	if (is_whole(w, tile))
@@ -118,7 +118,7 @@ static const uint8_t *tile_bytes(struct tpu_fast_weights *w, uint64_t tile)
 	return w->padded_tile;
 }
 
-/* Rows up to the last that is not all `nothing`. */
+/* Returns the rows up to the last one that is not all `nothing`. */
 static int64_t rows_in_use(const uint8_t *tile, int64_t rows, int64_t columns, uint8_t nothing)
 {
 	for (; rows > 0; rows--) {
@@ -202,7 +202,7 @@ bool tpu_fast_panel_space(struct tpu_fast_weights *w, struct tpu_fast_packed *p,
 	if (p->panel[panel])
 		return true;
 	p->panel[panel] = panel_memory(w, (size_t)npl_int8_panel_bytes(p->k) + 64);
-	/* A tile that is not all there is read through memory that all of them share. */
+	/* A tile of which a part is missing is read through memory that all such tiles share. */
 	if (p->panel[panel] && !is_whole(w, p->tile))
 		fill(w, p, panel, tile_bytes(w, p->tile));
 	return p->panel[panel];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * activate as a group needs it (docs/tpu-isa.md): each node of the group sets the registers of its step. */
+ * Emits activate for a group (docs/tpu-isa.md): each node of the group sets the registers of its step. */
 #include <math.h>
 
 #include "impl.h"
@@ -30,7 +30,7 @@ static unsigned operand_step(struct tpu_gen *gen, const struct tpu_gen_group *gr
 								 : TPU_SCALE);
 }
 
-/* What a real number is in a value's format. */
+/* Returns the integer that stands for a real number in a value's format, saturated. */
 static int64_t quantised(const struct tpu_gen_value *value, float x)
 {
 	static const float low[] = {[TPU_I8] = -128, [TPU_U8] = 0, [TPU_I16] = -32768},
@@ -52,7 +52,7 @@ static unsigned function_step(struct tpu_gen *gen, const struct tpu_gen_group *g
 	return TPU_WITH_FUNCTION(node->function);
 }
 
-/* The window of a pooling over an image of that size. */
+/* Sets the window of a pooling over an image of size `in`. Returns the pooling's flag. */
 static unsigned pool_step(struct tpu_gen *gen, const struct tpu_gen_group *group, const int64_t in[2],
 			  const int64_t out[2], const int64_t pad[2])
 {
@@ -68,7 +68,7 @@ static unsigned pool_step(struct tpu_gen *gen, const struct tpu_gen_group *group
 	return TPU_WITH_POOLING(node->pooling);
 }
 
-/* Formats and steps but pooling; returns the flags. */
+/* Sets the registers of formats and of all steps except pooling. Returns the flags. */
 static unsigned steps(struct tpu_gen *gen, const struct tpu_gen_group *group)
 {
 	const struct tpu_gen_value *source = group->matrix >= 0 ? value_of(gen, group->matrix)
@@ -88,7 +88,7 @@ static unsigned steps(struct tpu_gen *gen, const struct tpu_gen_group *group)
 	return flags;
 }
 
-/* The lanes of a block in the extent that it belongs to, and the tensors around it. */
+/* Sets the registers that place a block's lanes in the result. */
 static void layout(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_n_block *block,
 		   const struct tpu_gen_address *out)
 {
@@ -100,7 +100,7 @@ static void layout(struct tpu_gen *gen, const struct tpu_gen_group *group, const
 		tpu_gen_set(gen, TPU_REG_RESULT_PLANE_ROWS, out->allocation->plane_rows);
 }
 
-/* Reads `count` vectors of the second operand or, from the buffer, the source. */
+/* Sets the registers for reading `count` vectors of the second operand, or of a source in the buffer. */
 static void reads(struct tpu_gen *gen, const struct tpu_gen_address *at, enum tpu_register base, int64_t first,
 		  int64_t count)
 {
@@ -111,7 +111,7 @@ static void reads(struct tpu_gen *gen, const struct tpu_gen_address *at, enum tp
 	tpu_gen_touch_vectors(gen, false, at, first, count);
 }
 
-/* Where a block's tensors lie. */
+/* The addresses of a block's tensors. */
 struct addresses {
 	struct tpu_gen_address source, second, out;
 };
@@ -167,7 +167,7 @@ void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const st
 	writes(gen, flags, &at.out, acc, count, to, results);
 }
 
-/* Pooling reads the strip of the image that its windows cover as an image. */
+/* Does a pooling from the buffer. Only the strip that the windows cover is read, as if it were an image. */
 static void pool_block(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		       const struct tpu_gen_n_block *block)
 {
@@ -207,7 +207,7 @@ static void plain_block(struct tpu_gen *gen, struct tpu_gen_group *group, const 
 	       tpu_gen_vector_at(at.out.allocation, out_tile->image, out_tile->row, out_tile->column), vectors);
 }
 
-/* Lanes first to first + columns - 1 of `rows` rows, from row `row` of each tensor on. */
+/* Does lanes first to first + columns - 1 of `rows` rows, from row row[i] of each tensor on. */
 static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct addresses *at,
 		      unsigned flags, const int64_t row[3], int64_t rows, int64_t first, int64_t columns)
 {
@@ -236,8 +236,9 @@ static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 	tpu_gen_add(gen, TPU_ACTIVATE, flags, at->out.row + row[2], 0, rows);
 }
 
-/* Several vectors in a row are as good as one long one, where nothing is pooled: whole rows are done at once, as far as
- * the columns go, and then what is left in the last. False: the vectors do not begin with a row. */
+/* Without pooling, several vectors in one row are as good as one long vector. So all whole rows are done at once, as
+ * many columns at a time as there are, and then the vectors left in the last row. Returns false where the vectors do
+ * not begin with a row. */
 static bool whole_rows(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
 	struct addresses at = addresses_of(gen, group, &group->block[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where vectors lie while a group's work is done (impl.h): in an allocation of the part of the batch, or in one
- * through which strips pass. */
+ * Addresses of vectors while a group is done (impl.h). They are in an allocation that holds a part of the batch, or in
+ * one through which strips pass. */
 #include "impl.h"
 
 static struct tpu_gen_stage *stage_of(struct tpu_gen_group *group, enum tpu_gen_role role, int store)

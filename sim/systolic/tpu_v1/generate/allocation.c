@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Locations in the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When not all
- * fit, the batch is run in as few parts as make it fit, and then as many of the last groups as can in fewer: in
- * networks the activations are large at the beginning and the weights, which every part fetches again, at the end. When
- * single images are still too much, what is given and wanted comes from and goes to host memory part by part, the
- * largest first. */
+ * Allocation of rows of the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When
+ * they do not all fit, the batch is run in as few parts as make them fit. Then as many of the last groups as possible
+ * are run in fewer parts: in networks the activations are large at the beginning, and the weights, which every part
+ * fetches again, at the end. When single images are still too much, given and wanted tensors pass through host memory
+ * part by part, the largest first. */
 #include <stdlib.h>
 
 #include "impl.h"
@@ -13,18 +13,18 @@
 #define MOST_ONE_BY_ONE  64   /* stores sent to host memory with a new layout after each */
 #define MOST_BY_SIZE     4096 /* allocations: placing the largest first takes time by their square */
 
-/* Whether all has a place with the parts as they are. */
+/* Whether all allocations get rows with the groups' present numbers of parts. */
 static bool fits(struct tpu_gen *gen)
 {
 	tpu_gen_lifetimes(gen);
-	if (tpu_gen_peak_rows(gen) > gen->buffer_rows) /* they cannot, in whatever order */
+	if (tpu_gen_peak_rows(gen) > gen->buffer_rows) /* no order of placing can help */
 		return false;
 	return tpu_gen_place_all(gen, false) < 0 ||
 	       (gen->n_allocations <= MOST_BY_SIZE && tpu_gen_place_all(gen, true) < 0);
 }
 
-/* Places again, this time with room that was given up not taken again for as many groups as the buffer allows: who
- * writes where another unit has just read has to wait for it. */
+/* Places all allocations once more so that rows which were given up are not taken again for as many groups as the
+ * buffer allows. A unit that writes where another unit has just read has to wait for it. */
 static void spread(struct tpu_gen *gen)
 {
 	for (gen->reuse_delay = MOST_REUSE_DELAY; gen->reuse_delay > 0; gen->reuse_delay /= 2)
@@ -39,7 +39,8 @@ static void set_parts(struct tpu_gen *gen, int first, int end, int64_t parts)
 		gen->group[g].parts = parts;
 }
 
-/* The fewest parts, the same for all groups, that fit: found by doubling and halving. 0: not even single images do. */
+/* Finds the fewest parts, the same for all groups, that fit, by doubling and halving. Returns 0 where not even single
+ * images fit. */
 static int64_t parts_for_all(struct tpu_gen *gen)
 {
 	int64_t low = 0, high = 1; /* low parts are too few */
@@ -58,10 +59,11 @@ static int64_t parts_for_all(struct tpu_gen *gen)
 	return high;
 }
 
-/* Does the last groups of those before `end`, as many as can be, in fewer parts. Returns the first of them. */
+/* Does as many as possible of the last groups before `end` in `parts` parts, the others in `otherwise`. Returns the
+ * first group with fewer parts. */
 static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t otherwise)
 {
-	int low = 0, high = end; /* from high on it fits */
+	int low = 0, high = end; /* with `parts` from group high on it fits */
 	while (low < high) {
 		int middle = low + (high - low) / 2;
 		set_parts(gen, middle, high, parts);
@@ -75,7 +77,7 @@ static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t
 	return high;
 }
 
-/* False: not even single images fit. */
+/* Finds the parts of all groups. Returns false where not even single images fit. */
 static bool split_batch(struct tpu_gen *gen)
 {
 	int64_t most = parts_for_all(gen);
@@ -94,7 +96,8 @@ static int64_t bytes_of(const struct tpu_gen_store *store)
 	       tpu_planes(store->type);
 }
 
-/* Images of all tensors, when they have as many: then the batch can be split. */
+/* Sets gen->images to the number of images if all tensors have the same, else to 0; only then can the batch be
+ * split. */
 static void find_images(struct tpu_gen *gen)
 {
 	gen->images = gen->store[0].image.images;
@@ -103,7 +106,7 @@ static void find_images(struct tpu_gen *gen)
 			gen->images = 0;
 }
 
-/* Host memory for the stores that are at home there. */
+/* Gives host addresses to the stores whose home is host memory. NPL_EDEVICE: they take more than 4 GiB. */
 static int place_in_host(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++) {
@@ -165,7 +168,8 @@ static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
 	return n;
 }
 
-/* Lays out anew with those of the candidates from `first` on, before `end`, in host memory or not. */
+/* Sets whether the home of candidates first to end - 1 is host memory, and lays out anew. *fit becomes whether all
+ * fits. */
 static int try_at_home(struct tpu_gen *gen, const struct candidate *candidate, int first, int end, bool home, bool *fit)
 {
 	for (int i = first; i < end; i++)
@@ -176,12 +180,13 @@ static int try_at_home(struct tpu_gen *gen, const struct candidate *candidate, i
 	return rc;
 }
 
-/* Sends the largest given and wanted stores to host memory, as few as make the others fit: one by one at first, beyond
- * that by doubling and halving, so that a network of very many layers is laid out a few times and not once for each. */
+/* Sends the largest given and wanted stores to host memory, as few as make the others fit. It tries one more at a time
+ * at first, and beyond that doubles and halves their number, so that a network of very many layers is laid out a few
+ * times and not once for each store. */
 static int send_home(struct tpu_gen *gen, bool *fit)
 {
 	struct candidate *candidate;
-	int low = 0, high = 0, step = 1; /* with `low` of them it does not fit */
+	int low = 0, high = 0, step = 1; /* with `low` stores at home in host memory it does not fit */
 	const int n = find_candidates(gen, &candidate);
 	int rc = n < 0 ? n : 0;
 	for (; !rc && !*fit && high < n; step = high < MOST_ONE_BY_ONE ? 1 : 2 * step) {
@@ -191,7 +196,7 @@ static int send_home(struct tpu_gen *gen, bool *fit)
 	}
 	if (rc || !*fit || high - low < 2)
 		return rc;
-	int now = high; /* so many are at home there */
+	int now = high; /* the number of stores that are at home there */
 	while (!rc && high - low > 1) {
 		const int middle = low + (high - low) / 2;
 		rc = try_at_home(gen, candidate, middle < now ? middle : now, middle < now ? now : middle, middle > now,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instructions as the generator emits them (impl.h): set_config where a register changes, sync where another
- * unit has touched the same rows or bytes since the last sync on it, and read_weights ahead of their use. The last is
- * why a program is put together twice: first all else, each instruction with the weights that it needs, then the whole.
+ * Emits instructions (impl.h): set_config where a register changes, sync where another unit has touched the same rows
+ * or bytes since the last sync on it, and read_weights ahead of their use. Because of read_weights a program is put
+ * together in two steps: all other instructions first, each with the weights that it needs, then the whole program.
  *
- * How far ahead: a read_weights may be issued while the one that the next instruction needs is being served and others
- * wait in the unit's queue, so it can run ahead by as many as the queue holds without issue ever waiting for what it
- * has not issued. More than the FIFO takes, with a table between any two tiles, is of no use. */
+ * How far ahead: while the read_weights that the next instruction needs is being served, others can wait in the unit's
+ * queue. So read_weights can run ahead by as many as the queue holds, and issue never waits for one that it has not
+ * issued. Running ahead by more than the FIFO takes, with a table between any two tiles, is of no use. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@
 struct item {
 	struct tpu_instruction instruction;
 	int32_t layer;
-	int64_t need; /* read_weights that must have been issued before; -1 */
-	int64_t at;   /* in the program */
+	int64_t need; /* number of read_weights that must have been issued before it; -1: none */
+	int64_t at;   /* its index in the program */
 };
 
 struct request {
@@ -36,12 +36,12 @@ struct tpu_gen_emit {
 	struct request *request;
 	int64_t n_requests, requests_capacity;
 	struct tpu_registers held;
-	uint64_t of_format; /* a bit per register: set in this group */
+	uint64_t of_format; /* a bit for each register of a number format that this group has set */
 	struct tpu_gen_touch touch[MOST_TOUCHES];
 	int n_touches;
 	struct sim_intervals touched[TPU_UNITS][2][2]; /* by unit since the last sync on it, in_host, writes */
-	int64_t tile, table;                           /* weight rows of those in use; -1: none */
-	int64_t need;                                  /* of the next instruction */
+	int64_t tile, table;                           /* weight rows of the tile and the table in use; -1: none */
+	int64_t need;                                  /* `need` of the next instruction */
 	int32_t layer;
 	int rc;
 };
@@ -107,8 +107,8 @@ void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
 	set_bits(gen, r, (uint32_t)value);
 }
 
-/* Once per group whatever it held, so that a program's instructions do not depend on the values of scales and zero
- * points, which a run without values has not. */
+/* Sets a register of a number format once per group, whatever it held. A program's instructions then do not depend on
+ * the values of scales and zero points, which an execution with timing_only does not have. */
 static void set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
 {
 	struct tpu_gen_emit *emit = gen->emit;
@@ -178,7 +178,7 @@ static bool meets(const struct sim_intervals *touched, const struct tpu_gen_touc
 	return sim_intervals_meet(touched, touch->first, touch->end);
 }
 
-/* Units with which the touches of an instruction of `own` are in conflict. */
+/* Returns the units that conflict with what an instruction of unit `own` touches. */
 static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
 {
 	unsigned units = 0;
@@ -191,8 +191,8 @@ static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
 			    (touch->writes && meets(&emit->touched[u][touch->in_host][0], touch)))
 				units |= 1u << u;
 		}
-	/* The passes that those activates read have ended before them: that the array is done too costs nothing, and
-	 * later activates may then write where it read. */
+	/* The passes that those activates read have ended before them. Waiting for the array too therefore costs
+	 * nothing, and later activates may then write where the array read. */
 	if (units >> TPU_ACTIVATION & 1)
 		units |= 1u << TPU_MATRIX;
 	return units;

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * First fit over allocations with known lifetimes (impl.h): each takes the lowest rows that no allocation of its time
- * has. The allocations that have a place are kept in the order of their rows, so that an allocation costs one look
- * along those of its time. */
+ * First fit over allocations with known lifetimes (impl.h): each takes the lowest rows that no allocation of the same
+ * time has. The allocations that have rows are kept in a list in the order of their rows, so that placing one takes a
+ * single look along the allocations of its time. */
 #include <stdlib.h>
 
 #include "impl.h"
 
-/* An allocation in the list of those that have a place; -1 ends it. */
+/* The links of an allocation in the list of those that have rows; -1 ends a list. */
 struct link {
-	int before, after; /* by their rows */
+	int before, after; /* neighbours in the order of rows */
 	int ends;          /* the next allocation whose life ends with the same group */
 };
 
-/* No gap up to this allocation (-1: none is known) has so many rows. */
+/* No gap from the list's first allocation up to this one has so many rows. allocation -1: nothing is known. */
 struct skip {
 	int64_t rows;
 	int allocation;
 };
 
-#define SKIPS 8 /* sizes of allocations that are remembered so, the last ones */
+#define SKIPS 8 /* the number of sizes for which skips are remembered, the latest ones */
 
 struct fit {
 	struct tpu_gen *gen;
 	struct link *of; /* per allocation */
 	int first;
-	struct skip skip[SKIPS]; /* in the order of lives, where everything in the list is of one time */
+	/* used in the order of lives only, where all allocations in the list live at the same time */
+	struct skip skip[SKIPS];
 	int oldest;
 };
 
@@ -58,7 +59,8 @@ static int64_t end_of(const struct tpu_gen *gen, int r)
 	return r < 0 ? 0 : gen->allocation[r].base + gen->allocation[r].rows;
 }
 
-/* An allocation's time is over. The gap that it leaves matters to those sizes alone that it is large enough for. */
+/* Takes an allocation whose time is over out of the list. The gap that it leaves ends the skips of those sizes that fit
+ * into it. */
 static void leave(struct fit *fit, int r)
 {
 	const struct link *link = &fit->of[r];
@@ -87,7 +89,7 @@ static void enter(struct fit *fit, int r, int before)
 		fit->of[link->after].before = r;
 }
 
-/* The last allocation of the list after which a gap of so many rows may be; -1: anywhere. */
+/* Returns the last allocation up to which no gap has so many rows; -1: a gap may be anywhere. */
 static int skip_to(const struct fit *fit, int64_t rows)
 {
 	int last = -1;
@@ -100,7 +102,7 @@ static int skip_to(const struct fit *fit, int64_t rows)
 	return last;
 }
 
-/* Up to allocation r, which has just got its place, is no gap of as many rows. */
+/* Notes that no gap up to allocation r, which has just got its rows, is as large as r. */
 static void remember(struct fit *fit, int r)
 {
 	const int64_t rows = fit->gen->allocation[r].rows;
@@ -114,7 +116,7 @@ static void remember(struct fit *fit, int r)
 	fit->skip[i] = (struct skip){rows, r};
 }
 
-/* Gives the allocation its rows. False: there are none. */
+/* Gives the allocation its rows. Returns false where no gap is large enough. */
 static bool place(struct fit *fit, int r, bool one_time)
 {
 	const struct tpu_gen *gen = fit->gen;
@@ -140,7 +142,7 @@ static bool place(struct fit *fit, int r, bool one_time)
 	return true;
 }
 
-/* An allocation and what decides when it is its turn. */
+/* An allocation and the key by which its turn is decided. */
 struct turn {
 	int64_t key;
 	int allocation;
@@ -156,7 +158,7 @@ static int by_key(const void *a, const void *b)
  * Returns the group at which one does not fit, or -1. */
 static int place_in_order(struct fit *fit, const struct turn *turn, int n, const int *ends, bool one_time)
 {
-	int over = 0; /* groups that are done with: nobody is kept from taking what they had */
+	int over = 0; /* the groups before it are done: their allocations have left the list */
 	for (int i = 0; i < n; i++) {
 		const struct tpu_gen_allocation *allocation = &fit->gen->allocation[turn[i].allocation];
 		for (; one_time && over + fit->gen->reuse_delay < allocation->first; over++)

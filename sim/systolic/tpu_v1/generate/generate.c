@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From layers to a program (generate.h): the passes in order. */
+ * Generates a program from layers (generate.h): the passes in order. */
 #include "generate.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "impl.h"
 
-/* Space for all nodes, values and so on that the layers can become: a node per input, a fused Relu, a step before a
- * table function, and copies of what nodes read. */
+/* Makes space for all nodes and values that the layers can become: one node for each input, one for a fused activation,
+ * one before a table function, and copies of the nodes' inputs. */
 static int make_space(struct tpu_gen *gen)
 {
 	int64_t nodes = 0;
@@ -48,7 +48,7 @@ struct part {
 	bool first, last;
 };
 
-/* A store whose home is host memory, all images of the part, or of the batch. */
+/* Transfers a store whose home is host memory: the images of the part, or all images with the first or last part. */
 static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
 {
 	struct tpu_gen_allocation allocation = gen->allocation[gen->store[s].allocation];
@@ -59,7 +59,7 @@ static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
 		tpu_gen_transfer(gen, s, &allocation, 0, gen->store[s].image.channels / gen->width + 1, in);
 }
 
-/* Lists the stores whose home is host memory by the group at which they come, or leave; each list in the order of
+/* Lists the stores whose home is host memory by the group at which they come or leave. Each list is in the order of
  * stores. */
 static int list_staged(struct tpu_gen *gen)
 {
@@ -113,7 +113,7 @@ static void count_asked_for(struct tpu_gen *gen)
 	}
 }
 
-/* The groups of a segment, part by part. */
+/* Emits the groups of a segment, part by part. */
 static void emit_segment(struct tpu_gen *gen, int first, int last)
 {
 	int64_t parts = gen->group[first].parts;
@@ -134,7 +134,7 @@ static void emit_segment(struct tpu_gen *gen, int first, int last)
 	gen->part_image = 0;
 }
 
-/* Who does which layer, when the program is there. */
+/* Notes which layers' instructions do each layer, once the program is complete. */
 static void note_passes(struct tpu_gen *gen)
 {
 	for (int g = 0; g < gen->n_groups; g++) {
@@ -181,7 +181,7 @@ static int generate(struct tpu_gen *gen)
 int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
 		 struct npl_err *err)
 {
-	enum { MOST_ROWS = 1 << 24 }; /* that instructions can name */
+	enum { MOST_ROWS = 1 << 24 }; /* the number of rows that instructions can name */
 	int64_t buffer = tpu_buffer_size_rows(config);
 	struct tpu_gen gen = {
 		.config = config,

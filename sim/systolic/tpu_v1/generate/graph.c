@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers to nodes and values (impl.h). Concat, Slice, Flatten and their like become values that see stores of others in
- * another way, and no node; what must change format on the way into a Concat is scaled by a node of its own. */
+ * Turns layers into nodes and values (impl.h). Concat, Slice, Flatten and other views become values that see other
+ * values' stores in another way, without a node. An input of a Concat that must change its number format is scaled by a
+ * node of its own. */
 #include <string.h>
 
 #include "impl.h"
@@ -13,7 +14,7 @@ static int refuse(struct tpu_gen *gen, int layer, const char *why)
 			why);
 }
 
-/* Gives the value a store of its own. 0 or NPL_ENOMEM. */
+/* Gives the value a store of its own. Returns 0 or NPL_ENOMEM. */
 static int own_store(struct tpu_gen *gen, int v)
 {
 	struct tpu_gen_value *value = &gen->value[v];
@@ -27,7 +28,7 @@ static int own_store(struct tpu_gen *gen, int v)
 	return 0;
 }
 
-/* The table's slot of a tensor, or the free one where it would go. The table is never full. */
+/* Returns the slot of the table that has the tensor, or the free slot for it. The table is never full. */
 static int *slot_of(const struct tpu_gen *gen, const struct npl_tensor *tensor)
 {
 	size_t slot = (size_t)(((uint64_t)(uintptr_t)tensor * 0x9e3779b97f4a7c15u) >> 20) % gen->value_of_slots;
@@ -48,7 +49,7 @@ static void set_tensor(struct tpu_gen *gen, int v, const struct npl_tensor *tens
 	*slot = v;
 }
 
-/* The value of a layer's input; -1: out of memory. */
+/* Returns the value of a layer's input, and makes it where there is none; -1: out of memory. */
 static int input(struct tpu_gen *gen, int layer, int k)
 {
 	const struct npl_tensor *tensor = gen->layer[layer]->in[k];
@@ -64,7 +65,7 @@ static int input(struct tpu_gen *gen, int layer, int k)
 	return v;
 }
 
-/* A node whose result is a value of that format and image; -1: out of memory. */
+/* Returns a new node whose result is a value of that format and image; NULL: out of memory. */
 static struct tpu_gen_node *new_node(struct tpu_gen *gen, enum tpu_gen_kind kind, int layer, int in,
 				     const struct npl_tensor *format, const struct npl_image *image)
 {
@@ -104,7 +105,8 @@ static const struct npl_tensor *format_of(const struct npl_layer *layer)
 	return fuses_table_function(layer) ? &q12 : layer->out;
 }
 
-/* A Gemm of a tensor that is kept as images is a convolution by a kernel of their size. */
+/* Makes the matrix node of a Conv or Gemm. A Gemm of a tensor that is kept as images is a convolution whose kernel has
+ * the images' size. */
 static int matrix(struct tpu_gen *gen, int layer, int *out)
 {
 	const struct npl_layer *l = gen->layer[layer];
@@ -128,7 +130,7 @@ static int matrix(struct tpu_gen *gen, int layer, int *out)
 	return 0;
 }
 
-/* What the activation unit makes of one or two tensors of one shape. */
+/* Makes a node of the activation unit for the layer's first input; binary() adds the second one. */
 static int unary(struct tpu_gen *gen, int layer, enum tpu_gen_kind kind, struct tpu_gen_node **node)
 {
 	const struct npl_layer *l = gen->layer[layer];
@@ -271,7 +273,7 @@ static int expand(struct tpu_gen *gen, int layer, int *out)
 	return rc;
 }
 
-/* The layer's fused activation, as a node of its own. */
+/* Makes a node for the layer's fused activation. */
 static int fused(struct tpu_gen *gen, int layer, int *out)
 {
 	static const enum tpu_function functions[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = TPU_RELU,
@@ -346,7 +348,7 @@ static int mark_wanted(struct tpu_gen *gen)
 	return 0;
 }
 
-/* What nodes read is seen in its stores. */
+/* Resolves the values that nodes read to pieces of stores. */
 static int resolve_read(struct tpu_gen *gen)
 {
 	for (int n = 0; n < gen->n_nodes; n++)

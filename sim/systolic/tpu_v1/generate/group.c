@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes to groups (impl.h): what one pass through the activation unit can do is what its steps can, in their
- * order. A node joins the group that makes its input when nothing else reads that and nobody wants it; an addition
- * joins the later of the two groups that make its operands, so that the other lies in the buffer by then. Every value
- * inside a group is brought to its own format by the unit's step, so that joining changes no result. */
+ * Joins nodes into groups (impl.h): one pass through the activation unit can do what its steps can, in their order. A
+ * node joins the group that makes its input when nothing else reads that input and it is not wanted. An addition joins
+ * the later of the two groups that make its operands, so that the other operand is in the buffer by then. The unit's
+ * step brings every value inside a group to its own format, so joining changes no result. */
 #include "impl.h"
 
-/* The one store of a value that is all of it; -1: there is none such. */
+/* Returns the one store that is the whole value; -1: there is no such store. */
 static int whole_store(const struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
@@ -16,7 +16,7 @@ static int whole_store(const struct tpu_gen *gen, int v)
 	return value->piece->channels == gen->store[s].image.channels ? s : -1;
 }
 
-/* The last group that makes a part of a value; -1: all is given. */
+/* Returns the last group that makes a part of a value; -1: the whole value is given. */
 static int maker_of(const struct tpu_gen *gen, int v)
 {
 	int last = -1;
@@ -32,7 +32,7 @@ static bool is_table_function(enum tpu_function function)
 	return function == TPU_SIGMOID || function == TPU_TANH;
 }
 
-/* A maximum may be taken before relu as well as after. */
+/* Whether the function can join the group; a maximum may be taken before relu as well as after it. */
 static bool function_fits(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_node *node)
 {
 	if (group->function >= 0)
@@ -41,7 +41,8 @@ static bool function_fits(const struct tpu_gen *gen, const struct tpu_gen_group 
 	       (gen->node[group->pool].pooling == TPU_POOL_MAX && !is_table_function(node->function));
 }
 
-/* The activation unit pools sums from the array where whole images fit in a block of accumulators. */
+/* Whether the pooling can join the group. The activation unit pools sums from the array only where a whole image fits
+ * in a block of accumulators. */
 static bool pool_fits(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_node *node)
 {
 	const struct npl_image *image = &gen->value[node->in[0]].image;
@@ -70,7 +71,7 @@ static bool fits(const struct tpu_gen *gen, const struct tpu_gen_group *group, c
 	}
 }
 
-/* The group that the node can join by its input k; NULL: none. */
+/* Returns the group that the node can join by its input k; NULL: none. */
 static struct tpu_gen_group *group_by(struct tpu_gen *gen, const struct tpu_gen_node *node, int k)
 {
 	int s = node->in[k] < 0 ? -1 : whole_store(gen, node->in[k]);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors between the unified buffer and host memory, where they lie dense, channels last, low bytes of all elements
- * before high ones. A row of the buffer holds some whole vectors, or a part of one: the bytes of a transfer's rows
- * are so far apart in host memory as the tensor wants it. */
+ * Transfers of tensors between the unified buffer and host memory. In host memory a tensor is dense, channels last,
+ * with the low bytes of all elements before the high ones. A row of the buffer holds some whole vectors or a part of
+ * one; the stride of a transfer in host memory is the distance from row to row there. */
 #include "impl.h"
 
-/* Vectors that follow each other, of one block's channels. */
+/* A transfer of consecutive vectors, with the channels of one block. */
 struct transfer {
 	const struct tpu_gen_allocation *allocation;
-	int64_t row;     /* of the block */
-	int64_t address; /* of the first vector's first channel in the block */
+	int64_t row;     /* the block's first row in the buffer */
+	int64_t address; /* host address of the first vector's first channel in the block */
 	int64_t vectors, channels;
-	int64_t pixel_bytes, plane_bytes; /* in host memory */
+	int64_t pixel_bytes, plane_bytes; /* bytes from pixel to pixel and from plane to plane in host memory */
 	bool in;
 };
 
@@ -29,7 +29,7 @@ static void rows(struct tpu_gen *gen, const struct transfer *t, int64_t row, int
 	gen->transferred += (uint64_t)(count * bytes);
 }
 
-/* Rows of several vectors cross as they are, the last with what is left. */
+/* Transfers rows that hold several vectors as they are, and the last row with the vectors that are left. */
 static void planes(struct tpu_gen *gen, const struct transfer *t)
 {
 	int64_t per_row = t->allocation->row_pixels;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which lanes of which rows channels lie in (impl.h). A store has an allocation of its own, except those that a
- * Concat joins: they share one, side by side, as far as nothing is lost by it. What the activation unit reads must lie
- * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
+ * Decides in which lanes of which rows channels are kept (impl.h). A store has an allocation of its own, except those
+ * that a Concat joins: they share one, side by side, where that costs no more passes. The activation unit reads its
+ * operands in the lanes of its result; where an operand is in other lanes, the array copies it by multiplying with a
+ * unit matrix. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,8 @@ int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, e
 	return gen->n_allocations++;
 }
 
-/* Parts of a batch must begin with a row, and source and result of pooling have as many vectors per row: the most that
- * divide the pixels of all allocations with so many lanes each, up to `most`. */
+/* Returns the most vectors per row, up to `most`, that divide the pixels of all allocations with so many lanes to a
+ * pixel. Parts of a batch must begin with a row, and source and result of pooling must have as many vectors per row. */
 static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t most)
 {
 	int64_t common = gen->common_pixels[pixel_lanes];
@@ -64,7 +65,7 @@ void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocatio
 	allocation->rows = npl_div_up_i64(allocation->lanes, gen->width) * allocation->planes * allocation->plane_rows;
 }
 
-/* False: out of memory. */
+/* Gives every other store an allocation of its own. Returns false when memory runs out. */
 static bool own_allocations(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++) {
@@ -78,7 +79,7 @@ static bool own_allocations(struct tpu_gen *gen)
 	return true;
 }
 
-/* Notes by which value the activation unit reads stores from the buffer. */
+/* Notes through which value the activation unit reads each store from the buffer. */
 static void note_activated(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++)
@@ -94,14 +95,14 @@ static void note_activated(struct tpu_gen *gen)
 	}
 }
 
-/* Whether the activation unit reads a part of the store from the buffer, through another value than v. */
+/* Whether the activation unit reads a part of the store from the buffer through another value than v. */
 static bool read_by_activation(const struct tpu_gen_store *store, int v)
 {
 	return store->activation_operand != -1 && store->activation_operand != v;
 }
 
-/* Whether the piece of a Concat can lie at its lane of the joint allocation: whatever makes it can write there, with no
- * more passes, and nobody expects it elsewhere. */
+/* Whether the piece of a Concat can be kept at its lane of the joint allocation: its maker can write there with no more
+ * passes, and no reader expects it elsewhere. */
 static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_piece *piece, int64_t lane)
 {
 	const struct tpu_gen_store *store = &gen->store[piece->store];
@@ -116,7 +117,7 @@ static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_pie
 	       npl_div_up_i64(lane % w + channels, w) <= npl_div_up_i64(channels, w);
 }
 
-/* Puts what can share an allocation into one. False: out of memory. */
+/* Puts the pieces that can share an allocation into one. Returns false when memory runs out. */
 static bool share_allocation(struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
@@ -155,7 +156,8 @@ static bool give_allocations(struct tpu_gen *gen)
 	return own_allocations(gen);
 }
 
-/* Appends to extent[n] the channels of a piece, joining it to the extent before where they lie side by side. */
+/* Appends the channels of a piece to the list of n extents. They join the last extent where they are next to it.
+ * Returns the new number of extents. */
 static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piece, int64_t *channel,
 		     struct tpu_gen_extent *extent, int n)
 {
@@ -198,7 +200,7 @@ int tpu_gen_extents(struct tpu_gen *gen, int v, struct tpu_gen_extent **extent, 
 	return 0;
 }
 
-/* Whether a value lies as a store of its own would. */
+/* Whether a value is kept as if it were one store with an allocation of its own. */
 static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_extent *extent, int n)
 {
 	int64_t channels = gen->value[v].image.channels, lanes = 2 * channels > gen->width ? gen->width : channels;
@@ -221,12 +223,12 @@ static int extents_of_group(struct tpu_gen *gen, struct tpu_gen_group *group)
 				 : tpu_gen_extents(gen, group->second, &group->second_extent, &group->n_second_extents);
 }
 
-/* A copy that goes before a node: of its input k. */
+/* The copy of a node's input k that is inserted before the node. */
 struct copy {
-	int k, value; /* value -1: none */
+	int k, value; /* value -1: no copy */
 };
 
-/* A value for a copy of the node's input k. */
+/* Makes the value and the store for a copy of the node's input k. Returns 0 or NPL_ENOMEM. */
 static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
 {
 	int in = gen->node[n].in[k], v = gen->n_values++;
@@ -245,7 +247,7 @@ static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
 	return 0;
 }
 
-/* Puts the copies, one of each node at most, before the nodes. */
+/* Inserts the copies before the nodes that read them, at most one for each node. */
 static void insert_copies(struct tpu_gen *gen, const struct copy *copy, int n_copies)
 {
 	for (int n = gen->n_nodes - 1, ahead = n_copies; ahead; n--) {
@@ -266,7 +268,7 @@ static void insert_copies(struct tpu_gen *gen, const struct copy *copy, int n_co
 	gen->n_nodes += n_copies;
 }
 
-/* The node of a group that reads the value, and by which input. */
+/* Finds the group's node that reads the value, and its input. */
 static void reader(const struct tpu_gen *gen, const struct tpu_gen_group *group, int v, int *node, int *k)
 {
 	int candidate[3] = {group->operand, group->function, group->pool};
@@ -279,7 +281,7 @@ static void reader(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 			}
 }
 
-/* The node of the group that needs a copy of what it reads, and of which input; -1: none. */
+/* Returns the group's node that needs a copy of its input *k; -1: none. */
 static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *group, int *k)
 {
 	int n = -1;
@@ -290,8 +292,8 @@ static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *gro
 	return n;
 }
 
-/* Inserts copies that groups need, the first ones, `most` of them at most. A copy may spare others theirs, since its
- * source is free to lie elsewhere. Returns how many; less than 0: out of memory. */
+/* Inserts the first copies that groups need, at most `most` of them. A copy may make others unnecessary, since its
+ * source can then be kept elsewhere. Returns the number of copies; less than 0: memory ran out. */
 static int mend(struct tpu_gen *gen, int most)
 {
 	struct copy *copy = malloc(((size_t)gen->n_nodes + 1) * sizeof *copy);
@@ -312,7 +314,8 @@ static int mend(struct tpu_gen *gen, int most)
 	return found;
 }
 
-/* One copy after the other, in networks of many some at a time: each time all is laid out anew. */
+/* Inserts copies one after the other and lays out everything anew each time; where there are many copies it inserts
+ * some at a time. */
 int tpu_gen_layout(struct tpu_gen *gen)
 {
 	for (int copies = 0, found = 1; found > 0; copies += found) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long allocations hold something, and how many images. Groups that follow each other and do the batch in as many
- * parts are a segment: all its groups run for the first part, then for the second. What one segment hands to another,
- * and what is given or wanted in the buffer, keeps room for all images while a segment in parts uses it; the rest for
- * those of a part. What comes from host memory does so one group ahead, what goes there leaves one group behind. */
+ * Finds how long allocations hold something, and how many images. Consecutive groups that do the batch in the same
+ * number of parts are a segment: all its groups run for the first part, then for the second. An allocation keeps all
+ * images while a segment in parts uses it if it passes between segments, or is given or wanted in the buffer; other
+ * allocations keep the images of a part. A store comes from host memory one group ahead of its first reader, and leaves
+ * for host memory one group after its maker. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -24,7 +25,7 @@ static void find_segments(struct tpu_gen *gen)
 	}
 }
 
-/* Calls see for every store that a group reads or writes. */
+/* Calls `see` for every store that a group reads or writes, except streamed ones. */
 static void each_store(struct tpu_gen *gen, void (*see)(struct tpu_gen *gen, int store, int group))
 {
 	for (int g = 0; g < gen->n_groups; g++) {
@@ -38,7 +39,7 @@ static void each_store(struct tpu_gen *gen, void (*see)(struct tpu_gen *gen, int
 	}
 }
 
-/* Finds allocations that must hold all images though a group does them in parts. */
+/* Finds allocations that must hold all images although a group does the batch in parts. */
 static void see_images(struct tpu_gen *gen, int s, int g)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
@@ -51,7 +52,7 @@ static void see_images(struct tpu_gen *gen, int s, int g)
 	if (stays && segment >= 0)
 		allocation->all_images = true;
 	allocation->segment = segment;
-	allocation->last = g; /* for now: it has been seen */
+	allocation->last = g; /* until lifetimes are known this only says that the allocation has been seen */
 }
 
 int tpu_gen_comes_at(const struct tpu_gen *gen, int s)
@@ -108,7 +109,7 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 		gen->allocation[r].last = -1;
 	}
 	each_store(gen, see_life);
-	for (int s = 0; s < gen->n_stores; s++) /* given, and wanted as it is */
+	for (int s = 0; s < gen->n_stores; s++) /* given and wanted, but read by no node */
 		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged_in_parts)
 			extend(&gen->allocation[gen->store[s].allocation], 0, gen->n_groups);
 	if (gen->split)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where tensors lie, those given before, those wanted in the end, and moving them between a tensor's own order (image,
- * channel, row, column) and the memories'. */
+ * Finds where given, wanted and other tensors are kept, and moves elements between a tensor's own order (image,
+ * channel, row, column) and the order of the memories. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "impl.h"
 #include "transpose.h"
 
-/* The extents of a value that is in the buffer, or of its pieces in host memory. */
+/* Fills in the extents of a value in the buffer, and of its pieces in host memory. Returns their number; -1: out of
+ * memory. */
 static int extents_of(struct tpu_gen *gen, int v, struct tpu_extent *out)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
@@ -56,8 +57,8 @@ static bool is_location(const struct tpu_gen *gen, int v)
 	return value->tensor && !absent;
 }
 
-/* Whether all that the group wrote stays as it is until group `last` is done. Parts of a batch that take the same room
- * one after the other are never there together. */
+/* Whether all that a group wrote to the store stays until group `last` is done. Parts of a batch that take the same
+ * rows one after the other are never there together. */
 static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
 {
 	if (store->staged_in_strips)
@@ -67,7 +68,8 @@ static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, 
 	       allocation->last >= last;
 }
 
-/* Pieces that nobody reads side by side may be gone before the last of them is made. */
+/* Returns the instruction after which the whole value is there; -1: it is given, or some pieces may be overwritten
+ * before the last one is made. */
 static int64_t made_at(const struct tpu_gen *gen, const struct tpu_gen_value *value)
 {
 	int64_t made = -1;
@@ -144,7 +146,7 @@ const struct tpu_location *tpu_location_of(const struct tpu_generated *generated
 	return found ? *found : NULL;
 }
 
-/* One plane of one extent: to the memory or from it. */
+/* The move of one plane of one extent, to the memory or from it. */
 struct move {
 	uint8_t *data;   /* the tensor's byte of this plane, image 0, first channel of the extent, pixel 0 */
 	uint8_t *memory; /* row 0 of the extent and plane, or its first byte in host memory */
@@ -160,7 +162,7 @@ static uint8_t *vector_of(const struct move *m, const struct tpu_extent *extent,
 	return m->memory + v / extent->row_pixels * m->row_bytes + v % extent->row_pixels * extent->pixel_lanes;
 }
 
-/* Channels c to end - 1 of one vector. */
+/* Moves channels c to end - 1 of one vector. */
 static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, int64_t far, int64_t c, int64_t end)
 {
 	if (far == 1 && m->load)
@@ -175,8 +177,8 @@ static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, in
 			data[c * far] = vector[c];
 }
 
-/* 16 vectors and the pixels that they are, side by side in each channel: squares, as far as they go. Returns the
- * channels that are done. */
+/* Moves channels of 16 vectors, whose pixels are side by side in each channel of the tensor, in squares of 16 x 16.
+ * Returns the number of channels moved. */
 static int64_t move_squares(const struct move *m, const struct tpu_extent *extent, int64_t v, uint8_t *data,
 			    int64_t far)
 {
@@ -215,7 +217,7 @@ static void move_extent(const struct move *m, const struct tpu_location *locatio
 	}
 }
 
-/* 32-bit results of one vector per image, as a Gemm has them: the four planes of a vector become its elements. */
+/* Reads 32-bit results of one vector per image, as a Gemm has them: the bytes of the four planes become one element. */
 static void read_words(const struct move *m, const struct tpu_location *location, const struct tpu_extent *extent,
 		       int64_t plane_bytes)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Passes of the array for one group (generate.h): blocks of N, blocks of rows, tiles of K. How many rows make a block
- * is weighed by an estimate of the cycles for one block of N; everything else follows. */
+ * Emits the array's passes for one group (generate.h): blocks of N, blocks of rows, tiles of K. The size of a block of
+ * rows is chosen by an estimate of the cycles for one block of N; everything else follows. */
 #include "impl.h"
 
 #include "core/base/arith.h"
 
 #include <math.h>
 
-#define MOST_PIECES 8 /* of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
+#define MOST_PIECES 8 /* the most pieces of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
 
-/* Cycles for one block of N in `blocks` blocks of rows. Without a second half to fill, the array waits for the drain
- * and for Activate after each. */
+/* Estimates the cycles for one block of N when its rows are cut into `blocks` blocks. Where there is no second half of
+ * the accumulators to fill, the array waits after each block for the drain and for Activate. */
 static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t blocks)
 {
 	const struct tpu_config *c = gen->config;
@@ -26,8 +26,9 @@ static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	return matrix + activate + n * (double)(c->rows + c->columns);
 }
 
-/* How many blocks the rows are cut into; they consist of whole units (images, when they are pooled). As few as half the
- * accumulators allow, or as few as all of them do: anything between has the worst of both. */
+/* Returns into how many blocks the rows are cut. Blocks consist of whole units (images, when they are pooled). Their
+ * number is the fewest that half the accumulators allow, or the fewest that all of them allow: anything between has the
+ * disadvantages of both. */
 static int64_t choose_blocks(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t unit)
 {
 	int64_t units = rows / unit, half = gen->accumulators / 2 / unit;
@@ -36,7 +37,7 @@ static int64_t choose_blocks(const struct tpu_gen *gen, const struct tpu_gen_gro
 	return estimate(gen, group, rows, fewest) < estimate(gen, group, rows, halves) ? fewest : halves;
 }
 
-/* Registers that all tiles share. */
+/* Sets the registers that all tiles share. */
 static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		       const struct tpu_gen_allocation *allocation)
 {
@@ -53,7 +54,7 @@ static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, c
 	}
 }
 
-/* Whether the vectors that go through the array are those of the allocation, one per row, as matrix_multiply takes
+/* Whether the vectors for the array are consecutive vectors of the allocation, one per row, as matrix_multiply takes
  * them. */
 static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 		     const struct tpu_gen_out_tile *out_tile, const struct tpu_gen_address *at, int64_t lane)
@@ -68,7 +69,7 @@ static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 	return at->allocation->row_pixels == 1 && lane == 0;
 }
 
-/* The rows of a pass: of the work's vectors, `count` from `first` on, to the accumulators. */
+/* The rows of a pass: `count` vectors of the out_tile from `first` on, with their sums from accumulator row acc on. */
 struct pass {
 	int64_t first, count, acc;
 };
@@ -101,7 +102,7 @@ static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, con
 	tpu_gen_add(gen, TPU_CONVOLVE, flags, at->row, pass->acc, pass->count);
 }
 
-/* Formats of both operands; returns the flags but switch and accumulate, of the tile of low bytes. */
+/* Sets the formats of both operands. Returns the flags of the tile of low bytes, without switch and accumulate. */
 static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 {
 	const struct tpu_gen_node *node = &gen->node[group->matrix];
@@ -115,8 +116,8 @@ static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 	return flags;
 }
 
-/* How many pieces the rows of a pass are cut into, for the units that follow the array: Activate works on one while the
- * array fills the next. More of them end earlier, but each costs Activate its latency. */
+/* Returns into how many pieces the rows of a pass are cut: Activate works on one piece while the array fills the next.
+ * With more pieces the last one ends earlier, but each costs Activate its latency. */
 static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t count, int64_t unit)
 {
 	const struct tpu_config *c = gen->config;
@@ -142,8 +143,8 @@ static struct pass piece_of(const struct pass *pass, int64_t unit, int64_t piece
 			     pass->acc + before * unit};
 }
 
-/* All tiles of K of a block of N for the rows of a pass, and its results. The last tile goes through in pieces, so that
- * what waits for the results waits for the last piece alone. */
+/* Does all tiles of K of a block of N for the rows of a pass, and activates the results. The last tile is done in
+ * pieces, so that a reader of the results waits for the last piece alone. */
 static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
 		   const struct tpu_gen_n_block *block, const struct pass *pass, int64_t unit)
 {
@@ -184,8 +185,8 @@ void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const stru
 	for (int b = out_tile->block; b < out_tile->block + out_tile->blocks; b++) {
 		struct pass pass = {0, 0, 0};
 		for (int64_t i = 0; i < blocks; i++, pass.first += pass.count) {
-			/* As equal as can be: two of 1,100 rows hide the weights of two tiles better than 2,048 and
-			 * 152. */
+			/* Blocks are as equal as can be: two of 1,100 rows hide the weights of two tiles better than
+			 * one of 2,048 and one of 152. */
 			pass.count = (rows / unit / blocks + (i < rows / unit % blocks)) * unit;
 			pass.acc = gen->accumulator + pass.count > gen->accumulators ? 0 : gen->accumulator;
 			gen->accumulator = pass.acc + pass.count;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last resort (generate.h): the largest tensors live in host memory, one more at a time until the others fit, and
- * every group that reads or writes one does its work in strips. Strips are as large as the free rows allow, with two
- * sets of allocations where that is possible, so that transfers overlap with work. */
+ * Streaming, the last resort (generate.h): the largest tensors live in host memory, one more at a time until the others
+ * fit. Every group that reads or writes such a tensor does its work in strips. Strips are as large as the free rows
+ * allow, with two sets of allocations where possible, so that transfers overlap with work. */
 #include <string.h>
 
 #include "impl.h"
 
 #include "core/base/arith.h"
 
-/* Puts the stores of a value that are streamed on the group's list; counts those that are not. */
+/* Puts the streamed stores of a value on the group's list. Returns the number of the value's other stores. */
 static int list_stages(const struct tpu_gen *gen, struct tpu_gen_group *group, enum tpu_gen_role role, int v,
 		       struct tpu_gen_stage *stage)
 {
@@ -40,8 +40,8 @@ static void stream_all(struct tpu_gen *gen, int v)
 		stream_store(&gen->store[gen->value[v].piece[p].store]);
 }
 
-/* Makes the allocations of one streamed store, one in every set. False: they do not fit, or memory is short (err is
- * set). */
+/* Makes the allocations of one streamed store, one in every set. Returns false where they do not fit or memory ran out
+ * (err is set). */
 static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage)
 {
 	const struct tpu_gen_store *store = &gen->store[stage->store];
@@ -103,7 +103,7 @@ static int64_t half(int64_t n)
 	return (n + 1) / 2;
 }
 
-/* Strips of images, then rows. */
+/* Tries strips of images, then strips of rows. */
 static bool fit_rows(struct tpu_gen *gen, struct tpu_gen_group *group, int sets)
 {
 	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
@@ -122,7 +122,7 @@ static bool fit_rows(struct tpu_gen *gen, struct tpu_gen_group *group, int sets)
 	return false;
 }
 
-/* Whether columns of a row can be taken alone: what pooling reads of several rows must lie close together. */
+/* Whether columns of a row can be done alone: the rows that a pooling reads must be next to each other. */
 static bool columns_ok(const struct tpu_gen *gen, const struct tpu_gen_group *group)
 {
 	int all = gen->value[group->source].n_pieces + gen->value[group->out].n_pieces;
@@ -130,7 +130,7 @@ static bool columns_ok(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	return group->matrix >= 0 || group->pool < 0 || group->n_stages == all;
 }
 
-/* Strips of columns, then one block of channels of one position. */
+/* Tries strips of columns, then one block of channels of one position. */
 static bool fit_columns(struct tpu_gen *gen, struct tpu_gen_group *group)
 {
 	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
@@ -143,7 +143,8 @@ static bool fit_columns(struct tpu_gen *gen, struct tpu_gen_group *group)
 	return fit(gen, group, 1, 1, 1, columns_ok(gen, group) ? 1 : image->size[1], true);
 }
 
-/* Sizes for the group's strips. *changed: more stores must be streamed first. False: nothing fits. */
+/* Chooses the sizes of the group's strips. *changed: more stores must be streamed first. Returns false where nothing
+ * fits. */
 static bool stage(struct tpu_gen *gen, struct tpu_gen_group *group, bool *changed)
 {
 	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
@@ -158,7 +159,7 @@ static bool stage(struct tpu_gen *gen, struct tpu_gen_group *group, bool *change
 	}
 	others = list_stages(gen, group, TPU_GEN_SOURCE, group->source, group->stage);
 	others += list_stages(gen, group, TPU_GEN_SECOND, group->second, group->stage);
-	/* The activation unit counts the vectors of both its operands from one number on. */
+	/* The activation unit counts the vectors of both operands from the same number on. */
 	if (group->matrix < 0 && group->second >= 0 && group->n_stages && others) {
 		stream_all(gen, group->source);
 		stream_all(gen, group->second);
@@ -172,7 +173,7 @@ static bool stage(struct tpu_gen *gen, struct tpu_gen_group *group, bool *change
 	       fit_rows(gen, group, 1) || fit_columns(gen, group);
 }
 
-/* The largest store that lives at the group and not in host memory goes there. False: there is none. */
+/* Streams the largest store of those that live in the buffer at the group. Returns false where there is none. */
 static bool evict(struct tpu_gen *gen, int g)
 {
 	struct tpu_gen_store *largest = NULL;
@@ -206,7 +207,7 @@ static int too_small(struct tpu_gen *gen, int g)
 			name ? name : "layer", (long long)gen->buffer_rows);
 }
 
-/* One attempt; *again: with more stores streamed. */
+/* Makes one attempt to place everything. *again: another attempt is needed, with more stores streamed. */
 static int attempt(struct tpu_gen *gen, int store_allocations, bool *again)
 {
 	*again = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A group whose tensors pass through allocations of the buffer strip by strip: images, or rows of one with the halo
- * that its windows reach into, or columns of one row; and at worst one block of channels at a time. While one strip is
- * worked on, the next comes into a second set of allocations, where there is one. */
+ * Does a group whose tensors pass through allocations of the buffer strip by strip. A strip is some images, or rows of
+ * one image with the halo that its windows read, or columns of one row; at worst it has one block of channels. While
+ * one strip is worked on, the next comes into a second set of allocations, where there is one. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -22,7 +22,8 @@ void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 		return;
 	const struct npl_window *w = &gen->node[group->matrix >= 0 ? group->matrix : group->pool].window;
 	int64_t size = gen->value[group->source].image.size[d];
-	if (count == tpu_gen_tiled_image(gen, group)->size[d]) { /* whole lines lie together */
+	/* with whole lines the allocation has the whole dimension */
+	if (count == tpu_gen_tiled_image(gen, group)->size[d]) {
 		*low = 0;
 		*end = size;
 		return;
@@ -30,7 +31,7 @@ void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 	*low = first * w->stride[d] - w->pad_begin[d];
 	*end = npl_min_i64(*low + (count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, size);
 	*low = *low > 0 ? npl_min_i64(*low, size - 1) : 0;
-	*end = *end > *low ? *end : *low + 1; /* all of it padding: a row that no window meets */
+	*end = *end > *low ? *end : *low + 1; /* all of it is padding: take a position that no window reads */
 }
 
 void tpu_gen_stage_block(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage, int64_t block)
@@ -43,7 +44,7 @@ static int64_t blocks_of(const struct tpu_gen *gen, int store)
 	return gen->store[store].image.channels / gen->width + 1;
 }
 
-/* Makes the allocations of the set in use hold what the tile needs. */
+/* Sets the allocations of the set in use to the positions that the tile needs. */
 static void set_allocations(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
 	int64_t first[2] = {out_tile->row, out_tile->column}, count[2] = {out_tile->rows, out_tile->columns};
@@ -85,7 +86,8 @@ static void unload(struct tpu_gen *gen, struct tpu_gen_group *group)
 	}
 }
 
-/* The strip after this one, blocks of N innermost, then columns, rows and images. False: that was the last. */
+/* Goes on to the next strip: blocks of N are innermost, then columns, rows and images. Returns false after the last
+ * strip. */
 static bool next(const struct tpu_gen *gen, const struct tpu_gen_group *group, struct tpu_gen_out_tile *out_tile)
 {
 	const struct npl_image *image = tpu_gen_tiled_image(gen, group);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layers the systolic machines can run (generate.h), size aside, and what operators are in their terms. */
+ * Decides which layers the systolic machines can run (generate.h), size aside, and translates operators into the
+ * machine's terms. */
 #include <math.h>
 
 #include "core/base/refuse.h"
@@ -59,7 +60,7 @@ bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling)
 	return average || layer->op == NPL_OP_MAXPOOL;
 }
 
-/* An activation: 8 bits or 16, with a zero point that its type has. */
+/* Whether the tensor can be an activation: 8 or 16 bits, with a zero point that its type has. */
 static bool is_activation(const struct npl_tensor *t)
 {
 	static const int32_t low[] = {[TPU_I8] = -128, [TPU_U8] = 0, [TPU_I16] = 0},
@@ -244,7 +245,7 @@ static bool function_ok(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* Whether the activation unit can bring numbers of this scale to the output's: no scale in use is above 2^96
+/* Whether the activation unit can bring numbers of this scale to the output's scale: it takes scales up to 2^96
  * (docs/tpu-isa.md, Rules). True while the scales are not known. */
 static bool scale_ok(const struct npl_layer *layer, double scale, char *why, size_t n)
 {
@@ -255,7 +256,7 @@ static bool scale_ok(const struct npl_layer *layer, double scale, char *why, siz
 			  ratio);
 }
 
-/* Inputs that are brought to the output's scale, each by itself. */
+/* Whether every input can be brought to the output's scale by itself. */
 static bool scales_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	for (int i = 0; i < layer->n_in; i++)
@@ -275,7 +276,8 @@ static bool elementwise_ok(const struct npl_layer *layer, char *why, size_t n)
 	return scale_ok(layer, (double)layer->in[0]->quant.scale * (double)layer->in[1]->quant.scale, why, n);
 }
 
-/* Inputs that are activations: Clip's limits and the like are not. */
+/* Returns the layer with its first input alone, as only that one is an activation: the limits of Clip, for example, are
+ * not. */
 static struct npl_layer only_first(const struct npl_layer *layer)
 {
 	struct npl_layer first = *layer;

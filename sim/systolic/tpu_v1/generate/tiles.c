@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the array does a layer (generate.h): output channels in blocks side by side in its columns, and for each the
- * tiles of K, input channels of one extent times kernel taps in its rows. Where channels are few, as many taps stand
- * side by side as fit (US Patent 9,697,463, claims 3-4). Groups of a convolution stand block-diagonally in a tile; more
- * groups at once mean fewer blocks, fewer taps at once and more tiles per block: what gives the fewest passes is
- * taken. */
+ * Cuts a layer into tiles for the array (generate.h). Output channels are cut into blocks side by side in the array's
+ * columns. Each block has its tiles of K: input channels of one extent times kernel taps, in the array's rows. Where
+ * channels are few, as many taps as fit stand side by side (US Patent 9,697,463, claims 3-4). Groups of a convolution
+ * stand block-diagonally in a tile. More groups at once mean fewer blocks, but fewer taps at once and more tiles per
+ * block; the number that gives the fewest passes is taken. */
 #include "impl.h"
 
 #include "core/base/arith.h"
 
 /* A layer as the array sees it. */
 struct shape {
-	int64_t taps, groups, in_group, out_group; /* channels of one group */
+	int64_t taps, groups, in_group, out_group; /* in_group, out_group: the channels of one group */
 };
 
 static struct shape shape_of(const struct tpu_gen *gen, const struct tpu_gen_group *group)
@@ -24,7 +24,7 @@ static struct shape shape_of(const struct tpu_gen *gen, const struct tpu_gen_gro
 	return s;
 }
 
-/* Groups of the convolution that stand side by side. */
+/* Returns how many groups of the convolution stand side by side. */
 static int64_t groups_at_once(const struct tpu_gen *gen, const struct shape *s)
 {
 	int64_t best = 1, fewest = INT64_MAX;
@@ -42,7 +42,7 @@ static int64_t groups_at_once(const struct tpu_gen *gen, const struct shape *s)
 	return best;
 }
 
-/* Output channels of a block that begins at channel m, at most `capacity` of them. */
+/* Returns the number of output channels, at most `capacity`, of a block that begins at channel m. */
 static int64_t block_channels(const struct tpu_gen *gen, const struct shape *s, int64_t at_once, int64_t m,
 			      int64_t capacity)
 {
@@ -52,7 +52,7 @@ static int64_t block_channels(const struct tpu_gen *gen, const struct shape *s, 
 	return npl_min_i64(capacity, (g + at_once) * s->out_group - m);
 }
 
-/* The tiles for input channels first <= c < end: counted, and written to tile unless it is NULL. */
+/* Counts the tiles for input channels first <= c < end, and writes them to `tile` unless it is NULL. */
 static int k_tiles(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t kernel_taps, int64_t first,
 		   int64_t end, struct tpu_gen_k_tile *tile)
 {
@@ -76,7 +76,8 @@ static int k_tiles(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 	return n;
 }
 
-/* Walks over the blocks; counts, and with `write` fills in. Blocks of a layer without groups share their K tiles. */
+/* Walks over the blocks and counts them; with `write` it fills them in. Blocks of a layer without groups share their K
+ * tiles. */
 static void walk(struct tpu_gen *gen, struct tpu_gen_group *group, const struct shape *s, bool write)
 {
 	int64_t at_once = groups_at_once(gen, s);
@@ -104,7 +105,8 @@ static void walk(struct tpu_gen *gen, struct tpu_gen_group *group, const struct 
 	}
 }
 
-/* What the activation unit does alone: its lanes are as many as the array's columns. */
+/* Makes the blocks of a group that has no matrix node: the activation unit has as many lanes as the array has
+ * columns. */
 static void walk_lanes(const struct tpu_gen *gen, struct tpu_gen_group *group, bool write)
 {
 	group->n_blocks = 0;
@@ -119,8 +121,8 @@ static void walk_lanes(const struct tpu_gen *gen, struct tpu_gen_group *group, b
 	}
 }
 
-/* Places in the weight image: each block's parameter table, then its tiles. One table serves all blocks where there is
- * neither a bias nor a scale. */
+/* Gives places in the weight image to each block's parameter table, then to its tiles. One table serves all blocks of a
+ * copy, and of a layer that has neither bias nor scale. */
 static void place_weights(struct tpu_gen *gen, struct tpu_gen_group *group)
 {
 	const struct tpu_gen_node *node = &gen->node[group->matrix];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * 16 x 16 bytes turned about their diagonal in registers: tensors keep an image's channels apart, the unified buffer
- * side by side; filters keep their inputs side by side, a tile of weights its outputs. One byte at a time this would
- * take longer than the product that it prepares. */
+ * Transposes squares of 16 x 16 bytes in registers. Tensors keep each channel of an image apart, while the unified
+ * buffer keeps channels side by side; filters keep their inputs side by side, a tile of weights its outputs. Moving one
+ * byte at a time would take longer than the product for which the data is prepared. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_TRANSPOSE_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_TRANSPOSE_H
 
@@ -21,7 +21,7 @@ static inline void tpu_shuffle(const __m128i in[TPU_SQUARE], __m128i out[TPU_SQU
 	}
 }
 
-/* Row i of the square lies at from + i * stride; afterwards row[j] holds its column j. */
+/* Loads row i of the square from address from + i * stride and sets row[j] to column j of the square. */
 static inline void tpu_transpose(const uint8_t *from, ptrdiff_t stride, __m128i row[TPU_SQUARE])
 {
 	__m128i other[TPU_SQUARE];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values that see stores of others in another way (impl.h). A value of many pieces is one piece of those that see it,
- * so that a chain of Concats, each of which joins one more tensor, takes memory in proportion to its length. What a
- * node reads, or somebody wants, is brought to pieces of stores, which is as many as the program then reads or
- * moves. */
+ * Values that see other values' stores in another way (impl.h). A value that sees one of many pieces has a single piece
+ * of that value, so that a chain of Concats, each of which joins one more tensor, takes memory in proportion to its
+ * length. A value that a node reads or that is wanted is resolved to pieces of stores, as many as the program then
+ * reads or moves. */
 #include <stdlib.h>
 
 #include "impl.h"
@@ -11,9 +11,9 @@
 #include "core/base/arith.h"
 #include "core/base/grow.h"
 
-#define COPIED_PIECES 32 /* of a value, at most: of one with more the others see a piece */
+#define COPIED_PIECES 32 /* the most pieces of a value that a view copies; of a value with more it has one piece */
 
-/* The piece of a value in which its channel lies. */
+/* Returns the piece of a value that has this channel. */
 static int piece_at(const struct tpu_gen_value *value, int64_t channel)
 {
 	int low = 0, high = value->n_pieces - 1;
@@ -27,7 +27,7 @@ static int piece_at(const struct tpu_gen_value *value, int64_t channel)
 	return low;
 }
 
-/* What of the value's piece p lies in channels first .. end - 1 of the value. */
+/* Returns the part of the value's piece p within channels first .. end - 1 of the value. */
 static struct tpu_gen_piece cut_piece(const struct tpu_gen_value *value, int p, int64_t first, int64_t end)
 {
 	struct tpu_gen_piece piece = value->piece[p];
@@ -77,13 +77,13 @@ int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int
 	return 0;
 }
 
-/* Pieces in a list that grows. */
+/* A growing list of pieces. */
 struct list {
 	struct tpu_gen_piece *piece;
 	int64_t n, capacity;
 };
 
-/* False: out of memory. */
+/* Appends a piece to the list. Returns false when memory runs out. */
 static bool push(struct list *list, const struct tpu_gen_piece *piece)
 {
 	struct tpu_gen_piece *more = npl_grow(list->piece, list->n, &list->capacity, sizeof *more);
@@ -94,7 +94,8 @@ static bool push(struct list *list, const struct tpu_gen_piece *piece)
 	return true;
 }
 
-/* Pushes what a piece of another value sees of that value's pieces, the last one first. */
+/* Pushes the pieces of the other value that an outer piece sees, the last one first. Returns false when memory runs
+ * out. */
 static bool open_piece(const struct tpu_gen *gen, struct list *open, const struct tpu_gen_piece *outer)
 {
 	const struct tpu_gen_value *from = &gen->value[outer->value];
@@ -108,7 +109,7 @@ static bool open_piece(const struct tpu_gen *gen, struct list *open, const struc
 	return true;
 }
 
-/* Pieces of stores, in the order of channels, of the piece on the list `open`, which is empty afterwards. */
+/* Turns the piece on the list `open` into pieces of stores, in the order of channels. The list is empty afterwards. */
 static bool open_all(const struct tpu_gen *gen, struct list *open, struct list *stores)
 {
 	while (open->n) {

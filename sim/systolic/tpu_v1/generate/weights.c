@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The weight image: tiles as the array takes them, padded with the weights' zero point so that what is padded adds
+ * Makes the weight image: tiles as the array takes them, padded with the weights' zero point so that the padding adds
  * nothing, and parameter tables of bias and scale (docs/tpu-isa.md). */
 #include <math.h>
 #include <stdlib.h>
@@ -10,17 +10,17 @@
 #include "impl.h"
 #include "transpose.h"
 
-#define BLOCK 16 /* columns of a tile written at once: their weights come from as many streams */
+#define BLOCK 16 /* the columns of a tile written at once: their weights come from as many streams */
 
 /* The weights of one layer. */
 struct source {
 	const uint8_t *data; /* little-endian, as x86-64 keeps them */
-	int64_t bytes;       /* of a weight */
+	int64_t bytes;       /* bytes of a weight */
 	int64_t in_group, out_group, taps;
 	uint8_t zero;
 };
 
-/* Rows low <= channel < high of the tile that belong to the group of output channel m. */
+/* Finds the rows of the tile whose input channels low <= channel < high belong to the group of output channel m. */
 static void group_range(const struct source *s, const struct tpu_gen_k_tile *tile, int64_t m, int64_t *low,
 			int64_t *high)
 {
@@ -29,7 +29,8 @@ static void group_range(const struct source *s, const struct tpu_gen_k_tile *til
 	*high = end < tile->first + tile->channels ? end : tile->first + tile->channels;
 }
 
-/* Byte `plane` of the weights of output channels m to m + n - 1, which have the same input channels, to column j on. */
+/* Writes byte `plane` of the weights of output channels m to m + n - 1 into the columns from j on. These outputs have
+ * the same input channels. */
 static void fill_columns(const struct tpu_gen *gen, const struct source *s, const struct tpu_gen_k_tile *tile,
 			 int64_t m, int64_t n, int64_t j, int plane, uint8_t *out)
 {
@@ -46,7 +47,7 @@ static void fill_columns(const struct tpu_gen *gen, const struct source *s, cons
 		}
 }
 
-/* Columns j0 to j1 - 1 of a tile. */
+/* Fills columns j0 to j1 - 1 of a tile. */
 static void fill_tile(const struct tpu_gen *gen, const struct source *s, const struct tpu_gen_n_block *block,
 		      const struct tpu_gen_k_tile *tile, int plane, int64_t j0, int64_t j1, uint8_t *out)
 {
@@ -58,7 +59,7 @@ static void fill_tile(const struct tpu_gen *gen, const struct source *s, const s
 	}
 }
 
-/* Where in the block's tiles each weight of a filter goes, by its place in the filter. */
+/* Finds the place in the block's tiles of each weight of a filter, by the weight's place in the filter. */
 static void map_filter(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct source *s,
 		       const struct tpu_gen_n_block *block, int64_t *offset)
 {
@@ -72,8 +73,8 @@ static void map_filter(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	}
 }
 
-/* Weights of one byte without groups: squares of 16 filters by 16 places in each, as far as they go, so that whole rows
- * of tiles are written one after the other. Returns the columns that are done. */
+/* Fills tiles of one-byte weights of a layer without groups, in squares of 16 filters by 16 places of each, so that
+ * whole rows of tiles are written one after the other. Returns the number of columns filled. */
 static int64_t fill_squares(const struct source *s, const struct tpu_gen_n_block *block, const int64_t *offset,
 			    uint8_t *out)
 {
@@ -102,7 +103,8 @@ static void fill_unit(const struct tpu_gen *gen, const struct tpu_gen_n_block *b
 	}
 }
 
-/* 0 is fine: a channel of weights around 1e-28 beside another of 1e20 comes to nothing, each result the zero point. */
+/* Whether the scale can be used. 0 can: a channel of weights around 1e-28 beside another of 1e20 comes to nothing, and
+ * each of its results is the zero point. */
 static bool usable(float scale)
 {
 	return isfinite(scale) && scale >= 0;
@@ -126,7 +128,7 @@ static int scale_of(struct tpu_gen *gen, const struct tpu_gen_group *group, int6
 			"finite numbers from 0",
 			layer->name ? layer->name : "layer", (long long)m, (double)x_scale, (double)w_scale,
 			(double)y->scale, (double)*scale);
-	*scale = *scale < TPU_MOST_SCALE ? *scale : TPU_MOST_SCALE; /* every sum but 0 saturates either way */
+	*scale = *scale < TPU_MOST_SCALE ? *scale : TPU_MOST_SCALE; /* every sum except 0 saturates with either scale */
 	return 0;
 }
 
@@ -137,7 +139,7 @@ static int fill_table(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 	const struct npl_layer *layer = gen->layer[node->layer];
 	const struct npl_tensor *bias = !node->copy && layer->n_in > 2 ? layer->in[2] : NULL;
 	for (int64_t j = 0; j < gen->columns; j++) {
-		/* One table for all blocks holds the same in every column. */
+		/* Where one table serves all blocks, every column has the same values. */
 		int64_t m = j < block->channels ? block->first + j : block->first;
 		int32_t b = bias ? ((const int32_t *)bias->data)[m] : 0;
 		float scale;
@@ -149,13 +151,13 @@ static int fill_table(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 	return 0;
 }
 
-/* All tiles of a block of N; offset has room for a filter, or is NULL when squares will not do. */
+/* Fills all tiles of a block of N. offset has room for a filter's map, or is NULL where squares cannot be used. */
 static void fill_block(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct source *s,
 		       const struct tpu_gen_n_block *block, int64_t *offset)
 {
 	int64_t planes = group->wide_weights ? 2 : 1, tile_bytes = gen->rows * gen->columns, done = 0;
 	uint8_t *out = gen->generated->weights + block->weight_row * gen->columns;
-	if (s->data && s->zero) /* the image is 0 at first */
+	if (s->data && s->zero) /* the weight image is zeroed when it is allocated */
 		memset(out, s->zero, (size_t)(block->k_count * tile_bytes));
 	if (offset) {
 		map_filter(gen, group, s, block, offset);

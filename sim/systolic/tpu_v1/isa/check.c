@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a program can be run on a machine (docs/tpu-isa.md), before it runs: the walk, the rules of order and those
- * that several instructions share. A program has no jumps, so one walk in program order sees everything that will
- * happen, with the configuration registers as they will be. All arithmetic is on 64 bits and stays at the greatest
+ * Checks whether a program can be run on a machine (docs/tpu-isa.md), before it runs: the walk, the rules of order, and
+ * the rules that several instructions share. A program has no jumps, so one walk in program order sees everything that
+ * will happen, with the configuration registers as they will be. All arithmetic is on 64 bits and stays at the greatest
  * number instead of overflowing, as registers and fields may hold anything. */
 #include "check_impl.h"
 
@@ -56,7 +56,7 @@ void tpu_program_host_written(const struct sim_program *program, int64_t rows, i
 	}
 }
 
-/* The parameter tables that come must hold numbers. What lies beyond the weights given is 0. */
+/* Checks that the parameter tables hold numbers. Bytes after the weights given are 0. */
 static int check_tables(struct tpu_check *check, int64_t first_row)
 {
 	const struct tpu_memory *memory = check->memory;
@@ -139,7 +139,7 @@ static int check_last(struct tpu_check *check)
 	return check->at->opcode == TPU_HALT ? 0 : tpu_refuse(check, "the last instruction, expected a halt after it");
 }
 
-/* How much read_weights brings, all in all: what a switch waits for may be read later in the program. */
+/* Counts all tiles and tables that read_weights bring: a switch may wait for one that is read later in the program. */
 static void count_weights(struct tpu_check *check)
 {
 	for (int64_t i = 0; i < check->program->count; i++) {

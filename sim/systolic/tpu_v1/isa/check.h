@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a program of a systolic machine can be run (docs/tpu-isa.md, Rules), before it runs, and what it writes. */
+ * Checks whether a program of a systolic machine can be run (docs/tpu-isa.md, Rules), before it runs, and finds what it
+ * writes. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_CHECK_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_ISA_CHECK_H
 
 #include "isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
-/* Whether the program is well formed and can be run on this machine with these memories: opcodes, flags, fields,
- * ranges, window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales
- * that are no numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL:
- * only what does not need it. The engines take only programs that pass. */
+/* Checks that the program is well formed and can be run on this machine with these memories: opcodes, flags, fields,
+ * ranges, window and layout, types, the order of sync and units; unless timing_only, also host_bytes and that scales in
+ * tables are numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL:
+ * only rules that do not need the memories are checked. The engines take only programs that pass. */
 int tpu_program_check(const struct tpu_config *config, const struct sim_program *program,
 		      const struct tpu_memory *memory, const char *source, struct npl_err *err);
 
-/* The bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first == end:
- * none. */
+/* Finds the bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first ==
+ * end: it writes none. */
 void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,
 			      int64_t *end);
 
-/* The rows of the unified buffer, first <= i < end, from the lowest to the highest that the program writes. Fails as
- * tpu_program_check does. */
+/* Finds the rows of the unified buffer, first <= i < end, from the lowest to the highest that the program writes. It
+ * fails as tpu_program_check does. */
 int tpu_program_buffer_written(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			       int64_t *first, int64_t *end, struct npl_err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rules of activate (docs/tpu-isa.md): types and zero points of its steps, the pooling window, the vectors it reads and
- * writes. */
+ * Rules of activate (docs/tpu-isa.md): types and zero points of its steps, the pooling window, and the vectors that it
+ * reads and writes. */
 #include "check_impl.h"
 
 /* Vectors first <= i < first + count of the tensor at row base. */
@@ -28,7 +28,7 @@ static int check_type(struct tpu_check *check, enum tpu_register type, enum tpu_
 	return tpu_check_zero_point(check, zero_point, type_in(check, type));
 }
 
-/* Without an operand nothing converts the source, so it must be what the function or the result wants. */
+/* Without an operand nothing converts the source, so its type must be the one that the function or the result needs. */
 static int check_unconverted(struct tpu_check *check)
 {
 	enum tpu_type source = type_in(check, TPU_REG_SOURCE_TYPE), result = type_in(check, TPU_REG_RESULT_TYPE);
@@ -77,7 +77,7 @@ static int check_steps(struct tpu_check *check)
 	return tpu_function_of(check->at->flags) == TPU_RELU6 ? check_limit(check) : 0;
 }
 
-/* Pooling: sets *results. Taps are so few that sums of 16-bit values fit 32 bits. */
+/* Checks a pooling and sets *results. The number of taps is limited so that sums of 16-bit values fit 32 bits. */
 static int check_pooling(struct tpu_check *check, int64_t *results)
 {
 	enum { MOST_TAPS = 65536 };
@@ -134,7 +134,7 @@ static bool same_place(const struct vectors *a, const struct vectors *b)
 	       (a->planes == 1 || a->plane_rows == b->plane_rows);
 }
 
-/* A result may take the place of its own source, but not that of one still to be read. */
+/* A result may overwrite its own source, but no source that is still to be read. */
 static int check_overlap(struct tpu_check *check, const struct vectors *read, const struct vectors *result,
 			 const char *what)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Hazards between units (docs/tpu-isa.md, Units): the hardware does not order what two units do with the same row of
- * the unified buffer, or the same byte of host memory, so a program must, by a sync on the unit that was first. For
- * each unit and memory this keeps what it has read and what it has written since the last sync on it; an instruction is
- * compared with those of the other units. */
+ * Hazards between units (docs/tpu-isa.md, Units). The hardware does not order what two units do with the same row of
+ * the unified buffer or the same byte of host memory. So a program must order them by a sync on the unit that was
+ * first. For each unit and memory this file keeps what the unit has read and written since the last sync on it; an
+ * instruction is compared with these accesses of the other units. */
 #include <stdlib.h>
 
 #include "check_impl.h"

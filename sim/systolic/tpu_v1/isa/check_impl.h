@@ -8,8 +8,8 @@
 
 #include "check.h"
 
-/* Rows of the unified buffer or bytes of host memory, first <= i < end, that an instruction reads or writes. Where it
- * skips some in between, they count as touched. */
+/* Rows of the unified buffer or bytes of host memory, first <= i < end, that an instruction reads or writes. Rows or
+ * bytes that it skips in between count as touched. */
 struct tpu_access {
 	bool in_host, writes;
 	int64_t first, end;
@@ -22,13 +22,13 @@ struct tpu_check {
 	const struct tpu_memory *memory; /* may be NULL */
 	const char *source;
 	struct npl_err *err;
-	int64_t index; /* of the instruction that is looked at */
+	int64_t index; /* of the instruction that is checked */
 	const struct tpu_instruction *at;
 	struct tpu_registers registers;
 	struct tpu_access access[TPU_MOST_ACCESSES]; /* of this instruction */
 	int n_accesses;
-	int64_t tiles, tables;                 /* that read_weights brings, in the whole program */
-	int64_t tile_switches, table_switches; /* so far */
+	int64_t tiles, tables;                 /* tiles and tables that read_weights brings in the whole program */
+	int64_t tile_switches, table_switches; /* switches so far */
 	int64_t written_first, written_end;    /* rows of the unified buffer, so far; both 0: none */
 };
 
@@ -54,27 +54,27 @@ static inline int64_t tpu_saturating_product(int64_t a, int64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-/* Each: 0, or what tpu_refuse returned. */
+/* Each of these returns 0, or what tpu_refuse returned. */
 int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high);
 int tpu_check_scale(struct tpu_check *check, enum tpu_register r);
-/* The zero point of that type that register r holds. */
+/* Checks that register r holds a zero point of that type. */
 int tpu_check_zero_point(struct tpu_check *check, enum tpu_register r, enum tpu_type type);
-/* A layout of vectors in rows whose lanes first_lane to first_lane + lanes - 1 are used. */
+/* Checks a layout of vectors in rows of which lanes first_lane to first_lane + lanes - 1 are used. */
 int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enum tpu_register row_pixels,
 		     enum tpu_register first_lane, int64_t lanes);
-/* The window registers; dilated: dilations too (pooling has none). */
+/* Checks the window registers; dilated: the dilations too (pooling has none). */
 int tpu_check_window(struct tpu_check *check, bool dilated);
 int tpu_check_accumulators(struct tpu_check *check, const char *does);
 /* Notes an access for the hazards between units. */
 void tpu_check_note(struct tpu_check *check, bool in_host, bool writes, int64_t first, int64_t end);
-/* Checks that rows first <= row < end, in planes so many rows apart, are in the unified buffer, and notes them. Where
- * end is not above first no row is touched. */
+/* Checks that rows first <= row < end of each plane are in the unified buffer, planes being plane_rows apart, and notes
+ * them. Where end is not above first, no row is touched. */
 int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t end, int planes, int64_t plane_rows);
 int tpu_check_matrix(struct tpu_check *check);
 int tpu_check_activate(struct tpu_check *check);
 bool tpu_scale_ok(float scale);
 
-/* What each unit has touched since the last sync on it. */
+/* The accesses of each unit since the last sync on it. */
 struct tpu_hazards;
 struct tpu_hazards *tpu_hazards_open(void); /* NULL: out of memory */
 void tpu_hazards_close(struct tpu_hazards *hazards);

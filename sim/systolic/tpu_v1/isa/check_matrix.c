@@ -32,8 +32,8 @@ static int check_operands(struct tpu_check *check)
 	return 0;
 }
 
-/* Along one axis: input positions low <= i <= high that output positions first to last touch with taps first to
- * last; low > high: none, all lies outside. Those in between count as touched. */
+/* Along one axis: input positions low <= i <= high that output positions first to last read with taps first to last;
+ * low > high: all are outside. Positions in between count as touched. */
 struct range {
 	int64_t low, high;
 };
@@ -44,7 +44,7 @@ static struct range touched(struct range out, struct range tap, int64_t stride, 
 			      npl_min_i64(size - 1, out.high * stride + tap.high * dilation - pad)};
 }
 
-/* Vectors of one image that its output positions first to last touch. */
+/* Returns the vectors of one image that its output positions first to last read. */
 static struct range touched_of_image(const struct tpu_check *check, int64_t first, int64_t last)
 {
 	int64_t width = tpu_held(check, TPU_REG_OUT_WIDTH), kernel_width = tpu_held(check, TPU_REG_KERNEL_WIDTH);
@@ -67,7 +67,8 @@ static struct range touched_of_image(const struct tpu_check *check, int64_t firs
 	return (struct range){iy.low * in_width + ix.low, iy.high * in_width + ix.high};
 }
 
-/* Vectors of the input tensor from the first to the last that is touched. Images between two others are whole. */
+/* Returns the vectors of the input tensor from the first to the last one that is read. Images between two others count
+ * as a whole. */
 static struct range touched_vectors(const struct tpu_check *check, int64_t image_outputs, int64_t image_inputs)
 {
 	int64_t first = tpu_held(check, TPU_REG_FIRST_OUTPUT), last = first + check->at->length - 1;
@@ -99,7 +100,7 @@ static int check_taps(struct tpu_check *check)
 
 static int check_convolve(struct tpu_check *check, int planes, int64_t plane_rows)
 {
-	enum { LOG_MOST = 32 }; /* so that the number of any vector fits 64 bits with room */
+	enum { LOG_MOST = 32 }; /* keeps the number of any vector far below 64 bits */
 	if (tpu_check_window(check, true) || check_taps(check) ||
 	    tpu_check_layout(check, TPU_REG_PIXEL_LANES, TPU_REG_ROW_PIXELS, TPU_REG_FIRST_LANE,
 			     tpu_held(check, TPU_REG_TAP_LANES)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the checks of instructions share (check_impl.h): how they refuse, and the ranges of registers, layouts, windows
- * and rows. */
+ * Functions that the checks of instructions share (check_impl.h): refusals, and the ranges of registers, layouts,
+ * windows and rows. */
 #include "check_impl.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low
 
 bool tpu_scale_ok(float scale)
 {
-	return fabsf(scale) <= TPU_MOST_SCALE; /* a NaN is not */
+	return fabsf(scale) <= TPU_MOST_SCALE; /* false for a NaN */
 }
 
 int tpu_check_scale(struct tpu_check *check, enum tpu_register r)
@@ -69,7 +69,7 @@ int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enu
 
 int tpu_check_window(struct tpu_check *check, bool dilated)
 {
-	enum { MOST = 65535 }; /* so that positions are within 32 bits */
+	enum { MOST = 65535 }; /* keeps positions within 32 bits */
 	for (enum tpu_register r = TPU_REG_IN_HEIGHT; r <= TPU_REG_STRIDE_X; r++)
 		if (tpu_check_register(check, r, 1, MOST))
 			return check->err->code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The configuration registers of the systolic machines (registers.def). Names, and what instructions are made of, are
- * in syntax.c. */
+ * The configuration registers of the systolic machines (registers.def). syntax.c has the names and the parts of
+ * instructions. */
 #include "isa.h"
 
 #include <string.h>

@@ -15,7 +15,8 @@
 
 #define TPU_OPCODES    10
 #define TPU_TABLE_ROWS 8 /* weight rows of a parameter table */
-/* |scale| at most: products with any accumulator stay finite, and sums of two never are infinity less infinity. */
+/* The greatest |scale|: products with any accumulator stay finite, and the sum of two products is never infinity less
+ * infinity. */
 #define TPU_MOST_SCALE 0x1p96f
 
 enum tpu_opcode {
@@ -54,10 +55,10 @@ enum {
 enum tpu_operand { TPU_NO_OPERAND, TPU_SCALE, TPU_ADD, TPU_MULTIPLY };
 enum tpu_function { TPU_IDENTITY, TPU_RELU, TPU_RELU6, TPU_SIGMOID, TPU_TANH, TPU_FUNCTIONS };
 enum tpu_pooling { TPU_NO_POOLING, TPU_POOL_MAX, TPU_POOL_AVERAGE, TPU_POOL_AVERAGE_PADDED };
-/* As the type registers hold them. */
+/* The values of the type registers. */
 enum tpu_type { TPU_I8, TPU_U8, TPU_I16, TPU_I32, TPU_TYPES };
 
-/* The bytes of an element, each in a plane of its own. */
+/* Returns the bytes of an element; each has a plane of its own. */
 static inline int tpu_planes(enum tpu_type type)
 {
 	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
@@ -87,7 +88,7 @@ enum tpu_register {
 	TPU_REGISTERS
 };
 
-/* The configuration registers, each 32 bits; how the bits are read is the register's affair (tpu_registers). */
+/* The configuration registers, 32 bits each; tpu_register_kind_of says how the bits of each are read. */
 struct tpu_registers {
 	uint32_t value[TPU_REGISTERS];
 };
@@ -96,7 +97,7 @@ static inline int32_t tpu_signed(const struct tpu_registers *registers, enum tpu
 	return (int32_t)registers->value[r];
 }
 float tpu_float(const struct tpu_registers *registers, enum tpu_register r);
-/* All registers as at reset, for an array of this size. */
+/* Returns all registers as they are at reset, for an array of this size. */
 struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns);
 
 struct tpu_instruction {
@@ -107,21 +108,21 @@ struct tpu_instruction {
 	uint32_t length;
 };
 
-/* The table of instructions: programs are struct sim_program of it. */
+/* The table of instructions. Programs of these machines are struct sim_program with this set. */
 extern const struct sim_instruction_set tpu_instructions;
 static inline struct tpu_instruction *tpu_code(const struct sim_program *program)
 {
 	return program->instruction;
 }
 
-const char *tpu_opcode_name(int opcode); /* NULL: no such */
+const char *tpu_opcode_name(int opcode); /* NULL: no such opcode */
 const char *tpu_unit_name(enum tpu_unit unit);
 const char *tpu_register_name(enum tpu_register r);
 const char *tpu_type_name(enum tpu_type type);
 /* How a register's 32 bits are read. */
 enum tpu_register_kind { TPU_UNSIGNED, TPU_SIGNED, TPU_FLOAT, TPU_TYPE };
 enum tpu_register_kind tpu_register_kind_of(enum tpu_register r);
-/* Unit that executes it; TPU_UNITS for those of the issue stage itself. */
+/* Returns the unit that executes the opcode; TPU_UNITS for opcodes that the issue stage executes itself. */
 enum tpu_unit tpu_unit_of(int opcode);
 
 #endif

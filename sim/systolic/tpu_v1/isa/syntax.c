@@ -83,7 +83,7 @@ static const struct sim_slot slots[TPU_OPCODES] = {
 	SLOT("activate", TPU_ACTIVATE, vectors, activate_flags),
 };
 
-/* A value has the name and the range of its register; an activate from the buffer reads no accumulator. */
+/* A set_config's value has the name and the range of its register. An activate from the buffer reads no accumulator. */
 static bool refine(const void *instruction, const struct sim_slot *slot, struct sim_field *field)
 {
 	const struct tpu_instruction *at = instruction;

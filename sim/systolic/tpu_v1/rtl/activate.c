@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The activation unit: a source vector per beat of `cycles_per_vector` cycles, read in the last cycle of its beat. Its
- * result, or that of a window that it completes, leaves at the end of the beat and is in the unified buffer
- * activate.latency_cycles cycles later. What becomes of the values is in values.c and pool.c. */
+ * The activation unit. It reads one source vector per beat of `cycles_per_vector` cycles, in the last cycle of the
+ * beat. The result of the vector, or of a window that it completes, leaves at the end of the beat and is in the unified
+ * buffer activate.latency_cycles cycles later. values.c and pool.c compute the values. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int planes(const struct tpu_rtl_issued *issued, enum tpu_register type)
 	return tpu_rtl_planes((enum tpu_type)tpu_rtl_register(issued, type));
 }
 
-/* The planes of the tensors that an activate reads from the unified buffer. 0: it reads none. */
+/* Returns the planes of the tensors that an activate reads from the unified buffer; 0: it reads none. */
 static int source_planes(const struct tpu_rtl_issued *issued)
 {
 	return from_buffer(issued) ? planes(issued, TPU_REG_SOURCE_TYPE) : 0;
@@ -69,7 +69,7 @@ static int operand_planes(const struct tpu_rtl_issued *issued)
 	return operand == TPU_ADD || operand == TPU_MULTIPLY ? planes(issued, TPU_REG_OPERAND_TYPE) : 0;
 }
 
-/* A beat: the buffer's read port and its write port move a plane at a time each. */
+/* Returns the length of a beat: the buffer's read port and its write port each move one plane at a time. */
 static uint64_t cycles_per_vector(const struct tpu_config *config, const struct tpu_rtl_issued *issued)
 {
 	int written = planes(issued, TPU_REG_RESULT_TYPE), read = source_planes(issued) + operand_planes(issued);
@@ -158,7 +158,7 @@ static void write_result(const struct tpu_rtl_activate *activate, int64_t number
 				     tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS), value);
 }
 
-/* A cycle of the pipeline: what went in `stages` cycles ago is written, what leaves the unit goes in. */
+/* Does a cycle of the pipeline: what went in `stages` cycles ago is written, and what leaves the unit goes in. */
 static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct tpu_rtl_context *context)
 {
 	if (activate->stages == 0) {
@@ -178,7 +178,7 @@ static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct
 	activate->oldest = (activate->oldest + 1) % activate->stages;
 }
 
-/* The end of a beat of pooling; whether a result leaves. */
+/* Ends a beat of pooling. Returns whether a result leaves. */
 static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
@@ -197,7 +197,7 @@ static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu
 	return true;
 }
 
-/* The last cycle of a beat; whether a result leaves. */
+/* Does the last cycle of a beat. Returns whether a result leaves. */
 static bool end_beat(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,
 		     struct tpu_rtl_context *context)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The performance counters that say what each cycle was (Jouppi et al., Table 3): every cycle is in one of four. The
- * others count things, where they happen. */
+ * The performance counters that classify each cycle (Jouppi et al., Table 3): every cycle is in one of four classes.
+ * The other counters count events where they happen. */
 #include "rtl.h"
 
-/* The instruction that has to come next wants a tile that is not in the shadow plane. */
+/* Whether the next instruction wants a tile that is not in the shadow plane. */
 static bool waits_for_tile(const struct tpu_rtl *rtl)
 {
 	const struct tpu_rtl_queue *queue = &rtl->matrix.queue;
@@ -20,7 +20,7 @@ static void count_cells(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *w
 	count->unused_macs += cells - useful;
 }
 
-/* What issue does in a cycle in which the array has no work. */
+/* Counts what issue does in a cycle in which the array has no work. */
 static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context)
 {
 	const unsigned results = 1u << TPU_MATRIX | 1u << TPU_ACTIVATION;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instruction issue: one instruction after the other is looked at until it can go, to a unit's queue or, for those that
- * no unit executes, nowhere. */
+ * Instruction issue. Each instruction is looked at until it can go to its unit's queue, or until it is done if no unit
+ * executes it; then comes the next one. */
 #include "rtl.h"
 
 static unsigned busy_units(const struct tpu_rtl *rtl)
@@ -17,7 +17,7 @@ void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	const struct tpu_rtl_issue *issue = &rtl->issue;
 	wires->to = TPU_UNITS;
 	if (issue->pause) {
-		/* Any instruction makes issue pause for issue_cycles - 1. What is more is a sync's own time, which
+		/* Any instruction makes issue pause for issue_cycles - 1. A longer pause is a sync's own time, which
 		 * comes first. */
 		wires->sync_pauses = issue->pause >= (uint64_t)rtl->context.config->issue_cycles;
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One direction of the host link: read_host_memory or write_host_memory, one instruction after the other. First the
- * latency passes, then each cycle brings its share of the bandwidth, counted in bytes times clock_hz so that nothing is
- * rounded. A row is written where it goes when its last byte has come. */
+ * latency passes. Then each cycle brings its share of the bandwidth, counted in bytes times clock_hz so that nothing is
+ * rounded. A row is written to its destination when its last byte has come. */
 #include "rtl.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sequencer of the matrix unit: starts instructions, sends a row into the array in every cycle of one, and sees the
- * last column's writes come out, by which it knows when an instruction has made its last. The array itself is
+ * The sequencer of the matrix unit. It starts instructions and sends a row into the array in every cycle of an
+ * instruction. From the last column's writes it knows when an instruction has made its last write. The array itself is
  * matrix_unit.c, stepped once per cycle whatever happens. */
 #include "rtl.h"
 
@@ -10,7 +10,7 @@
 int tpu_rtl_matrix_open(struct tpu_rtl_matrix *matrix, const struct tpu_config *config, int64_t queue_slots,
 			struct npl_err *err)
 {
-	/* Every instruction sends a row at least, and a row is under way for so many cycles. */
+	/* Every instruction sends at least one row, and a row is under way for so many cycles. */
 	matrix->flights = config->rows + config->columns + config->matrix_registers;
 	matrix->flight = calloc((size_t)matrix->flights, sizeof *matrix->flight);
 	matrix->row = calloc((size_t)config->rows, 1);
@@ -57,7 +57,7 @@ static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context
 	context->outcome->counters.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
 }
 
-/* The row that enters now. */
+/* Returns the row that enters now. */
 static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &matrix->current;
@@ -77,7 +77,8 @@ static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const st
 		.shift = (high ? 8 : 0) + (flags & TPU_MATRIX_HIGH_WEIGHTS ? 8 : 0)};
 }
 
-/* A row is written when the last column is; rows come in the order in which they entered. */
+/* Notes rows that are written: a row is written when its last column is. Rows come in the order in which they
+ * entered. */
 static void see_writes(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context)
 {
 	const struct tpu_matrix *unit = &matrix->unit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tells the observer events, what cycles are spent on, and which instruction's values go wrong. Blocks have no
+ * Tells the observer events, the classes of cycles, and which instruction's values overflow or saturate. Blocks have no
  * order within a cycle, but events have: they wait until all that can happen at their boundary is known. */
 #include "rtl.h"
 
@@ -20,7 +20,7 @@ static bool comes_before(const struct sim_event *a, const struct sim_event *b)
 	return a->kind != b->kind ? a->kind < b->kind : a->index < b->index;
 }
 
-/* Puts an event among those that wait, in their order. There are few: a boundary's, and those of the next. */
+/* Inserts an event among those that wait, in their order. These are few: those of one boundary and the next. */
 static void happens(struct tpu_rtl_context *context, enum tpu_event what, uint64_t cycle, int64_t index)
 {
 	const struct sim_event event = {what, cycle, index};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling in the activation unit. Source vectors come in the order of their pixels and are kept in a line buffer; a
- * result can leave in the beat in which the last pixel of its window that is inside the image is read, and results
- * leave in order, one per beat at most. So where the pixels of one line complete more windows than there are beats
- * (more outputs than inputs, or a last line with padding below), results follow when no source vector comes any
- * more. */
+ * Pooling in the activation unit. Source vectors come in the order of their pixels and are kept in a line buffer. A
+ * result can leave in the beat in which the last pixel of its window inside the image is read. Results leave in order,
+ * at most one per beat. So where the pixels of one line complete more windows than there are beats (more outputs than
+ * inputs, or a last line with padding below), results still follow after the last source vector. */
 #include "rtl.h"
 
 #include "core/base/arith.h"
@@ -63,7 +62,7 @@ struct tpu_rtl_walk tpu_rtl_windows_walk(const struct tpu_rtl_issued *activate)
 	struct tpu_rtl_windows w = tpu_rtl_windows_of(activate);
 	struct tpu_rtl_walk walk = {.kept = 1};
 	for (; w.read < w.sources || w.results_left > 0; walk.beats++) {
-		/* The windows of a line begin anew at its left: whole lines are kept. */
+		/* The windows of a line begin again at its left end, so whole lines are kept. */
 		int64_t oldest = vector_of(&w, tpu_rtl_inside_of(&w).first_row, 0);
 		w.read += w.read < w.sources;
 		if (w.results_left > 0)
@@ -111,7 +110,7 @@ struct pool_part {
 	int64_t first, count;
 };
 
-/* Pixel (y, x) of the image in the line buffer. */
+/* Returns pixel (y, x) of the image in the line buffer. */
 static const int16_t *lane_at(const struct pool_part *part, int64_t y, int64_t x)
 {
 	int64_t slot = vector_of(part->windows, y, x) % part->lines->slots;

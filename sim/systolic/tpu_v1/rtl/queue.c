@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The queue in front of a unit: instructions as they were issued, each with the configuration registers of that
- * time. */
+ * The queue in front of a unit: issued instructions, each with the configuration registers at its issue. */
 #include "rtl.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The register-level engine, put together: all blocks look, then the clock comes, until the program has halted. See
- * rtl.h for the parts and docs/tpu-isa.md for what they make together.
+ * The whole register-level engine: all blocks look, then the clock comes, until the program has halted. rtl.h lists the
+ * parts; docs/tpu-isa.md says what they do together.
  *
- * Not modelled: banks and ports of the unified buffer (it gives and takes what a cycle needs), anything of the host but
+ * Not modelled: banks and ports of the unified buffer (it gives and takes what a cycle needs), and the host except for
  * its memory. */
 #include "rtl.h"
 
@@ -15,12 +15,12 @@ static void look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	tpu_rtl_issue_look(rtl, wires);
 	tpu_rtl_link_look(&rtl->link[0], wires);
 	tpu_rtl_link_look(&rtl->link[1], wires);
-	tpu_rtl_activate_look(rtl, wires); /* these three in this order, see rtl.h */
+	tpu_rtl_activate_look(rtl, wires); /* in this order: see rtl.h */
 	tpu_rtl_matrix_look(rtl, wires);
 	tpu_rtl_shifter_look(rtl, wires);
 }
 
-/* Whether any register has changed. */
+/* Clocks all blocks. Returns whether any register has changed. */
 static bool clock_all(struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)
 {
 	struct tpu_rtl_context *context = &rtl->context;
@@ -56,7 +56,7 @@ static int run(struct tpu_rtl *rtl)
 	return 0;
 }
 
-/* No queue needs more slots than the program has instructions for it. */
+/* Returns the slots of a unit's queue: never more than the program has instructions for it. */
 static int64_t queue_slots(const struct tpu_rtl_context *context, enum tpu_unit unit)
 {
 	int64_t count = 0, most = context->config->queue_instructions;

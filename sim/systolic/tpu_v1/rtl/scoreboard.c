@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The scoreboard of accumulator rows: an activate waits for the writes of the matrix instructions before it, a matrix
- * instruction for the reads of the activates before it. "Before" is the order of the program; whatever has been issued
- * and has not ended is in a queue or under way, so the scoreboard looks there. What is under way on the same rows is
- * always of before: had it come later, it would have had to wait itself. */
+ * The scoreboard of accumulator rows. An activate waits for the writes of the matrix instructions before it, a matrix
+ * instruction for the reads of the activates before it. "Before" is the order of the program. An instruction that has
+ * been issued and has not ended is in a queue or under way, so the scoreboard looks there. An instruction under way on
+ * the same rows always comes before in the program: had it come later, it would have had to wait itself. */
 #include "rtl.h"
 
 static bool overlap(const struct tpu_instruction *a, int64_t first, int64_t end)
@@ -41,7 +41,8 @@ int64_t tpu_rtl_unwritten(const struct tpu_rtl *rtl, const struct tpu_rtl_issued
 	return -1;
 }
 
-/* Cycles from the beginning of this one until the activate that starts in it or is under way has read everything. */
+/* Returns the cycles from the beginning of this one until the activate that starts in it or is under way has read
+ * everything. */
 static uint64_t cycles_of_reading(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)
 {
 	return wires->activate_starts ? wires->reading : rtl->activate.reading;
@@ -53,7 +54,7 @@ int64_t tpu_rtl_unread(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wi
 	const struct tpu_rtl_activate *activate = &rtl->activate;
 	const struct tpu_config *config = rtl->context.config;
 	uint64_t first_write = (uint64_t)(config->rows - 1 + config->matrix_registers);
-	int64_t started = wires->activate_starts ? 1 : 0; /* of those in the queue */
+	int64_t started = wires->activate_starts ? 1 : 0; /* instructions of the queue that start in this cycle */
 	const struct tpu_rtl_issued *now = started ? tpu_rtl_queue_at(&activate->queue, 0) : &activate->current;
 	if (cycles_of_reading(rtl, wires) > first_write && reads_accumulators(now) && both_use(now, matrix))
 		return now->index;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Systolic data setup: the row of bytes that enters the array, from the unified buffer. For convolve it gathers the
- * taps of an output position, side by side, so that no patch is ever stored (US Patent 9,697,463 packs the taps of a
- * layer with few channels in this way). The skew after it, r cycles for lane r, is in the matrix unit. */
+ * Systolic data setup: makes the row of bytes that enters the array from the unified buffer. For convolve it gathers
+ * the taps of an output position, side by side, so that no patch is ever stored (US Patent 9,697,463 packs the taps of
+ * a layer with few channels in this way). The skew that follows, r cycles for lane r, is in the matrix unit. */
 #include "rtl.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static struct position position_of(const struct tpu_rtl_issued *issued, int64_t 
 				 .x = x * setting(issued, TPU_REG_STRIDE_X) - signed_setting(issued, TPU_REG_PAD_LEFT)};
 }
 
-/* The channels of one tap; NULL: outside the image. */
+/* Returns the channels of one tap; NULL: it is outside the image. */
 static const uint8_t *tap_at(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *issued,
 			     const struct tpu_rtl_tensor *tensor, struct position at, int64_t tap)
 {

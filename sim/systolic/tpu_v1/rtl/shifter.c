@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tile shifter: takes the tile at the head of the weight FIFO into the shadow plane, one row per cycle, the last
- * row first. It begins in the cycle in which the row that switches to the tile before enters the array, at the
- * earliest: that row is read ahead of the refill in every cell (matrix_unit.h). */
+ * The tile shifter: moves the tile at the head of the weight FIFO into the shadow plane, one row per cycle, the last
+ * row first. The earliest cycle in which it begins is that in which the row that switches to the previous tile enters
+ * the array: in every cell that row is read ahead of the refill (matrix_unit.h). */
 #include "rtl.h"
 
 void tpu_rtl_shifter_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)

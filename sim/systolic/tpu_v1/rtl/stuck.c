@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A machine that has come to a stop before its halt. A cycle has changed no register, and as nothing comes from
- * outside, no later one will. Finds of every instruction that waits what it waits for. */
+ * Handles a machine that has come to a stop before its halt. A cycle has changed no register, and as nothing comes from
+ * outside, no later cycle will. For every instruction that waits, this file finds what it waits for. */
 #include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "rtl.h"
 

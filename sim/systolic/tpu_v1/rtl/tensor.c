@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Vectors in the unified buffer: where one is, and its elements in and out of planes of bytes. */
+ * Vectors in the unified buffer: finds the place of a vector, and moves its elements from and to planes of bytes. */
 #include "rtl.h"
 
 uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector)

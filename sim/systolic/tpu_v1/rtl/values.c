@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the activation unit does to a source vector before pooling: requantisation, operand, function. Scales are
- * float32, with every operation rounded by itself; all the rest is integers. Its own arithmetic, on purpose: neither
- * the kernels of core/ nor the rounding of libm. */
+ * float32, with every operation rounded by itself; everything else is integers. The arithmetic is this engine's own on
+ * purpose: it uses neither the kernels of core/ nor the rounding of libm. */
 #include "rtl.h"
 
 static const struct {
@@ -12,12 +12,12 @@ static const struct {
 		       [TPU_I16] = {INT16_MIN, INT16_MAX},
 		       [TPU_I32] = {INT32_MIN, INT32_MAX}};
 
-/* An element type with its zero point: what a value is rounded and saturated to. */
+/* An element type with its zero point, to which a value is rounded and saturated. */
 struct format {
 	enum tpu_type type;
 	int32_t zero_point;
-	bool rectified; /* relu or relu6 takes the value: what is lost at the low end does not count */
-	bool limited;   /* relu6 takes the value: nor does what is lost at the high end */
+	bool rectified; /* relu or relu6 takes the value: saturation at the low end does not count */
+	bool limited;   /* relu6 takes the value: saturation at the high end does not count either */
 };
 
 static struct format format_of(const struct tpu_rtl_issued *issued, enum tpu_register type,
@@ -30,7 +30,7 @@ static struct format format_of(const struct tpu_rtl_issued *issued, enum tpu_reg
 			       .limited = function_follows && function == TPU_RELU6};
 }
 
-/* To the nearest integer, ties to even. What is beyond 2^30 is beyond every type and may stay there. */
+/* Rounds to the nearest integer, ties to even. A value beyond 2^30 is beyond every type and is cut to that. */
 static int32_t round_half_even(float x)
 {
 	const float beyond = 0x1p30f;
@@ -55,8 +55,8 @@ static int32_t quantise(float x, struct format to, uint64_t *saturations)
 	return value < low ? low : high;
 }
 
-/* Accumulators plus bias. What counts is whether the sum of all products and the bias fits, not what happened on the
- * way. */
+/* Adds the bias to the accumulators. An overflow counts if the sum of all products and the bias does not fit, whatever
+ * happened on the way. */
 static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t count,
 		     struct sim_faults *faults)
 {
@@ -90,7 +90,7 @@ _Static_assert(TPU_REG_SOURCE_PLANE_ROWS == TPU_REG_SOURCE + 1 && TPU_REG_SOURCE
 		       TPU_REG_OPERAND_PLANE_ROWS == TPU_REG_OPERAND + 1 && TPU_REG_OPERAND_TYPE == TPU_REG_OPERAND + 2,
 	       "the registers of a tensor stand together");
 
-/* What the operand stage and the functions that follow make. */
+/* Returns the format of the results of the operand step and of the functions after it. */
 static struct format result_format(const struct tpu_rtl_issued *now)
 {
 	return format_of(now, TPU_REG_RESULT_TYPE, TPU_REG_RESULT_ZERO_POINT, true);
@@ -127,7 +127,7 @@ static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int
 	}
 }
 
-/* Q4.12 to Q0.15, by linear interpolation. */
+/* Returns a function of a Q4.12 value in Q0.15, by linear interpolation. */
 static int32_t interpolate(const struct tpu_function_table *table, int32_t q)
 {
 	int32_t i = (q + 32768) / 256, r = (q + 32768) % 256;

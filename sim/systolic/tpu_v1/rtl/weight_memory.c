@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weight memory behind the memory port (npulab/memory.h), cycle by cycle of its own clock. In each the unit asks for as
- * many accesses of the transfer under way as the memory takes; when all are asked for, the next transfer may begin.
- * Answers come in any order, tiles and tables arrive in theirs, at the first boundary of the machine at or after the
- * last answer. */
+ * Weight memory behind the memory port (npulab/memory.h), cycle by cycle of its own clock. In each of these cycles the
+ * unit asks for as many accesses of the transfer under way as the memory takes. When all are asked for, the next
+ * transfer may begin. Answers come in any order; tiles and tables arrive in their order, at the first boundary of the
+ * machine at or after their last answer. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static struct tpu_rtl_transfer *transfer_at(const struct tpu_rtl_weight_memory *
 	return &behind->transfer[(behind->first + position) % behind->capacity];
 }
 
-/* The next access of the transfer under way, or the first of the next one. */
+/* Finds the next access of the transfer under way, or the first access of the next transfer. Returns false where there
+ * is none. */
 static bool next_access(const struct tpu_rtl_weights *weights, const struct tpu_config *config, uint64_t *address)
 {
 	const struct tpu_rtl_weight_memory *behind = &weights->port;
@@ -76,7 +77,7 @@ static void take_answers(struct tpu_rtl_weight_memory *behind)
 	}
 }
 
-/* All of it has come by the end of this cycle of the machine. */
+/* Whether all of the transfer has come by the end of this cycle of the machine. */
 static bool has_come(const struct tpu_rtl_weight_memory *behind, const struct tpu_rtl_transfer *transfer)
 {
 	if (transfer->address < transfer->end || transfer->accesses)
@@ -88,7 +89,7 @@ bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl
 {
 	struct tpu_rtl_weight_memory *behind = &weights->port;
 	struct npl_memory_request request = {.bytes = 1};
-	/* its next cycle may be several of the machine's away */
+	/* the next cycle of weight memory may be several cycles of the machine away */
 	const bool changed = behind->count > 0 || next_access(weights, context->config, &request.address);
 	for (behind->ahead += behind->machine_period; behind->ahead > 0; behind->ahead -= behind->memory_period) {
 		while (next_access(weights, context->config, &request.address) &&

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * The weights unit: transfers from weight memory, and the two FIFOs that they fill. With the preset fixed, each cycle
- * gives bytes_per_second of credit, and a transfer costs its bytes times clock_hz, so that transfers follow each other
- * without rounding, within a cycle too: 64 KiB at 34,133,333,334 B/s and 700 MHz take 1343.99999997 cycles. What is
- * left of a cycle when nothing can begin is lost. Any other memory: weight_memory.c.
+ * gives bytes_per_second of credit, and a transfer costs its bytes times clock_hz. So transfers follow each other
+ * without rounding, within a cycle too: 64 KiB at 34,133,333,334 B/s and 700 MHz take 1343.99999997 cycles. The rest of
+ * a cycle in which nothing can begin is lost. weight_memory.c does any other memory.
  *
  * A transfer takes its slot when it begins. Slots become free by the wires of the shifter (a tile has left) and of the
- * activation unit (a table came into use); the port sees that in the next cycle. */
+ * activation unit (a table came into use); the port sees this in the next cycle. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_cont
 		tpu_rtl_retired(context, transfer->index);
 }
 
-/* The preset fixed: the next transfer, if there is one and room for it. */
+/* With the preset fixed: begins the next transfer if there is one and room for it. Returns whether it did. */
 static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context)
 {
 	uint64_t address;
