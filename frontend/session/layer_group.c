@@ -521,8 +521,8 @@ int npl_layer_groups_open(struct npl_session *s, struct npl_err *err)
 
 void npl_layer_groups_close(struct npl_session *s)
 {
-	for (int c = 0; c < s->n_layer_groups; c++)
-		npl_device_close_layer_group(s->group[c].opened);
+	for (int g = 0; g < s->n_layer_groups; g++)
+		npl_device_close_layer_group(s->group[g].opened);
 	free(s->group);
 	free(s->last_use);
 }

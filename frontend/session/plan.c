@@ -540,8 +540,8 @@ bool npl_session_uses(const struct npl_session *session, int device)
 	bool used = false;
 	for (int i = 0; i < session->graph->n_nodes; i++)
 		used |= session->step[i].role == NPL_RAN && session->step[i].device == device;
-	for (int c = 0; c < session->n_layer_groups; c++) /* a layer group may only convert */
-		used |= session->group[c].device == device;
+	for (int g = 0; g < session->n_layer_groups; g++) /* a layer group may only convert */
+		used |= session->group[g].device == device;
 	return used;
 }
 

@@ -280,11 +280,11 @@ Test(cli_bad_input, usage)
 		{2, "--yaml needs the name", {"devices", "--yaml"}},
 		{2, "--set needs the name of a machine", {"devices", "--set", "array.rows=1"}},
 		{2, "null has no parameters", {"devices", "null", "--yaml"}},
-		{2, "--json takes -", {"devices", "--json", "@/devices.json"}},
-		{2, "--json takes -", {"models", "--json", "@/models.json"}},
+		{5, "cannot be written", {"devices", "--json", "@/none/devices.json"}},
+		{5, "cannot be written", {"models", "--json", "@/none/models.json"}},
 		{2, "unexpected argument", {"models", "digits"}},
 		{2, "which model?", {"inspect"}},
-		{2, "--json takes -", {"inspect", "digits", "--json", "@/inspect.json"}},
+		{5, "cannot be written", {"inspect", "digits", "--json", "@/none/inspect.json"}},
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);
