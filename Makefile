@@ -26,7 +26,7 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -fno-semantic-interposition -g -MMD -MP -Iinclude -I.
 flags_release := -O3
 flags_debug := -O0
-flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+flags_asan := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 flags_tsan := -O1 -fsanitize=thread
 flags_coverage := -O1 --coverage
 flags_lint-gcc := $(flags_release)
@@ -268,10 +268,6 @@ objects: $(sources:%.c=$(out)/%.o)
 # Everything runs on a stack of 96 KB (ulimit -s 96), so no function takes more than a fifth of it. Tests may.
 ifneq ($(and $(WERROR),$(filter release lint-gcc,$(BUILD))),)
 $(lib_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
-endif
-# Kernels of products are most of what the tests compute: at -O1 each of their partial sums lies in memory, and is checked there.
-ifeq ($(BUILD),asan)
-$(patsubst %.c,$(out)/%.o,$(wildcard core/int8/*.c core/q16/*.c) core/ops/product.c): private all_flags += -O2
 endif
 # What tests compute themselves is small beside what they have computed: optimised less they take as long, and are compiled in half of the
 # time; with the sanitizers, in a third.

@@ -136,6 +136,13 @@ static const struct cli_option *find(const struct cli_option *options, const cha
 	return NULL;
 }
 
+/* Whether an argument is an option of the command, and so no value of the option before it. */
+static bool is_option(const struct cli_option *options, const char *arg)
+{
+	const char *value;
+	return !strncmp(arg, "--", 2) && (!strcmp(arg, "--help") || find(options, arg, &value));
+}
+
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
 	      const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err)
 {
@@ -167,7 +174,7 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		if (o->type == CLI_FLAG && value)
 			return npl_fail(err, NPL_EUSAGE, "%s: --%s takes no value", command->name, o->name);
 		if (o->type != CLI_FLAG && !value) {
-			if (i + 1 == argc)
+			if (i + 1 == argc || is_option(options, argv[i + 1]))
 				return npl_fail(err, NPL_EUSAGE, "%s: %s needs a value: %s", command->name, arg,
 						o->value);
 			value = argv[++i];

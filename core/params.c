@@ -41,6 +41,21 @@ static const char *choice_word(const char *words, int index, char *buf, size_t n
 	return buf;
 }
 
+/* "int8, 8x16 (or int8x16)" */
+static const char *list_choices(const char *words, char *list, size_t n)
+{
+	size_t length, used = 0;
+	list[0] = '\0';
+	for (const char *word; (word = npl_next_word(&words, &length)) && used < n;) {
+		const size_t first = strcspn(word, " /");
+		used += (size_t)snprintf(list + used, n - used, "%s%.*s", used ? ", " : "", (int)first, word);
+		if (first < length && used < n)
+			used += (size_t)snprintf(list + used, n - used, " (or %.*s)", (int)(length - first - 1),
+						 word + first + 1);
+	}
+	return list;
+}
+
 /* The choice that a word names; -1: none. */
 static int choice_of(const char *words, const char *value)
 {
@@ -106,9 +121,10 @@ int params_parse(const struct npl_param *param, const char *value, void *config,
 		return parse_number(param, value, field, where, code, err);
 	case NPL_PARAM_CHOICE: {
 		int choice = choice_of(param->words, value);
+		char list[200];
 		if (choice < 0)
 			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key,
-					param->words, value);
+					list_choices(param->words, list, sizeof list), value);
 		*(int *)field = choice;
 		return 0;
 	}

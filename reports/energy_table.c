@@ -137,7 +137,8 @@ static double pj_per_memory_byte(const struct npl_device_report *r)
 void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
 {
 	const struct npl_device_report *least = NULL, *most = NULL;
-	char line[300];
+	char line[1000];
+	int listed = 0;
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
 		const double pj = pj_per_memory_byte(r);
@@ -148,10 +149,14 @@ void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
 	}
 	if (!most || pj_per_memory_byte(most) < MEMORIES_DIFFER * pj_per_memory_byte(least))
 		return;
-	snprintf(
-		line, sizeof line,
-		"a byte of main memory takes %.3g pJ on %s and %.3g pJ on %s, as their sources have it: their energies differ by "
-		"that, too",
-		pj_per_memory_byte(least), least->instance, pj_per_memory_byte(most), most->instance);
+	size_t used = (size_t)snprintf(line, sizeof line, "a byte of main memory takes");
+	for (int d = 0; d < c->n_devices && used < sizeof line; d++)
+		if (!isnan(pj_per_memory_byte(&c->device[d])))
+			used += (size_t)snprintf(line + used, sizeof line - used, "%s %.3g pJ on %s",
+						 listed++ ? "," : "", pj_per_memory_byte(&c->device[d]),
+						 c->device[d].instance);
+	if (used < sizeof line)
+		snprintf(line + used, sizeof line - used,
+			 ", because their sources differ; this is part of the difference between their energies");
 	npl_table_row(table, (const char *const[]){"memory", line});
 }

@@ -230,7 +230,7 @@ static void put_overlap(struct npl_table *table, const struct npl_device_report 
 	struct cells cells;
 	for (int k = 0; k < COLUMNS; k++)
 		cells.cell[k] = "";
-	cells.cell[LAYER] = "less what overlaps";
+	cells.cell[LAYER] = "less overlap";
 	cells.cell[TIME] = figure(cells.text[TIME], -r->run.overlap_seconds / (double)r->batches, "s", true);
 	put_cells(table, &cells, known);
 }

@@ -149,7 +149,7 @@ static double sum_of(const struct npl_run *run, const char *name)
 	return known ? (double)sum : NAN;
 }
 
-static void read_counts(const struct npl_graph *graph, const struct npl_device_info *info, const struct npl_run *run,
+static void read_counts(const struct npl_graph *graph, const struct npl_device *device, const struct npl_run *run,
 			struct npl_tpu_counts *c)
 {
 	static const struct {
@@ -176,8 +176,8 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device_i
 	c->cycles = whole ? (double)run->cycles : NAN;
 	c->seconds = whole ? run->device_seconds : NAN;
 	c->macs = (double)graph->macs;
-	/* cells that do a multiply-accumulate every cycle, whatever the format */
-	c->cells = info->peak_macs_per_second / info->clock_hz;
+	/* each does a multiply-accumulate of 8 bits in every cycle */
+	c->cells = npl_device_setting_number(device, "array.rows") * npl_device_setting_number(device, "array.columns");
 	for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) {
 		double sum = whole ? sum_of(run, counters[k].name) : NAN;
 		memcpy((char *)c + counters[k].at, &sum, sizeof sum);
@@ -210,7 +210,7 @@ int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const st
 		rc = npl_session_run(session, NULL, NULL, &run, err);
 	if (!rc) {
 		counts->batch = graph->batch;
-		read_counts(graph, npl_device_get_info(device), &run, counts);
+		read_counts(graph, device, &run, counts);
 	}
 	npl_run_free(&run);
 	npl_session_close(session);

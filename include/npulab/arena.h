@@ -19,16 +19,17 @@ struct npl_arena { /* zero-initialise before use */
 	size_t bytes; /* total handed out */
 };
 
-/* NULL when memory is short. A size of 0 gives a valid, distinct pointer. */
+/* Allocates zeroed bytes; returns NULL when memory is short. A size of 0 gives a valid, distinct pointer. */
 void *npl_arena_alloc(struct npl_arena *arena, size_t bytes);
-/* The same, not zeroed: for much memory that is filled at once, perhaps by several threads. */
+/* Allocates as npl_arena_alloc does, without zeroing: for large blocks that are filled at once, perhaps by several
+ * threads. */
 void *npl_arena_raw(struct npl_arena *arena, size_t bytes);
-/* count * bytes, refused (NULL) when the product overflows. */
+/* Allocates count * bytes as npl_arena_alloc does; returns NULL when the product overflows too. */
 void *npl_arena_array(struct npl_arena *arena, size_t count, size_t bytes);
 char *npl_arena_strndup(struct npl_arena *arena, const char *text, size_t length);
 char *npl_arena_strdup(struct npl_arena *arena, const char *text);
 char *npl_arena_printf(struct npl_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void npl_arena_free(struct npl_arena *arena); /* everything at once; the arena can be used again */
+void npl_arena_free(struct npl_arena *arena); /* frees everything at once; the arena can be used again */
 
 #ifdef __cplusplus
 }

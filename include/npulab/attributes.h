@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing down the arguments of an operator in C: its inputs and its ONNX attributes. What build.h and eager.h share.
+ * How a C program writes the arguments of an operator: its inputs and its ONNX attributes. build.h and eager.h share
+ * this.
  *
  *     NPL_ATTRS(NPL_INTS("pads", 1, 1, 1, 1), NPL_INT("group", 2), NPL_STRING("auto_pad", "NOTSET"))
  *
- * The macros make compound literals, which live until the end of the block around them; calls copy what they are
- * given, strings, lists and tensors included. In C++ fill struct npl_attr by hand: it has no such literals.
+ * The macros make compound literals, which live until the end of the block around them. Calls copy their arguments,
+ * including strings, lists and tensors. C++ has no such literals: fill struct npl_attr by hand there.
  */
 #ifndef NPULAB_ATTRIBUTES_H
 #define NPULAB_ATTRIBUTES_H
@@ -48,11 +49,11 @@ extern "C" {
 		.name = (name_), .type = NPL_ATTR_TENSOR, .tensor = (tensor_)                                          \
 	}
 
-/* Whether a call copies the elements it is given, or refers to them: then they must stay as they are for as long as
- * what was made from them is used, and be aligned for their type. */
+/* NPL_COPY: the call copies the elements of its tensor. NPL_BORROW: the call refers to them; they must stay unchanged
+ * while anything made from them is in use, and be aligned for their type. */
 enum npl_keep { NPL_COPY, NPL_BORROW };
 
-/* A tensor over an array of the caller's: elements in row-major order, as many as the shape says. */
+/* Returns a tensor that refers to an array of the caller: elements in row-major order, as many as the shape says. */
 static inline struct npl_tensor npl_tensor_over(enum npl_dtype dtype, struct npl_shape shape, const void *data)
 {
 	struct npl_tensor tensor = {NULL, dtype, shape, {0, 0, NULL}, (void *)data, false};

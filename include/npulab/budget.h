@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much memory the process may take for tensors. Linux promises more than there is and kills the program that uses
- * it, so what is too much is refused before it is taken: a whole run by its plan, and each large tensor by what is in
- * use already. */
+ * How much memory the process may take for tensors. Linux promises more memory than there is and kills the program that
+ * uses it. npulab therefore refuses before it allocates: a whole run by the bytes of its plan, and each large tensor by
+ * the bytes already in use. */
 #ifndef NPULAB_BUDGET_H
 #define NPULAB_BUDGET_H
 
@@ -14,20 +14,20 @@
 extern "C" {
 #endif
 
-/* Bytes that this process may take in all; 0, as at the start: as many as this computer has. */
+/* Sets the bytes that this process may take in all. 0, the setting at the start, allows all of this computer's memory. */
 void npl_memory_allow(uint64_t bytes);
 uint64_t npl_memory_allowed(void);
-/* Four fifths of the least of this computer's memory, what the control groups of this process give it, and the limit of
- * its address space. */
+/* Returns four fifths of the smallest of three sizes: this computer's memory, the limit of this process's control
+ * groups, and the limit of its address space. */
 uint64_t npl_memory_usual(void);
-/* The least limit on memory of the control groups that `cgroup` (as /proc/self/cgroup) names below `mount`, from each
- * up to the root, of both versions; UINT64_MAX: there is none. */
+/* Returns the smallest memory limit of the control groups that the file `cgroup` (in the format of /proc/self/cgroup)
+ * names below `mount`, each with all groups above it, of version 1 and 2. Returns UINT64_MAX when there is no limit. */
 uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount);
 
-/* Private memory that the process has in use; 0: not known. */
+/* Returns the bytes of private memory that the process has in use; 0: not known. */
 uint64_t npl_memory_used(void);
-/* Whether `bytes` more may be taken, for `what` (NULL: not named). NPL_ENOMEM in one sentence: bytes needed, bytes
- * allowed and what would help. Few bytes are always allowed. */
+/* Returns 0 when `bytes` more may be taken for `what` (NULL: unnamed), as few bytes always may. Otherwise returns
+ * NPL_ENOMEM with one sentence: the bytes needed, the bytes allowed and what would help. */
 int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err);
 
 #ifdef __cplusplus

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calibration: from what the values of a network took on given inputs to the ranges that number formats are scaled to.
- *   minmax       all that was seen. Nothing saturates on these inputs.
+ * Calibration: runs a network on given inputs and derives, from the values seen, the ranges that number formats are
+ * scaled to.
+ *   minmax       all values seen: nothing saturates on these inputs.
  *   percentile   all but the outermost 100 - P percent of each value's elements, half of them at either end.
  *   mse          the range for which 256 levels give the least mean squared error, clipping and rounding together
  *                (Sung, Shin and Hwang, "Resiliency of Deep Neural Networks under Quantization", 2015, for the idea;
  *                elements are taken as evenly spread within the bins of a histogram, rounding as 1/12 of a step
  *                squared).
- * The last two look at histograms of 2048 bins over the whole range, so they go through the inputs twice. Zero is
- * always within a range. Formats of 16 bits have levels enough for all that was seen and use minmax whatever is asked.
+ * The last two use histograms of 2048 bins over the whole range, so they need two passes over the inputs. Zero is
+ * always within a range. Formats of 16 bits have enough levels for all values seen and always use minmax.
  *
  *     npl_calibration_open(graph, &how, &calibration, &err);
  *     for (pass = 0; pass < npl_calibration_passes(calibration); pass++)
@@ -31,12 +32,12 @@ enum npl_calibration_method { NPL_CALIBRATE_MINMAX, NPL_CALIBRATE_PERCENTILE, NP
 
 struct npl_calibrate {
 	enum npl_calibration_method method;
-	double percent; /* of NPL_CALIBRATE_PERCENTILE: above 50, at most 100 */
+	double percent; /* for NPL_CALIBRATE_PERCENTILE alone: above 50, at most 100 */
 };
 
-/* "minmax", "mse", "percentile" (99.99) or "percentile=P". NPL_EUSAGE says what may be. */
+/* Parses "minmax", "mse", "percentile" (99.99) or "percentile=P". NPL_EUSAGE names the accepted words. */
 int npl_calibrate_parse(const char *text, struct npl_calibrate *how, struct npl_err *err);
-/* "min-max", "99.99th percentile", "least squared error"; returns buf. */
+/* Writes "min-max", "99.99th percentile" or "least squared error"; returns buf. */
 const char *npl_calibrate_text(const struct npl_calibrate *how, char *buf, size_t n);
 
 struct npl_calibration; /* opaque */
@@ -45,11 +46,11 @@ int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *ho
 			 struct npl_err *err);
 void npl_calibration_close(struct npl_calibration *calibration); /* accepts NULL */
 int npl_calibration_passes(const struct npl_calibration *calibration);
-/* Evaluates one batch in float32 as npl_evaluate does; outputs[] of the graph are the caller's. observer sees the
- * values of the first pass; or NULL. */
+/* Evaluates one batch in float32 as npl_evaluate does; the caller frees the tensors in outputs[]. observer, which may
+ * be NULL, sees the values of the first pass. */
 int npl_calibration_batch(struct npl_calibration *calibration, int pass, const struct npl_tensor *inputs,
 			  struct npl_tensor *outputs, const struct npl_value_observer *observer, struct npl_err *err);
-/* graph->n_values ranges for a format; they live as long as the calibration. */
+/* Returns graph->n_values ranges for a format; they live as long as the calibration. */
 const struct npl_range *npl_calibration_ranges(struct npl_calibration *calibration, enum npl_format format);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the cycles of a layer went, and what holds it up, from the counters that its machine declares (counters.h).
+ * Where the cycles of a layer went and what limits the layer, derived from the counters that its machine declares
+ * (counters.h).
  */
 #ifndef NPULAB_CAUSES_H
 #define NPULAB_CAUSES_H
@@ -11,21 +12,22 @@
 extern "C" {
 #endif
 
-/* What went to one cause: the amount of a counter, less that of the counters which are parts of it. */
+/* The share of one cause: the amount of a counter, less the amounts of the counters that are parts of it. */
 struct npl_cause {
 	const struct npl_counter_def *counter_def;
-	const char *name; /* the counter's; "other": what is left of one whose parts are causes themselves */
-	uint64_t amount;  /* cycles, or what the counter's unit is */
+	const char *name; /* the counter's name; "other" for the rest of a counter whose parts are causes themselves */
+	uint64_t amount;  /* in the counter's unit, such as cycles */
 };
 #define NPL_MAX_CAUSES NPL_MAX_COUNTERS
 
-/* The causes of a result with these counters, in the order of the table, "other" last. They sum to the result's cycles,
- * or to its time where they are parts of that (NPL_COUNTER_TIME). Returns how many; 0: the table has no partition. */
+/* Fills the causes of a result with these counters in the order of the table, the rests named "other" last. The causes
+ * sum to the result's cycles, or to its time in counters of NPL_COUNTER_TIME. Returns how many there are; 0: the table
+ * has no partition. */
 int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const struct npl_result *result,
 		  struct npl_cause cause[NPL_MAX_CAUSES]);
 
-/* What holds up a layer, or the sum of several, on a machine with such counters: that to which most of its cycles or
- * time went, that of causes with the same bound together.
+/* Returns what limits a layer, or the sum of several, on a machine with such counters. Causes of one kind with the same
+ * bound count together; the largest of these sums, in cycles or time, decides:
  *
  *   it computes                "peak", where half of the MACs that were possible meanwhile were done, else the
  *                              counter's bound

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of the processor's instructions npulab's kernels may use: those that it has, less what the environment variable
- * NPULAB_MAX_ISA takes away. npulab's own kernels give the same bits whatever they use; the variable is there to show
- * that, and to compare their speed.
+ * Which of the processor's instructions npulab's kernels may use: all that the processor has, up to the cap that the
+ * environment variable NPULAB_MAX_ISA sets. npulab's own kernels give the same bits at every cap; the variable serves
+ * to show that and to compare speeds.
  *
  *     sse2          what every x86-64 has
  *     avx           256-bit floats; of npulab's own kernels none
@@ -42,18 +42,19 @@ enum {
 #define NPL_MAX_ISA       "NPULAB_MAX_ISA"
 #define NPL_MAX_ISA_WORDS "sse2, avx, avx2, avx-vnni, avx512 or avx512-vnni"
 
-/* Whether all of these may be used. */
+/* Says whether all of these instruction sets may be used. */
 bool npl_cpu_has(unsigned set);
-/* The same of the processor, whatever the variable says. */
+/* Says whether the processor has all of these instruction sets, whatever the variable says. */
 bool npl_cpu_has_uncapped(unsigned set);
 
-/* What a word allows; 0 with known false: there is no such word. */
+/* Returns the instruction sets that a word of the variable allows. *known is false, and the result 0, where there is no
+ * such word. */
 unsigned npl_cpu_cap_allows(const char *word, bool *known);
 
-/* The word in force; NULL: the variable is not set, or takes nothing away that this processor has. */
+/* Returns the word in force. NULL: the variable is not set, or this processor has nothing beyond the cap. */
 const char *npl_cpu_cap(void);
 
-/* NPL_EUSAGE when the variable holds no such word; the library then behaves as if it were not set. */
+/* Returns NPL_EUSAGE when the variable holds an unknown word; the library then behaves as if it were not set. */
 int npl_cpu_cap_check(struct npl_err *err);
 
 #ifdef __cplusplus

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one interface of simulated and real machines. A driver (driver.h) is what runs: the systolic simulator, OpenBLAS.
- * A device is a driver opened with a machine description: tpu_v1 is machines/tpu_v1.yaml on the driver `systolic`. Real
- * devices and the plain ones need no file: their driver's name is the device's name.
+ * The one interface of simulated and real machines. A driver (driver.h) is the code that runs layers, such as the
+ * systolic simulator or OpenBLAS. A device is a driver opened with a machine description: tpu_v1 is
+ * machines/tpu_v1.yaml on the driver `systolic`. A driver without parameters, and that of a real device, needs no file:
+ * its name is the device's name.
  *
  *     struct npl_device *dev;
  *     if (npl_device_open("tpu_v1", &options, &dev, &err)) ...
  *     if (npl_device_supports(dev, &layer, why, sizeof why) && !npl_device_run(dev, &layer, &result, &err)) ...
  *     npl_device_close(dev);
  *
- * A device is used by one thread at a time. It borrows tensors for the length of a call and keeps no pointer.
+ * A device is used by one thread at a time. A call borrows its tensors and keeps no pointer to them.
  */
 #ifndef NPULAB_DEVICE_H
 #define NPULAB_DEVICE_H
@@ -27,7 +28,7 @@
 extern "C" {
 #endif
 
-/* NPL_KIND_ANALYTICAL: a real processor that is not here, by its published figures: modelled, without cycles. */
+/* NPL_KIND_ANALYTICAL is a model of a real processor by its published figures, without cycles. */
 enum npl_device_kind {
 	NPL_KIND_SIMULATED,
 	NPL_KIND_ANALYTICAL,
@@ -37,28 +38,30 @@ enum npl_device_kind {
 	NPL_KIND_NULL
 };
 const char *npl_device_kind_name(enum npl_device_kind kind);
-/* Whether the time of such a device comes from a model: of one that is simulated or analytical. */
+/* Says whether the time of such a device comes from a model: whether it is simulated or analytical. */
 bool npl_device_kind_is_modelled(enum npl_device_kind kind);
 
-/* The way to and from the host's memory. Bytes cross it at bytes_per_second, each transfer costs latency first. */
+/* The link between the device's and the host's memory. Each transfer takes latency_seconds, then its bytes cross at
+ * bytes_per_second. */
 struct npl_link {
-	const char *name; /* "PCIe Gen3 x16" ; NULL: the device works in the host's memory, no transfer */
+	const char *name; /* "PCIe Gen3 x16"; NULL: the device works in the host's memory, without transfers */
 	double bytes_per_second;
 	double latency_seconds;
 	double pj_per_byte;
 	const char *energy_origin; /* "absent" when not known */
-	const char *energy_within; /* where a byte's energy is counted instead: "the layers' memory"; or NULL */
+	/* where the energy of a byte is counted if not here: "the layers' memory"; or NULL */
+	const char *energy_within;
 	/* The device copies its inputs and outputs itself on every run and reports the time (npl_result.to_device,
-	 * to_host). The link is not modelled then, and the two rates are not used. */
+	 * to_host). The link is then not modelled, and bytes_per_second and latency_seconds are not used. */
 	bool measured;
 };
 
-/* What a device can do beyond a plain layer in its own number format: bits of npl_device_info.capabilities. A layer
- * that needs one is not asked of a device without it. */
+/* What a device can do beyond a plain layer in its own number format: bits of npl_device_info.capabilities. A device
+ * gets no layer that needs a capability which it does not have. */
 enum npl_capability {
 	/* It takes Conv and Gemm of 8-bit integers, whatever its own number format is. */
 	NPL_TAKES_INT8 = 1 << 0,
-	/* Its number format is of integers, and it takes layers in float32 as well. */
+	/* Its number format is of integers, and it takes float32 layers too. */
 	NPL_ALSO_FLOAT32 = 1 << 1,
 	/* In layer groups it converts values between float32 and integers: QuantizeLinear and DequantizeLinear with one
 	 * input (layer.h). */
@@ -67,8 +70,8 @@ enum npl_capability {
 	NPL_INT8_MATMUL = 1 << 3,
 	/* It takes layers with several results. */
 	NPL_MULTIPLE_OUTPUTS = 1 << 4,
-	/* It makes the factor of LRN, and the host multiplies (layer.h). Layers of LRN in float32 come whole all the
-	 * same. */
+	/* It computes only the factor of LRN, and the host multiplies by it (layer.h). A float32 layer of LRN still
+	 * comes whole. */
 	NPL_LRN_FACTOR = 1 << 5,
 	/* It takes Conv with kernels of their own for every output position (npl_conv_attrs.private_kernels). */
 	NPL_PRIVATE_KERNELS = 1 << 6,
@@ -82,8 +85,8 @@ enum npl_crossing {
 	NPL_CROSS_ALL = NPL_CROSS_WEIGHTS | NPL_CROSS_BIASES | NPL_CROSS_ACTIVATIONS,
 };
 
-/* What a driver says of an opened device. Each member is optional but kind, format and, of a modelled machine, crosses;
- * 0 or NULL where it is absent. */
+/* What a driver says of an opened device. Required are kind, format and, for a modelled machine, crosses. Every other
+ * member is optional; it is 0 or NULL where it is absent. */
 struct npl_device_info {
 	/* ---- What it is. */
 
@@ -98,16 +101,16 @@ struct npl_device_info {
 
 	/* The number format of its tensors. Required. */
 	enum npl_format format;
-	/* What a device of NPL_FORMAT_F32 makes of float32 inside, "float16" or "tf32"; NULL: float32 as it is. */
+	/* The type in which a device of NPL_FORMAT_F32 computes inside, "float16" or "tf32"; NULL: float32. */
 	const char *element;
-	/* Bytes in which such a device keeps an element; 0: as the format has it. */
+	/* The bytes of an element in such a device; 0: as many as its number format has. */
 	size_t element_bytes;
 
 	/* ---- What it can do. */
 
 	/* Bits of enum npl_capability. */
 	unsigned capabilities;
-	/* The activations that it fuses besides Relu, a bit 1 << NPL_ACT_... each. */
+	/* The activations besides Relu that it fuses: a bit 1 << NPL_ACT_... each. */
 	unsigned activations;
 
 	/* ---- Rates, each 0 where it is not known. */
@@ -121,8 +124,8 @@ struct npl_device_info {
 	/* ---- Books. */
 
 	/* The tensors that cross each memory's port, bits of enum npl_crossing. A simulated or analytical device must
-	 * name a memory for weights and one for activations, and every memory whose bytes it reports but the host's:
-	 * core counts from this what must have crossed. */
+	 * name a memory for weights, one for activations, and every memory whose bytes it reports, except the host's.
+	 * Core computes from this the bytes that must have crossed. */
 	unsigned crosses[NPL_MEM_LEVELS];
 	/* The counters of npl_result.counter, n_counters of them. */
 	const struct npl_counter_def *counter_def;
@@ -132,21 +135,21 @@ struct npl_device_info {
 
 	/* The whole text of a memory file that a parameter of the machine names; NULL: none. */
 	const char *memory_yaml;
-	/* Watts that are drawn also while the device waits for the host or a link; 0: none or not known. */
+	/* The power that the device draws even while it waits for the host or a link; 0: none or not known. */
 	double static_watts;
 	/* The origin of static_watts; NULL: none. */
 	const char *static_origin;
-	/* The way to the host's memory; its name is NULL where the device works in the host's memory. */
+	/* The link to the host's memory; its name is NULL where the device works in the host's memory. */
 	struct npl_link link;
 };
 
-/* The number format by its name: "float32", "int8", "float16". */
+/* Returns the name of the device's number format: "float32", "int8", "float16". */
 const char *npl_device_precision(const struct npl_device_info *info);
 
-/* The bandwidth of a real memory, as measured. */
+/* The measured bandwidth of a real memory. */
 struct npl_memory_rate {
 	double bytes_per_second;
-	char how[200]; /* what was moved, how bytes are counted */
+	char how[200]; /* what was moved, and how its bytes are counted */
 };
 
 /* How to open a device. Zeroed, it asks for the defaults. */
@@ -154,58 +157,63 @@ struct npl_device_options {
 	int n_sets;
 	const char *const *set; /* "KEY=VALUE" without the machine's name */
 	int threads;            /* > 0: for drivers with a parameter `threads` */
-	const char *engine;     /* for drivers with several, NULL: the first */
+	const char *engine;     /* for drivers with several engines; NULL: the first */
 	const char *instance;   /* tells devices of one name apart in runs and reports; NULL: the name */
 };
 
 struct npl_driver; /* the code behind a device (driver.h) */
 struct npl_device; /* opaque: a driver opened with a machine */
 
-/* Opens a device by name (a driver, or NAME.yaml in the machines folder) or by the path of a machine file.
- * NPL_EDEVICE: no such device (naming the nearest) or it cannot start; NPL_EINPUT: a bad machine file. */
+/* Opens a device by name (of a driver, or of NAME.yaml in the machines folder) or by the path of a machine file.
+ * Returns NPL_EDEVICE when there is no such device, with the nearest name, or when it cannot start; NPL_EINPUT for a
+ * bad machine file. */
 int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
 		    struct npl_err *err);
 void npl_device_close(struct npl_device *device); /* accepts NULL */
-/* Is there a driver or a machine of this name, or a file? Whether it can start is another question. */
+/* Says whether there is a driver or a machine of this name, or a file. The device may still fail to start. */
 bool npl_device_is_known(const char *name);
-/* The effective parameters of a device as YAML, in the arena, which need not start here (no GPU); *yaml NULL: it has
- * none. */
+/* Gives the parameters in force of a device as YAML in the arena; *yaml is NULL when it has none. The device need not
+ * be able to start here (no GPU). */
 int npl_device_parameters(const char *name, const struct npl_device_options *options, struct npl_arena *arena,
 			  const char **yaml, struct npl_err *err);
 
-/* What a user should know of the machine's file and settings: what it leaves out, what was adapted. Borrowed from the
- * device. */
+/* Returns n notes that a user should know about the machine's file and settings: what the file leaves out, what was
+ * adapted. They are borrowed from the device. */
 const char *const *npl_device_notes(const struct npl_device *device, int *n);
-/* Copies them into the arena for a report, with a last one where a shipped machine has other sizes or another clock:
- * which energies and fitted figures stay. NULL: out of memory. */
+/* Copies the notes into the arena for a report. Where the user changed the sizes or the clock of a shipped machine, a
+ * last note says which energies and fitted figures were not changed with them. Returns NULL when memory is short. */
 const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n);
 const char *npl_device_name(const struct npl_device *device);
-const char *npl_device_instance(const struct npl_device *device); /* as the options said, else the name */
+const char *npl_device_instance(const struct npl_device *device); /* the instance of the options, else the name */
 const struct npl_driver *npl_device_driver(const struct npl_device *device);
-const void *npl_device_state(const struct npl_device *device); /* what the driver's open made */
+const void *npl_device_state(const struct npl_device *device); /* the state that the driver's open made */
 const char *npl_device_description(const struct npl_device *device);
 const struct npl_device_info *npl_device_get_info(const struct npl_device *device);
-const char *npl_device_yaml(const struct npl_device *device); /* effective machine as YAML; NULL: has no parameters */
-/* The effective parameters, borrowed from the device. */
+const char *npl_device_yaml(const struct npl_device *device); /* the parameters in force as YAML; NULL: it has none */
+/* Returns the parameters in force, n of them, borrowed from the device. */
 const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n);
-/* One of them by its key, "array.rows", as text, which is borrowed too, and as a number. NULL and NAN where the device
- * has no such key. */
+/* Returns the parameter of a key such as "array.rows", as text borrowed from the device, or as a number. Returns NULL
+ * or NAN where the device has no such key. */
 const char *npl_device_setting(const struct npl_device *device, const char *key);
 double npl_device_setting_number(const struct npl_device *device, const char *key);
 const char *
-npl_device_sha256(const struct npl_device *device); /* of that text and info.memory_yaml; NULL: it has no such text */
-/* Whether the device runs the layer, size included; the reason when not in why, which may be NULL where n is 0. */
+/* hash of npl_device_yaml and info.memory_yaml; NULL: no such text */
+npl_device_sha256(const struct npl_device *device);
+/* Says whether the device runs the layer, its size included. Otherwise puts the reason into why, which may be NULL
+ * where n is 0. */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
 
 /* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least
- * those of the tensors as core counts them, energy is counts times table. A violation is NPL_EINTERNAL. */
+ * those that core counts for the tensors, energies are counts times coefficients. Returns NPL_EINTERNAL when they do
+ * not balance. */
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err);
 
-/* Layer groups, on a device that has them; the books of every layer are balanced. NPL_EDEVICE: these layers do not go
- * together. The observer may be NULL. */
+/* Layer groups, on a device that has them (npl_device_has_layer_groups). Running a group balances the books of every
+ * layer; the observer may be NULL. npl_device_open_layer_group returns NPL_EDEVICE when the layers do not go
+ * together. */
 bool npl_device_has_layer_groups(const struct npl_device *device);
-struct npl_layer_group_handle; /* opaque; of its device until it is closed */
+struct npl_layer_group_handle; /* opaque; it belongs to its device until it is closed */
 int npl_device_open_layer_group(struct npl_device *device, const struct npl_layer_group *group,
 				struct npl_layer_group_handle **opened, struct npl_err *err);
 const struct npl_layer_group_info *npl_device_layer_group_info(const struct npl_layer_group_handle *group);
@@ -213,20 +221,21 @@ int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struc
 			       struct npl_result *results, struct npl_err *err);
 void npl_device_close_layer_group(struct npl_layer_group_handle *group); /* accepts NULL */
 
-/* NPL_EDEVICE, with the reason: nothing of it can be measured. */
+/* Opens a meter of what the device draws. Returns NPL_EDEVICE, with the reason, when nothing can be measured. */
 int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *meter, struct npl_err *err);
-void npl_device_assume_power(const struct npl_device *device, struct npl_assumed_power *power); /* watts NAN: nothing */
-/* What was found of a device; nothing of one that has nothing to tell. */
+/* watts NAN: not known */
+void npl_device_assume_power(const struct npl_device *device, struct npl_assumed_power *power);
+/* Adds the facts that the driver found about the device, if any. */
 int npl_device_facts(struct npl_device *device, struct npl_facts *facts, struct npl_err *err);
-/* NPL_EDEVICE: it has no way to measure it. */
+/* Measures the bandwidth of the device's memory. Returns NPL_EDEVICE when the device has no way to do that. */
 int npl_device_measure_memory(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err);
 
-/* Every device there is: the drivers that need no machine file, and each file of the machines folder, in a fixed
- * order. Names live in the arena. */
+/* Lists all devices: the drivers that need no machine file, and each file of the machines folder, in a fixed order.
+ * Names live in the arena. */
 int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err);
 
-/* The folder that holds the machines or models: $NPULAB_DATA/KIND, the source tree's, or the installed one.
- * NPL_EINPUT when there is none, naming where it looked. */
+/* Finds the folder that holds the machines or models: $NPULAB_DATA/KIND, the source tree's, or the installed one.
+ * Returns NPL_EINPUT when there is none; the message says which folders were tried. */
 int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err);
 
 #ifdef __cplusplus

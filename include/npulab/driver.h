@@ -3,9 +3,8 @@
  * The contract of a driver: the code that runs one kind of machine. A new kind of machine is a source with a struct
  * npl_driver, a line in core/devices.def, and a machine file; docs/first-machine.md builds one from nothing.
  *
- * Core calls a driver and checks what it answers: npl_device_run makes seconds of the cycles, and balances the books.
- * What a layer's tensors need at least of each memory is counted by core itself, from the tensors and from
- * npl_device_info.crosses.
+ * Core calls a driver and checks its results: npl_device_run computes seconds from the cycles and balances the books.
+ * Core itself counts the least bytes of a layer in each memory, from the tensors and npl_device_info.crosses.
  */
 #ifndef NPULAB_DRIVER_H
 #define NPULAB_DRIVER_H
@@ -40,8 +39,8 @@ struct npl_driver {
 	 * why, of n bytes (npl_refuse of core/base/refuse.h); it is no error. why may be NULL where n is 0. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
 	/* Runs a layer that it supports: fills layer->out unless timing_only, and the zeroed result. Cycles, counters,
-	 * bytes and energies are the same with timing_only. The seconds of a machine with a clock_hz are core's, made
-	 * of the cycles. */
+	 * bytes and energies are the same with timing_only. Core computes the seconds of a machine with a clock_hz from
+	 * its cycles. */
 	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
 
 	/* ---- Parameters, and notes about them. */
@@ -50,9 +49,10 @@ struct npl_driver {
 	const struct npl_param *params;
 	/* Bytes of the struct that params fills; 0 without params. */
 	size_t config_bytes;
-	/* Optional: it cannot be opened without a machine file. Otherwise the driver's name is a device. */
+	/* Optional: true where the driver cannot be opened without a machine file. Otherwise the driver's name is a
+	 * device. */
 	bool needs_machine;
-	/* Optional: its machines may be the modelled host, and be called `host`. */
+	/* Optional: true where its machines may be the modelled host, and be called `host`. */
 	bool may_be_host;
 	/* Optional: the defaults that earlier versions had. A machine file that leaves one out gets a note. */
 	const struct npl_former_default *former_defaults;
@@ -61,9 +61,8 @@ struct npl_driver {
 	/* Optional: beginnings of the keys of sizes and clocks, between blanks: "array. clock_hz". Energies and fitted
 	 * figures of a shipped machine go with these values: a report notes it where the user changed one. */
 	const char *size_keys;
-	/* Optional: brings parameters that the user left unset (npl_description_source) in line with those that the
-	 * user set, and tells what it did in *note, in the arena. What cannot be brought in line is left for open to
-	 * refuse. */
+	/* Optional: adapts parameters that the user left unset (npl_description_source) to those that the user set, and
+	 * says in *note, in the arena, what it changed. It leaves to open what it cannot adapt; open refuses that. */
 	int (*adapt_unset)(void *config, const struct npl_description *machine, struct npl_arena *arena,
 			   const char **note, struct npl_err *err);
 
@@ -113,7 +112,8 @@ struct npl_driver {
 /* Every driver, in the order of core/devices.def, ended by NULL. */
 extern const struct npl_driver *const npl_drivers[];
 const struct npl_driver *npl_driver_named(const char *name); /* NULL: there is none */
-/* NPL_EUSAGE: the driver, which has engines, has none of this name; the message names the nearest. */
+/* Refuses with NPL_EUSAGE a name that is none of the driver's engines; the message names the nearest. The driver must
+ * have engines. */
 int npl_driver_find_engine(const struct npl_driver *driver, const char *name, struct npl_err *err);
 
 #ifdef __cplusplus

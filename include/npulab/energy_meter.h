@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measuring what a real device draws. Each way of measuring is one kind of meter behind the same three calls: the
- * processor's package counters (RAPL, core/computer/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/load/nvml.h). A
- * device opens the one that fits it (npl_device_open_meter).
+ * Measures the energy that a real device uses. Every kind of meter has the same three calls: the processor's package
+ * counters (RAPL, core/computer/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/load/nvml.h). A device opens the
+ * meter that fits it (npl_device_open_meter).
  *
  *     struct npl_energy_meter meter;
  *     if (npl_device_open_meter(device, &meter, &err)) ... // err.msg is the reason for "absent"
@@ -11,8 +11,8 @@
  *     if (!npl_energy_meter_stop(&meter, &reading, &err)) ...
  *     npl_energy_meter_close(&meter);
  *
- * A meter counts all that goes on in what it measures, other programs and idle cores too. It may be started again
- * after a stop. One thread at a time. All failures are NPL_EDEVICE, with the reason: nothing can be read.
+ * A meter counts the energy of its whole component, including other programs and idle cores. It may be started again
+ * after a stop. One thread at a time uses a meter. A meter that cannot be read returns NPL_EDEVICE with the reason.
  */
 #ifndef NPULAB_ENERGY_METER_H
 #define NPULAB_ENERGY_METER_H
@@ -26,15 +26,15 @@ extern "C" {
 #define NPL_POWERCAP_ROOT "/sys/class/powercap"
 
 struct npl_energy_reading {
-	/* The joules, and the seconds over which they were counted: up to one step of the counter fewer than between
-	 * start and stop. */
+	/* The joules, and the seconds over which they were counted. These seconds may be up to one step of the counter
+	 * fewer than those between start and stop. */
 	double joules, seconds;
 	const char *origin; /* "measured:rapl-pkg", ... (result.h); a literal */
 };
 
 struct npl_energy_meter {
-	const char *component;   /* what is measured: "package", "board"; a literal */
-	char source[160];        /* by what: "RAPL: package-0 and package-1" */
+	const char *component;   /* the component that is measured: "package", "board"; a literal */
+	char source[160];        /* what measures it: "RAPL: package-0 and package-1" */
 	double shortest_seconds; /* a shorter measurement is refused */
 	void *state;             /* NULL: not open */
 	int (*start)(void *state, struct npl_err *err);
@@ -44,13 +44,14 @@ struct npl_energy_meter {
 
 int npl_energy_meter_start(struct npl_energy_meter *meter, struct npl_err *err);
 int npl_energy_meter_stop(struct npl_energy_meter *meter, struct npl_energy_reading *reading, struct npl_err *err);
-void npl_energy_meter_close(struct npl_energy_meter *meter); /* accepts one that did not open, or a zeroed one */
+void npl_energy_meter_close(struct npl_energy_meter *meter); /* accepts a meter that did not open, or a zeroed one */
 
-/* The mean power while this thread sleeps for a while: at least half a second and the meter's shortest time. NAN: it
- * could not be read. */
+/* Returns the mean power while this thread sleeps for at least half a second and the meter's shortest time. NAN: the
+ * meter could not be read. */
 double npl_energy_meter_idle_watts(struct npl_energy_meter *meter);
 
-/* The processor's packages, all of them, through the folder of Linux's powercap files (NULL: NPL_POWERCAP_ROOT). */
+/* Opens a meter of all packages of the processor, read from the folder `root` of Linux's powercap files (NULL:
+ * NPL_POWERCAP_ROOT). */
 int npl_energy_meter_open_rapl(const char *root, struct npl_energy_meter *meter, struct npl_err *err);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How npulab reports failure. Every function that can fail for a user's reason returns 0 or one of the
- * negative codes below and fills the caller's struct npl_err with one clear sentence: where, what was
- * wrong, what was expected. Nothing is allocated, nothing is global, nothing is printed.
+ * How npulab reports failure. Every function that can fail for a user's reason returns 0 or one of the negative codes
+ * below and fills the caller's struct npl_err with one clear sentence that says where, what was wrong and what was
+ * expected. Nothing is allocated, nothing is global, nothing is printed.
  *
  *     struct npl_err err;
  *     if (npl_graph_load("net.onnx", NULL, &graph, &err))
@@ -34,9 +34,8 @@ struct npl_err {
 	char msg[512]; /* one line, no newline; truncated if longer */
 };
 
-/* Fills err (which only here may be NULL: every other function wants one) and returns code, so that `return
- * npl_fail(...)` reads well. User data in the message is made printable (npl_make_printable), so that it stays one line
- * and steers no terminal. */
+/* Fills err and returns code, so that `return npl_fail(...)` reads well. Only here may err be NULL. User data in the
+ * message is made printable (npl_make_printable): the message stays one line and cannot control a terminal. */
 int npl_fail(struct npl_err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "PREFIX: " before a message that is already there; returns err->code. */

@@ -278,6 +278,8 @@ Test(cli_bad_input, usage)
 		 "computes no values for --output",
 		 {"run", "digits", "--device", "tpu_v1", "--timing-only", "--output", "@/y.npy"}},
 		{2, "--yaml needs the name", {"devices", "--yaml"}},
+		{2, "--json needs a value: FILE", {"devices", "--json", "--verbose"}},
+		{2, "--json needs a value: FILE", {"models", "--json", "--help"}},
 		{2, "--set needs the name of a machine", {"devices", "--set", "array.rows=1"}},
 		{2, "null has no parameters", {"devices", "null", "--yaml"}},
 		{5, "cannot be written", {"devices", "--json", "@/none/devices.json"}},

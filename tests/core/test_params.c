@@ -119,7 +119,7 @@ Test(params, wrong_settings)
 		{"array.rate", "1e999", "must be a number"},
 		{"array.rate", "nan", "must be a number"},
 		{"array.rate", "fast", "got 'fast'"},
-		{"mode", "half", "mode must be one of: rounded full/whole none; got 'half'"},
+		{"mode", "half", "mode must be one of: rounded, full (or whole), none; got 'half'"},
 		{"mode", "full/whole", "must be one of"},
 		{"mode", "who", "must be one of"},
 		{"mode", "/", "must be one of"},

@@ -68,7 +68,9 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)c->clock_hz;
-	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
+	/* A vector of 16-bit activations enters the array twice, so that a product takes two cycles of a cell. */
+	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz /
+				     (c->precision == TPU_8X16 ? 2 : 1);
 	info->memory_yaml = machine->memory_yaml;
 	info->memory_bytes_per_second = tpu_weight_rate(c);
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
