@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Building a graph in order: each node names inputs that are there, so it is linked, shaped and folded when it comes,
- * and its maker hears at once what is wrong with it. This is how the C interface builds (build.c); files may have their
- * nodes in any order and go through graph_complete. */
+ * Building a graph in order: each node names inputs that exist already, so it is linked, shaped and folded when it is
+ * added, and an error is reported at once. The C interface builds in this way (frontend/api/build.c); files may have
+ * their nodes in any order and go through graph_complete. */
 #include <stdlib.h>
 
 #include "build.h"
@@ -10,7 +10,8 @@
 const char *graph_free_name(struct graph_builder *b, const char *base)
 {
 	const char *name = base;
-	/* After a few tries the value's number, which is mostly free: many of one name must not take n^2. */
+	/* After a few tries the value's number is the suffix, which is mostly free: many values of one name must not
+	 * take n^2. */
 	for (int i = 2; name && graph_names_find(&b->values, name) >= 0;
 	     i = i < 9 || i >= b->n_values ? i + 1 : b->n_values)
 		name = npl_arena_printf(&b->graph->arena, "%s#%d", base, i);
@@ -37,7 +38,7 @@ int graph_append_shaped(struct graph_builder *b, const char *name, enum npl_dtyp
 	return rc ? rc : v;
 }
 
-/* Names for the results: the node's own for a single one, NODE.0, NODE.1... for several. */
+/* Names the results: the node's own name for a single one, NODE.0, NODE.1... for several. */
 static int name_results(struct graph_builder *b, const char *name, const char *op, int n_out, const char **out)
 {
 	struct npl_arena *arena = &b->graph->arena;
@@ -51,7 +52,7 @@ static int name_results(struct graph_builder *b, const char *name, const char *o
 	return 0;
 }
 
-/* Takes back the last node; its values stay, made by nobody and read by nobody. */
+/* Removes the last node; its values stay, without a producer and without readers. */
 static void drop_last(struct graph_builder *b)
 {
 	const struct graph_node *node = &b->node[b->n_nodes - 1];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The batch, dimension 0 of every input, is what `--batch N` sets, and also the first entry of constant Reshape shapes
- * that repeat the batch the model was exported with (ResNet's "reshape to 1x2048" before its last layer, mnist's
- * 1x256): without that such a model could run its exported batch only. A Reshape of weights is left alone, and so is a
- * shape that the model computes from that of a value. A model that leaves its batch open says that it takes any: its
- * shapes are first taken at their word, and only where that makes no network do they repeat a batch of 1
+ * The batch, dimension 0 of every input, is set by `--batch N`. Constant Reshape shapes whose first entry repeats the
+ * batch that the model was exported with (ResNet's "reshape to 1x2048" before its last layer, mnist's 1x256) are
+ * changed with it: otherwise such a model could run only its exported batch. A Reshape of weights is not changed, nor
+ * is a shape that the model computes from the shape of a value. A model that leaves its batch open takes any batch: its
+ * shapes are first used as they are. Only where that gives no valid network are they taken to repeat a batch of 1
  * (graph_load.c). */
 #include "build.h"
 
@@ -19,11 +19,11 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 	if (batch <= 0 || batch == b->old_batch || !varies || s < 0)
 		return 0;
 	if (b->value[s].of_shape)
-		return 0; /* computed with the batch that is asked for */
+		return 0; /* computed with the batch that the user asks for */
 	struct npl_value made = b->value[s];
 	int64_t count = npl_shape_count(&made.shape);
 	if (!made.constant || made.dtype != NPL_I64 || made.shape.rank != 1 || count < 1 || count > NPL_MAX_RANK)
-		return 0; /* the shape rule has a word on such shapes */
+		return 0; /* the shape rule reports such shapes */
 	const int64_t *old = fold_data(b, &b->value[s]);
 	if (!old)
 		return b->err->code;
@@ -40,6 +40,6 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 	entry[0] = batch;
 	made.data = entry;
 	made.is_fill = false;
-	node->in[1] = graph_add_made(b, node->name, "batch_shape", &made); /* the old one may have other readers */
+	node->in[1] = graph_add_made(b, node->name, "batch_shape", &made); /* the old shape may have other readers */
 	return node->in[1] < 0 ? node->in[1] : 0;
 }

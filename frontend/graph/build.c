@@ -109,7 +109,7 @@ int graph_add_output(struct graph_builder *b, const char *name)
 
 int graph_append_output(struct graph_builder *b, int v)
 {
-	if (b->value[v].uses++) /* until graph_sweep counts anew: listed already */
+	if (b->value[v].uses++) /* listed as an output already; graph_sweep counts the uses anew later */
 		return npl_fail(b->err, NPL_EINPUT, "output '%s' is listed twice", b->value[v].name);
 	return append(b, &b->output, &b->n_outputs, &b->output_capacity, v);
 }
@@ -120,7 +120,8 @@ static const char *unique_name(struct graph_builder *b, const char *name, const 
 	struct npl_arena *arena = &b->graph->arena;
 	const char *base = *name ? name : npl_arena_printf(arena, "%s_%d", op, b->n_nodes);
 	const char *unique = base;
-	/* After a few tries the node's number, which is mostly free: a million nodes of one name must not take n^2. */
+	/* After a few tries the node's number is the suffix, which is mostly free: a million nodes of one name must not
+	 * take n^2. */
 	for (int i = 2; unique && graph_names_find(&b->nodes, unique) >= 0;
 	     i = i < 9 || i >= b->n_nodes ? i + 1 : b->n_nodes)
 		unique = npl_arena_printf(arena, "%s#%d", base, i);
@@ -165,7 +166,7 @@ static int add_node_outputs(struct graph_builder *b, struct graph_node *node, co
 	if (!node->out)
 		return graph_no_memory(b);
 	for (int i = 0; i < node->n_out; i++) {
-		/* an optional output that the file leaves out is a value that nobody reads */
+		/* An optional output that the file leaves out becomes a value without readers. */
 		const char *name = *out[i] ? out[i] : npl_arena_printf(&b->graph->arena, "%s.output%d", node->name, i);
 		if (!name)
 			return graph_no_memory(b);
@@ -186,7 +187,7 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 				  .n_out = trimmed(n_out, out),
 				  .in_name = in};
 	if (node.op == NPL_OP_SPLIT)
-		node.n_out = n_out; /* as many parts as outputs, whether anybody reads them or not */
+		node.n_out = n_out; /* as many parts as outputs, read or not */
 	if (b->n_nodes == GRAPH_MAX_NODES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
 	struct graph_node *bigger = npl_grow(b->node, b->n_nodes, &b->node_capacity, sizeof *b->node);

@@ -24,9 +24,9 @@
 #define GRAPH_MAX_ATTRIBUTES  64
 
 /* What constant folding may spend on one model. A few hundred bytes of ConstantOfShape and MatMul can ask for
- * terabytes; what is over the limit stays a node and is computed when, and if, the network runs. */
+ * terabytes. A node over the limit is not folded, and is computed only when the network runs. */
 struct graph_limits {
-	size_t fold_bytes;  /* of constants computed */
+	size_t fold_bytes;  /* bytes of the constants that are computed */
 	uint64_t fold_work; /* multiply-accumulates or elements */
 };
 #define GRAPH_LIMITS ((struct graph_limits){.fold_bytes = (size_t)2 << 30, .fold_work = (uint64_t)4 << 30})
@@ -34,7 +34,7 @@ struct graph_limits {
 struct graph_node {
 	const char *name;
 	enum npl_op op;
-	int opset;                 /* the version of ONNX's operators that it means */
+	int opset;                 /* the opset by which the node is read */
 	struct npl_attr_list list; /* as the file gives them */
 	struct npl_attrs attrs;    /* as the operator read them */
 	int n_in, n_out;
@@ -47,9 +47,9 @@ struct graph_node {
 struct graph_builder {
 	struct npl_graph *graph; /* has its arena from the start, its arrays at the end */
 	struct npl_load_options options;
-	struct graph_limits limits; /* what is left */
+	struct graph_limits limits; /* what is left of the limits */
 	struct npl_err *err;        /* never NULL */
-	int opset;                  /* of the nodes that are added next: the graph's, except those of functions */
+	int opset;                  /* opset of the nodes that are added next: the graph's, except within functions */
 	struct npl_value *value;
 	int n_values;
 	int64_t value_capacity;
@@ -63,13 +63,14 @@ struct graph_builder {
 	int n_inputs, n_outputs;
 	int64_t declared_capacity, input_capacity, output_capacity;
 	struct graph_names values, nodes;
-	struct graph_input *declared_output; /* what the file says of outputs, where it does */
+	struct graph_input *declared_output; /* outputs that the file declares a type or shape of */
 	int n_declared_outputs;
 	int64_t declared_output_capacity;
 	int64_t old_batch;  /* the batch in the file; 1 when it is open; 0: no input yet */
-	bool batch_is_open; /* the file leaves it open: constant shapes mean what they say, */
-	bool shapes_repeat_it; /* as above, but the network has no valid shapes so: constant shapes then repeat a batch of 1 */
-	bool kept_shape;                      /* a constant shape that begins with 1 was taken at its word */
+	bool batch_is_open; /* the file leaves the batch open: constant shapes are used as they are */
+	/* the file leaves the batch open, and the network is invalid with these shapes: they repeat a batch of 1 */
+	bool shapes_repeat_it;
+	bool kept_shape;                      /* a constant shape that begins with 1 was used as it is */
 	struct npl_tensor *tensor;            /* scratch for one node: inputs, then outputs */
 	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
 	int widest;                           /* node that the scratch has room for */
@@ -81,9 +82,10 @@ struct graph_input {
 	enum npl_dtype dtype;
 	bool has_shape;
 	struct npl_shape shape;
-	const char *symbol[NPL_MAX_RANK]; /* the file's word for an open dimension, or NULL */
-	int of;                           /* of an output: which */
-	bool is_table; /* the model says as many rows as for the batch, but its file shows that they are no samples */
+	const char *symbol[NPL_MAX_RANK]; /* the file's name of an open dimension, or NULL */
+	int of;                           /* index of the output */
+	/* the model gives it as many rows as the batch, but its file shows that the rows are no samples */
+	bool is_table;
 };
 
 /* build.c */
@@ -91,7 +93,7 @@ void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const 
 			struct graph_limits limits, struct npl_err *err);
 void graph_builder_free(struct graph_builder *b); /* not the graph */
 int graph_no_memory(struct graph_builder *b);
-/* The index of a new value, or a negative code. A name that is there already is refused. */
+/* Adds a value; returns its index or a negative code. Refuses a name that exists already. */
 int graph_add_value(struct graph_builder *b, const struct npl_value *value);
 int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */
 int graph_append_input(struct graph_builder *b, int v);
@@ -100,26 +102,26 @@ int graph_append_output(struct graph_builder *b, int v);         /* after all no
 /* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
 int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
 		   int n_in, const char *const *in, int n_out, const char *const *out);
-/* Links, sorts, infers, folds and finishes. */
+/* Links names, sorts nodes, infers shapes, folds, and finishes the graph. */
 int graph_complete(struct graph_builder *b);
-/* What is after inference: drops what nobody reads, folds, finishes. */
+/* The steps after inference: drops nodes without readers, folds, finishes. */
 int graph_simplify(struct graph_builder *b);
-/* Scratch for a node with so many inputs. */
+/* Makes scratch for a node with this many inputs. */
 int graph_scratch(struct graph_builder *b, int n_in);
 /* Puts "node 'NAME' (OP)" before the message; returns the code. */
 int graph_blame(struct graph_builder *b, const struct graph_node *node);
-/* The index of a constant that no file named, called OWNER.PART, or a negative code. */
+/* Adds a constant that is not in the file, named OWNER.PART. Returns its index or a negative code. */
 int graph_add_made(struct graph_builder *b, const char *owner, const char *part, const struct npl_value *value);
 
-/* append.c: a node whose inputs are there already, by value index (-1: absent), inferred and folded at once. *out:
- * its first result, the others follow it. A node that is refused leaves nothing behind but unused names. All nodes
- * added so, graph_close_appended does the rest of graph_complete. */
+/* append.c: adds a node whose inputs exist already, by value index (-1: absent), and infers and folds it at once. *out
+ * is its first result; the others follow it. A refused node leaves only unused names. After the last node,
+ * graph_close_appended does the remaining steps of graph_complete. */
 int graph_append_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
 		      int n_in, const int *in, int n_out, int *out);
-/* An input whose dimensions are all known; its index or a negative code. */
+/* Adds an input whose dimensions are all known; returns its index or a negative code. */
 int graph_append_shaped(struct graph_builder *b, const char *name, enum npl_dtype dtype, const struct npl_shape *shape);
 int graph_close_appended(struct graph_builder *b);
-/* A name for a value that no other has: base, or base#2... NULL when memory is short. */
+/* Returns a name for a value that no other value has: base, or base#2... NULL when memory is short. */
 const char *graph_free_name(struct graph_builder *b, const char *base);
 
 /* sort.c: fills b->order; NPL_EINPUT on a cycle */
@@ -127,50 +129,52 @@ int graph_sort(struct graph_builder *b);
 
 /* infer.c: attributes, shapes and constants of all nodes in order */
 int graph_infer(struct graph_builder *b);
-/* Blames the node. One that is taken apart is followed by others after all nodes: pointers to nodes last no longer. */
+/* Infers one node; an error names the node. A node that is replaced by several adds these after all nodes, so pointers
+ * to nodes become invalid. */
 int graph_infer_node(struct graph_builder *b, struct graph_node *node);
 /* Sets the scratch tensors from the node's values. */
 void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
-/* The shape rule alone, after a pass changed the node. */
+/* Runs the shape rule alone, after a pass changed the node. */
 int graph_shape_node(struct graph_builder *b, struct graph_node *node);
 
-/* graph_inputs.c: inputs are declared, after the constants, and added when all are known, for one may tell what a
- * dimension of another is */
+/* graph_inputs.c: inputs are declared, after the constants, and added when all are known, because one may determine a
+ * dimension of another */
 int graph_declare_input(struct graph_builder *b, const struct graph_input *input); /* nothing if already a constant */
 int graph_add_inputs(struct graph_builder *b);
 
-/* declared.c: what a file says of a constant (refused where it is something else) and of the output added last; the
- * warnings of outputs that are something else, `most` of them, for which graph->warning has room */
+/* declared.c: check what a file declares of a constant (refused where it differs) and of the output added last; collect
+ * warnings about outputs that differ, `most` at most, for which graph->warning has room */
 int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *said);
 int graph_declare_output(struct graph_builder *b, const struct graph_input *said);
 int graph_warn_outputs(struct graph_builder *b, int most);
 
-/* refused.c: why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
+/* refused.c: returns why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
 const char *graph_why_not(const char *op);
 /* Operators of opset 6 to 23 that npulab could compute and does not yet, in a list of words (words.h). */
 extern const char graph_unwritten[];
 bool graph_is_unwritten(const char *op);
 
-/* compose_attention.c: nodes that compute together what Attention does, after all others; that node is removed */
+/* compose_attention.c: adds, after all nodes, nodes that together compute Attention, and removes that node */
 int graph_compose_attention(struct graph_builder *b, int index);
 
 /* batch.c: --batch on Reshapes that repeat the batch */
 int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
 
-/* fold_constant.c: replaces a node whose inputs are all constant by its value; it may stay a node */
+/* fold_constant.c: replaces a node whose inputs are all constant by its value, or leaves it where a limit forbids
+ * that */
 int fold_constant(struct graph_builder *b, struct graph_node *node);
-/* fold_integers.c: lets the value of a folded node remember the integers that the model has it as. */
+/* fold_integers.c: stores with the value of a folded node the integers that the model has it as. */
 int fold_integers(struct graph_builder *b, const struct graph_node *node);
 /* npl_value_data with the builder's error. */
 const void *fold_data(struct graph_builder *b, struct npl_value *value);
-/* True and counted off when the limits allow so much; false: leave it. */
+/* Returns true, and subtracts the cost from the limits, when they allow it; false: the node must not be folded. */
 bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work);
 
 /* fold_nodes.c: the passes over the sorted nodes; uses must be current. */
 int fold_nodes(struct graph_builder *b);
 
 /* finish.c */
-void graph_sweep(struct graph_builder *b); /* removes nodes nobody reads and counts the uses of all values */
+void graph_sweep(struct graph_builder *b); /* removes nodes without readers and counts the uses of all values */
 int graph_finish(struct graph_builder *b); /* packs what is left into the graph */
 
 /* warnings.c: looks at the finished graph's constants and outputs */
@@ -180,15 +184,15 @@ int graph_warn(struct graph_builder *b);
 struct onnx_external;
 int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external);
 
-/* graph_load.c: npl_graph_load of an ONNX file, whatever its samples */
+/* graph_load.c: npl_graph_load of an ONNX file, without looking at its samples */
 int graph_load_file(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		    struct npl_err *err);
-/* The same without the hash of the files: nobody is told of such a graph. */
+/* The same without the hash of the files, for a graph that is only examined. */
 int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		     struct npl_err *err);
 
-/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. There is
- * no folder that external data could be in. */
+/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. External
+ * data is refused, because there is no folder for it. */
 int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
 

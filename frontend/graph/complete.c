@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of building: inputs of nodes are linked to the values that they name, shapes inferred and what can be folded
- * is. */
+ * The end of building: links the inputs of nodes to the values that they name, infers shapes and folds. */
 #include "build.h"
 #include "core/base/grow.h"
 #include "npulab/text.h"
@@ -30,8 +29,8 @@ static int link_nodes(struct graph_builder *b)
 	return graph_scratch(b, widest);
 }
 
-/* Exporters list the statistics of training after the result of a BatchNormalization, which inference has no use for:
- * those that nobody reads are none of its outputs. */
+/* Removes outputs of BatchNormalization after the first that have no readers: exporters list the statistics of training
+ * there, which inference does not use. */
 static int drop_statistics(struct graph_builder *b)
 {
 	bool *read = calloc((size_t)b->n_values + 1, sizeof *read);

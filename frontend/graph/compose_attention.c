@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What Attention becomes in a graph, once its inputs' shapes are known: two MatMul, a Softmax and what stands between
- * them, which devices run and price as those of any other network. Nodes are called NODE/PART. Where several heads of q
- * share one of k and v, q's heads of a group are taken as rows of one matrix, so that nothing is copied for them. */
+ * Replaces Attention in a graph, once its inputs' shapes are known, by two MatMul, a Softmax and the nodes between
+ * them, which devices run as those of any other network. Nodes are called NODE/PART. Where several heads of q share one
+ * head of k and v, the heads of q become rows of one matrix, so that k and v are not copied. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, INPUTS };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SHOWN, OUTPUTS };
 
-/* A value < 0 is none, because of the builder's error or because there is none. */
+/* Builds the nodes. A value < 0 means that there is none, or that the builder has an error. */
 struct composer {
 	struct graph_builder *b;
 	const char *owner;
@@ -65,7 +65,7 @@ static int constant(struct composer *c, const char *part, struct npl_value value
 	return v;
 }
 
-/* A number of the inputs' type. */
+/* Adds a number of the inputs' type. */
 static int number(struct composer *c, const char *part, double x)
 {
 	struct npl_value value = {.dtype = c->dtype, .is_fill = true, .of_import = true};
@@ -87,7 +87,7 @@ static int binary(struct composer *c, const char *part, const char *op, int a, i
 	return add(c, part, op, NULL, 2, (const int[]){a, b});
 }
 
-/* dim 0: as it is in x. */
+/* Adds a Reshape. An entry 0 of dim is the dimension of x. */
 static int reshape(struct composer *c, const char *part, int x, int n, const int64_t *dim)
 {
 	int64_t *copy = npl_arena_array(&c->b->graph->arena, (size_t)n, sizeof *copy);
@@ -107,7 +107,7 @@ static int transpose(struct composer *c, const char *part, int x, const int64_t 
 	return add(c, part, "Transpose", &attr, 1, &x);
 }
 
-/* (batch, heads, length, size) of an input that may be (batch, length, heads * size) */
+/* Brings an input that may be (batch, length, heads * size) into (batch, heads, length, size). */
 static int split_heads(struct composer *c, const char *part, int x, int64_t heads)
 {
 	const struct npl_shape shape = c->b->value[x].shape;
@@ -123,7 +123,7 @@ static int behind_past(struct composer *c, const char *part, int past, int x)
 	return past < 0 ? x : add(c, part, "Concat", &axis, 2, (const int[]){past, x});
 }
 
-/* Position i of q sees those up to i of k, and the past. */
+/* Makes the mask: position i of q sees the positions up to i of k, and the past. */
 static int causal_mask(struct composer *c)
 {
 	const size_t bytes = (size_t)c->rows * (size_t)c->all;
@@ -146,7 +146,7 @@ static int causal_mask(struct composer *c)
 			(struct npl_value){.dtype = NPL_BOOL, .shape = npl_shape_of(2, c->rows, c->all), .data = sees});
 }
 
-/* Scores of those that the mask of bools leaves out are -infinity. */
+/* Sets the scores that the mask of bools leaves out to -infinity. */
 static int keep(struct composer *c, const char *part, int sees, int scores, int never)
 {
 	return add(c, part, "Where", NULL, 3, (const int[]){sees, scores, never});
@@ -171,7 +171,7 @@ static int soften(struct composer *c, int scores)
 	return add(c, "narrowed", "Cast", &back, 1, &soft);
 }
 
-/* From products to weights; shown: the state that qk_matmul_output_mode names. */
+/* Computes the weights from the products; *shown is the stage that qk_matmul_output_mode names. */
 static int weigh(struct composer *c, int scores, int mask, int *shown)
 {
 	int state[4] = {scores};
@@ -195,7 +195,7 @@ static int weigh(struct composer *c, int scores, int mask, int *shown)
 	return state[3];
 }
 
-/* Value `to`, an output of the node that is taken apart, is what `from` is. */
+/* Lets value `from` take the place of `to`, an output of the node that is replaced. */
 static void adopt(struct graph_builder *b, int first_node, int from, int to)
 {
 	struct npl_value *made = &b->value[from], *wanted = &b->value[to];
@@ -215,7 +215,7 @@ static void adopt(struct graph_builder *b, int first_node, int from, int to)
 	made->producer = -1;
 }
 
-/* Outputs that are inputs, as the present without a past may be, are copies. */
+/* Copies outputs that are inputs, as the present without a past may be. */
 static int adopt_outputs(struct composer *c, const struct graph_node *node, int first_node, int first_value,
 			 const int made[OUTPUTS])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a file says of a value that it also tells otherwise: an input that is an initialiser too must be what that is;
- * an output declared with another type or shape than the nodes give it is a warning. Dimensions that are left open
- * contradict nothing. */
+ * Checks the types and shapes that a file declares for values whose type and shape are also known otherwise. An input
+ * that is an initialiser too must agree with it; an output declared with another type or shape than the nodes give it
+ * is a warning. Open dimensions contradict nothing. */
 #include <stdio.h>
 
 #include "build.h"
@@ -18,7 +18,7 @@ static bool contradicts(const struct graph_input *said, enum npl_dtype dtype, co
 	return false;
 }
 
-/* "float32 Nx4", an open dimension without a word as "?". */
+/* Writes "float32 Nx4"; an open dimension without a name is "?". */
 static const char *declared_text(const struct graph_input *said, char *buf, size_t n)
 {
 	size_t used = (size_t)snprintf(buf, n, "%s", npl_dtype_name(said->dtype));
@@ -62,7 +62,7 @@ int graph_warn_outputs(struct graph_builder *b, int most)
 {
 	struct npl_graph *graph = b->graph;
 	const char **list = (const char **)graph->warning;
-	/* A batch of another size than the file's makes other dimensions, of which the file cannot speak. */
+	/* A batch that differs from the file's changes other dimensions too; the declared ones do not apply then. */
 	const bool dims = !b->old_batch || b->old_batch == graph->batch;
 	for (int i = 0; i < b->n_declared_outputs && most > 0; i++) {
 		const struct graph_input *said = &b->declared_output[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last steps of building a graph: nodes whose results nobody reads are dropped, uses are counted, and what is
- * left is packed into the graph's own arrays, values renumbered. */
+ * The last steps of building a graph: drops nodes whose results have no readers, counts uses, and packs the rest into
+ * the graph's own arrays, with values renumbered. */
 #include "build.h"
 
 #include <stdlib.h>
@@ -27,8 +27,7 @@ void graph_sweep(struct graph_builder *b)
 	}
 }
 
-/* The axes of a reduction stand in its attributes by now, wherever the model has them: a device need not be sent
- * them. */
+/* Drops the axes input of reductions: the axes are in the attributes by now, so a device need not receive it. */
 static void drop_axes(struct graph_builder *b)
 {
 	for (int i = 0; i < b->n_nodes; i++)
@@ -44,7 +43,8 @@ static int *renumbered(struct graph_builder *b, const int *index, int n, const i
 	return copy;
 }
 
-/* map[v]: the new number of a value that is an input, an output, or at a node that is left; -1 for the others. */
+/* Sets map[v] to the new number of a value that is an input, an output, or used by a remaining node; -1 for the
+ * others. */
 static void number_values(struct graph_builder *b, int *map)
 {
 	for (int v = 0; v < b->n_values; v++)
@@ -99,7 +99,8 @@ static int pack_node(struct graph_builder *b, const struct graph_node *from, con
 	return 0;
 }
 
-/* Input k of the operator tells how the integers of another are read, or the window of a Resize. */
+/* Says whether input k of the operator only describes another input (scales and zero points) or the window of a
+ * Resize. */
 static bool is_about_data(enum npl_op op, int k)
 {
 	const struct npl_integer_inputs *at = npl_integer_inputs_of(op);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batch normalisation at inference, y = scale * (x - mean) / sqrt(var + epsilon) + shift, is a factor and an offset
- * per channel; after a Conv or Gemm that nobody else reads both go into its weight and bias (Jacob et al., CVPR 2018,
- * section 3.2). Factors are computed in double and rounded once. Not folded: a normalisation before the product, or
- * one whose parameters are not constant. */
+ * Batch normalisation at inference, y = scale * (x - mean) / sqrt(var + epsilon) + shift, is a factor and an offset per
+ * channel; after a Conv or Gemm without other readers both are folded into its weight and bias (Jacob et al., CVPR
+ * 2018, section 3.2). Factors are computed in double and rounded once. Not folded: a normalisation before the product,
+ * or one whose parameters are not constant. */
 #include "fold.h"
 
 #include <math.h>
@@ -12,13 +12,14 @@
 
 enum { SCALE = 1, SHIFT = 2, MEAN = 3, VARIANCE = 4 };
 
-/* Channel of element i of a weight: Conv (M, ...) and Gemm transposed (N,K) have it slowest, Gemm (K,N) fastest. */
+/* Returns the channel of element i of a weight: in Conv (M, ...) and transposed Gemm (N,K) it is the slowest dimension,
+ * in Gemm (K,N) the fastest. */
 static int64_t channel_of(const struct graph_node *node, int64_t i, int64_t channels, int64_t per_channel)
 {
 	return node->op == NPL_OP_GEMM && !node->attrs.gemm.trans_b ? i % channels : i / per_channel;
 }
 
-/* factor[] and, for a bias of 0, offset[]; true in *same when all factors are equal. */
+/* Computes factor[] and, for a bias of 0, offset[]; *same is true when all factors are equal. */
 static int channel_factors(struct graph_builder *b, const struct graph_node *bn, int64_t channels, double *factor,
 			   double *offset, bool *same)
 {
@@ -36,7 +37,7 @@ static int channel_factors(struct graph_builder *b, const struct graph_node *bn,
 	return 0;
 }
 
-/* Random elements times one factor are as random, and need not be made for it. False: they do. */
+/* Scales a description of random elements by one factor, so that they need not be made. False: they must be made. */
 static bool scale_description(struct npl_random_law *law, double factor)
 {
 	float mean = (float)(law->mean * factor), deviation = (float)(law->deviation * factor);
@@ -47,7 +48,7 @@ static bool scale_description(struct npl_random_law *law, double factor)
 	return true;
 }
 
-/* The weight times its channels' factors as a new constant: another node may read the old one too. */
+/* Makes a new constant of the weight times its channels' factors: another node may read the old weight too. */
 static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor,
 			bool same)
 {
@@ -78,12 +79,12 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 	return 0;
 }
 
-/* Channels when the two can be merged, else 0. */
+/* Returns the number of channels when the two nodes can be merged, else 0. */
 static int64_t foldable(struct graph_builder *b, const struct graph_node *bn, const struct graph_node *node)
 {
 	if (bn->attrs.norm.training || !node || (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM) ||
 	    !fold_is_constant(b, node->in[1]) ||
-	    b->value[node->in[1]].model_integers) /* quantised by the model: to be run as it is */
+	    b->value[node->in[1]].model_integers) /* quantised by the model: its integers must be kept */
 		return 0;
 	const struct npl_shape *y = &b->value[bn->in[0]].shape;
 	int64_t channels = y->rank > 1 ? y->dim[1] : 0;
@@ -101,7 +102,7 @@ int fold_batchnorm(struct graph_builder *b, struct graph_node *bn)
 	int64_t channels = foldable(b, bn, node);
 	if (!channels)
 		return 0;
-	/* Enough for weight, bias and the four parameters, all of them fills, to be made. */
+	/* The bytes of weight, bias and the four parameters, all of which may be fills that have to be made. */
 	size_t bytes = 2 * (size_t)npl_shape_count(&b->value[node->in[1]].shape) * sizeof(float) +
 		       (size_t)channels * 64;
 	if (!fold_allowed(b, bytes, bytes))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * An Add of a constant with one element per output channel, after a Conv, Gemm or MatMul that nobody else reads, is
- * that product's bias. A MatMul (rows,K) x constant (K,N) becomes a Gemm for it; with rows of more dimensions it keeps
- * its operator and has the bias as a third input, as no MatMul of a file has. */
+ * An Add of a constant with one element per output channel, after a Conv, Gemm or MatMul without other readers, becomes
+ * that product's bias. A MatMul (rows,K) x constant (K,N) then becomes a Gemm. With rows of more dimensions it stays a
+ * MatMul and gets the bias as a third input, which no MatMul of a file has. */
 #include "fold.h"
 
 #include <stdlib.h>
 
-/* Where dimension 0 of the constant lies in the output: right-aligned, or at `axis` by the rule before opset 7. */
+/* Returns the dimension of the output that dimension 0 of the constant meets: right-aligned, or `axis` by the rule
+ * before opset 7. */
 static int alignment(const struct graph_node *add, const struct npl_shape *constant, int rank)
 {
 	if (add->attrs.binary.legacy_broadcast && add->attrs.binary.axis >= 0)
@@ -15,20 +16,20 @@ static int alignment(const struct graph_node *add, const struct npl_shape *const
 	return rank - constant->rank;
 }
 
-/* Rows of any number of dimensions by one constant matrix. */
+/* Says whether the node multiplies rows of any number of dimensions by one constant matrix. */
 static bool is_rows_by_matrix(const struct graph_builder *b, const struct graph_node *node)
 {
 	return node->op == NPL_OP_MATMUL && fold_is_constant(b, node->in[1]) && b->value[node->in[0]].shape.rank >= 2 &&
 	       b->value[node->in[1]].shape.rank == 2;
 }
 
-/* Where a product's result has its output channels. */
+/* Returns the dimension of a product's result that holds the output channels. */
 static int channel_axis(const struct graph_node *node, int rank)
 {
 	return node->op == NPL_OP_MATMUL ? rank - 1 : 1;
 }
 
-/* Can in[1 - side], a constant, become the bias of the node that makes in[side]? */
+/* Says whether the constant in[1 - side] can become the bias of the node that makes in[side]. */
 static bool foldable(struct graph_builder *b, const struct graph_node *add, int side, const struct graph_node *node)
 {
 	int x = add->in[side], c = add->in[1 - side];
@@ -36,15 +37,16 @@ static bool foldable(struct graph_builder *b, const struct graph_node *add, int 
 		return false;
 	if (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM && !is_rows_by_matrix(b, node))
 		return false;
-	/* A constant of the product's rank or less that broadcasts along the channels leaves the product its shape. */
+	/* A constant of at most the product's rank that broadcasts along the channels does not change the product's
+	 * shape. */
 	const struct npl_shape *y = &b->value[x].shape, *shape = &b->value[c].shape;
 	const int axis = channel_axis(node, y->rank);
 	return fold_per_channel(shape, alignment(add, shape, y->rank), y->rank, axis, y->dim[axis]) &&
 	       fold_bias_open(b, node, y->dim[axis]);
 }
 
-/* Gemm with its defaults computes what MatMul of two matrices does. Its shape rule must wait for the bias, which
- * Gemm needs before opset 11. */
+/* Makes the MatMul of two matrices a Gemm with default attributes, which computes the same. Its shape rule must wait
+ * for the bias, which Gemm needs before opset 11. */
 static int make_gemm(struct graph_builder *b, struct graph_node *node)
 {
 	node->op = NPL_OP_GEMM;

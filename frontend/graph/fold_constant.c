@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Constant folding: a node whose inputs are all constant, or that only looks at their shapes, gives way to its value.
- * Nothing is computed where nothing need be: Constant refers to the file, ConstantOfShape becomes a fill (one element
- * and a shape), RandomNormal and its kind a description of its values, a view refers to what it views. The rest runs
- * once on its reference kernel, within the limits of build.h. */
+ * Constant folding: replaces a node whose inputs are all constant, or that only reads their shapes, by its value. Some
+ * values need no computation: Constant refers to the file, ConstantOfShape becomes a fill (one element and a shape),
+ * RandomNormal and the other random operators become a description of their values, and a view refers to its input.
+ * Every other node runs once on its reference kernel, within the limits of build.h. */
 #include <string.h>
 
 #include "build.h"
 
-/* The steps of a kernel for each element, where it has no window. */
+/* Returns the steps of a kernel for each element, where it has no window. */
 static int64_t steps_of(enum npl_op op, const struct npl_attrs *attrs)
 {
 	switch (npl_op_defs[op].family) {
@@ -27,8 +27,8 @@ static int64_t steps_of(enum npl_op op, const struct npl_attrs *attrs)
 	}
 }
 
-/* An upper bound on the steps of a kernel: its multiply-accumulates or, where it has none, its elements times the
- * window that slides over them or the steps that each takes. */
+/* Returns an upper bound on the steps of a kernel: its multiply-accumulates or, where it has none, its elements times
+ * its window or its steps per element. */
 static uint64_t work_of(const struct graph_builder *b, const struct graph_node *node, uint64_t elements)
 {
 	const struct npl_op_def *def = &npl_op_defs[node->op];
@@ -49,7 +49,7 @@ static bool by_shape(const struct graph_node *node)
 	return npl_op_defs[node->op].flags & NPL_OP_BY_SHAPE;
 }
 
-/* May the node be run? Counts its outputs, and those inputs that are still fills, off the limits. */
+/* Says whether the node may be run. Subtracts its outputs, and inputs that are still fills, from the limits. */
 static bool may_run(struct graph_builder *b, const struct graph_node *node)
 {
 	size_t bytes = 0;
@@ -99,7 +99,8 @@ static void set_fill(struct npl_value *value, const struct npl_tensor *element)
 		memcpy(value->fill, element->data, npl_dtype_size(value->dtype));
 }
 
-/* RandomNormal and its kind: without a seed each tensor gets its own, from its name (FNV-1a), the same in every run. */
+/* Describes random values. Without a seed of its own, each tensor gets one from its name (FNV-1a), the same in every
+ * run. */
 static void set_law(struct npl_value *value, const struct npl_random_law *law)
 {
 	value->is_random = true;
@@ -118,7 +119,7 @@ static bool is_random(enum npl_op op)
 	       op == NPL_OP_RANDOMUNIFORMLIKE;
 }
 
-/* Does the value follow from the shape of one that varies? */
+/* Says whether the node's value follows from the shape of a value that varies. */
 static bool follows_shape(const struct graph_builder *b, const struct graph_node *node)
 {
 	bool follows = node->varies;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The integers after folded constants: the result of a DequantizeLinear remembers them, and so does what only moves
- * the elements of such a result. Machines of integers then take them as the model has them, to the bit. */
+ * Keeps the integers that folded constants were made from: with the result of a DequantizeLinear, and with the result
+ * of a node that only moves the elements of such a result. Machines of integers then use the model's integers, bit for
+ * bit. */
 #include "build.h"
 #include "core/base/dtype.h"
 
@@ -32,7 +33,7 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 	return 0;
 }
 
-/* The axis of the output along which the scales of the input lie; -1: they lie along none. */
+/* Returns the axis of the output along which the scales of the input run; -1: there is none. */
 static int moved_axis(const struct graph_builder *b, const struct graph_node *node,
 		      const struct npl_model_integers *from)
 {
@@ -54,15 +55,15 @@ static int moved_axis(const struct graph_builder *b, const struct graph_node *no
 	return -1;
 }
 
-/* Whether each element of the result is one of the first input's. Trilu writes zeros too. */
+/* Says whether each element of the result is an element of the first input. Trilu also writes zeros. */
 static bool only_moves(const struct graph_node *node)
 {
 	const unsigned flags = npl_op_defs[node->op].flags;
 	return flags & NPL_OP_KEEPS_RANGE && flags & NPL_OP_ANY_TYPE && node->op != NPL_OP_TRILU && node->n_out == 1;
 }
 
-/* The integers moved as the node moves the numbers, by the same kernel; NULL where that would exceed the limits of
- * folding, or with an error. */
+/* Moves the integers by the node's own kernel, as it moves the numbers. Returns NULL where that would exceed the limits
+ * of folding, or with an error. */
 static const void *move(struct graph_builder *b, const struct graph_node *node, const struct npl_model_integers *from)
 {
 	struct npl_tensor *out = &b->tensor[node->n_in];

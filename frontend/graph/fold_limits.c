@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much folding may take, and the elements of what is folded. */
+ * The limits of folding, and the elements of folded values. */
 #include "build.h"
 
 const void *fold_data(struct graph_builder *b, struct npl_value *value)

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * The folding passes, in one walk over the sorted nodes: views that change nothing (Dropout at inference, a Reshape
- * to the same shape) disappear, batch normalisations and bias additions go into the product before them. */
+ * The folding passes, in one walk over the sorted nodes: views that change nothing (Dropout at inference, a Reshape to
+ * the same shape) disappear, batch normalisations and bias additions are folded into the product before them. */
 #include "fold.h"
 
 #include <stdlib.h>
 
-/* A node whose output is its input, element for element and dimension for dimension. */
+/* Says whether the node's output equals its input in every element and dimension. */
 static bool changes_nothing(const struct graph_builder *b, const struct graph_node *node)
 {
 	if (!(npl_op_defs[node->op].flags & NPL_OP_IS_VIEW))
 		return false;
 	const struct npl_value *in = &b->value[node->in[0]], *out = &b->value[node->out[0]];
 	if (node->n_out > 1 && b->value[node->out[1]].uses)
-		return false; /* somebody wants Dropout's mask */
+		return false; /* Dropout's mask has a reader */
 	for (int k = 1; k < node->n_in; k++)
 		if (node->in[k] >= 0 && !b->value[node->in[k]].constant)
-			return false; /* Dropout told at run time whether it trains */
+			return false; /* an input tells Dropout at run time whether it trains */
 	return in->dtype == out->dtype && npl_shape_equal(&in->shape, &out->shape);
 }
 
-/* Removes such a node: its readers read its input instead; if its output is one of the graph's, the node before it
- * makes that. Stays when it joins an input (or another output) of the graph to an output. */
+/* Removes a node that changes nothing: its readers read its input instead. If its output is an output of the graph, the
+ * node before it makes that output. The node stays when it connects an input (or another output) of the graph with an
+ * output. */
 static void remove_view(struct graph_builder *b, struct graph_node *node, int *alias, const bool *is_output)
 {
 	int x = node->in[0], y = node->out[0];

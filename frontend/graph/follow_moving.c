@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples through what moves elements: joining, cutting, repeating, picking, scattering (follow.h). */
+ * Follows samples through operators that move elements: joining, cutting, repeating, picking, scattering (follow.h). */
 #include "follow_rules.h"
 
 bool follow_transpose(const struct at *at)
@@ -17,7 +17,7 @@ bool follow_transpose(const struct at *at)
 	return false;
 }
 
-/* Joined along another dimension, or whole batches after each other. */
+/* Inputs are joined along another dimension, or as whole batches after each other. */
 bool follow_concat(const struct at *at)
 {
 	struct spread joint = {.axis = -1}, own;
@@ -42,8 +42,9 @@ bool follow_concat(const struct at *at)
 	return place_all(at, &joint);
 }
 
-/* Does a cut along this dimension leave everything at any batch? What is made from shapes is held against another batch
- * (follow_steady); any other number that is not 0 or beyond all sizes may fit the batches that were looked at alone. */
+/* Says whether a cut along this dimension keeps all elements at any batch. Limits that are made from shapes are
+ * compared with another batch (follow_steady). Any other limit that is neither 0 nor beyond all sizes may fit only the
+ * batches that were examined. */
 static bool whole_at_any_batch(const struct at *at, int axis)
 {
 	const struct npl_slice_attrs *cut = &at->node->attrs.slice;
@@ -91,7 +92,7 @@ bool follow_resize(const struct at *at)
 	       (r->to[a] == 0 || (r->from[a] == 0 && r->to[a] == 1)) && place_all(at, &x);
 }
 
-/* CenterCropPad: what keeps its length keeps its elements. */
+/* CenterCropPad: a dimension that keeps its length keeps its elements. */
 bool follow_center_crop_pad(const struct at *at)
 {
 	struct spread x;
@@ -184,8 +185,8 @@ bool follow_compress(const struct at *at)
 	return samples_of(at, 0, &x) && axis >= 0 && x.axis != axis && is_steady(at, 1) && place_all(at, &x);
 }
 
-/* ScatterElements: indices and updates are of one shape. They may be shorter than the data, but not along the samples,
- * whose indices would lie elsewhere. */
+/* ScatterElements: indices and updates are of one shape. They may be shorter than the data, except along the samples,
+ * whose indices would then differ. */
 bool follow_scatter_elements(const struct at *at)
 {
 	struct spread x = {.axis = -1}, own;

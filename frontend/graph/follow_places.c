@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where samples are followed to (follow.h): what is known of a value, and what a rule may ask and say of it. */
+ * The places of samples (follow.h): what is known of a value, and the questions and statements of the rules. */
 #include "follow.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ const struct npl_value *follow_same_value(const struct follow *f, int v)
 	return other < 0 ? NULL : &f->other->value[other];
 }
 
-/* What another batch makes of a fixed value. */
+/* Says how a fixed value changes with another batch. */
 static enum change change_of(struct follow *f, int v)
 {
 	const struct npl_value *value = &f->graph->value[v];

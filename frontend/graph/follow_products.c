@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples through sums of products: matrices, einsum, recurrent networks (follow.h). */
+ * Follows samples through sums of products: matrices, einsum, recurrent networks (follow.h). */
 #include "follow_rules.h"
 
 #include <string.h>
@@ -120,7 +120,7 @@ bool follow_recurrent(const struct at *at)
 	return true;
 }
 
-/* The dimension that has a label in a term of the equation; -1: none; -2: it stands there twice. */
+/* Returns the dimension that has a label in a term of the equation; -1: none; -2: the label is there twice. */
 static int dimension_of(const char *term, size_t length, char label)
 {
 	int d = 0, found = -1;
@@ -150,7 +150,8 @@ bool follow_einsum(const struct at *at)
 	char label = '\0';
 	if (!arrow || strstr(equation, "..."))
 		return false;
-	for (int pass = 0; pass < 2; pass++) { /* first for the label, then for what each operand has of it */
+	/* the first pass finds the label, the second one what each operand has of it */
+	for (int pass = 0; pass < 2; pass++) {
 		const char *term = equation;
 		for (int k = 0; k < at->node->n_in; k++) {
 			const size_t length = strcspn(term, ",-");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each operator makes of samples (follow.h). An operator without a row in the table mixes them. */
+ * The rule of each operator for samples (follow.h). An operator without a row in the table mixes them. */
 #include "follow_rules.h"
 
 #include <string.h>
 
-/* What leaves elements in their order: views, and functions of single elements. */
+/* Operators that keep elements in their order: views, and functions of single elements. */
 static bool in_order(const struct at *at, int n_operands)
 {
 	if (!has_samples(at, 0) || (n_operands > 1 && !others_steady(at, 1, -1)))
@@ -26,8 +26,8 @@ static bool clip(const struct at *at)
 	return in_order(at, 3);
 }
 
-/* How many dimensions the result has before the operand's first, as broadcasting places it. Before opset 7 the second
- * of two had an axis where it begins, and a PRelu's list of slopes was the channels'. */
+/* Returns how many dimensions the result has before the operand's first, as broadcasting places it. Before opset 7 an
+ * attribute gave the axis at which the second operand begins, and a PRelu's list of slopes was per channel. */
 static int placed_at(const struct at *at, int k)
 {
 	const struct npl_attrs *attrs = &at->node->attrs;
@@ -41,7 +41,7 @@ static int placed_at(const struct at *at, int k)
 	return behind;
 }
 
-/* Operands that meet element by element, those of 1 repeated. */
+/* Operators whose operands meet element by element, where a dimension of 1 is repeated. */
 static bool broadcast(const struct at *at)
 {
 	struct spread joint = {.axis = -1};
@@ -67,8 +67,8 @@ static bool broadcast(const struct at *at)
 	return place_all(at, &joint);
 }
 
-/* Images and their like: every sample of dimension 0 by itself; `per_channel`: every channel too. The other operands
- * are parameters. */
+/* Images and similar tensors: every sample of dimension 0 by itself; with `per_channel` every channel too. The other
+ * operands are parameters. */
 static bool images(const struct at *at, bool per_channel)
 {
 	struct spread x;
@@ -87,13 +87,13 @@ static bool channel(const struct at *at)
 	return images(at, true);
 }
 
-/* Where its second result says the greatest were found is counted through all samples. */
+/* The second result counts places through all samples, so it must not be used. */
 static bool maxpool(const struct at *at)
 {
 	return !has_result(at, 1) && channel(at);
 }
 
-/* Along one dimension: the samples' may be any other. */
+/* Operators along one dimension: the samples may be along any other. */
 static bool along(const struct at *at, int64_t axis)
 {
 	struct spread x;
@@ -127,7 +127,7 @@ static bool dft(const struct at *at)
 	return samples_of(at, 0, &x) && x.axis != shape_of(at, 0)->rank - 1 && along(at, at->node->attrs.signal.axis);
 }
 
-/* Over all dimensions from one on. */
+/* Operators over all dimensions from one on. */
 static bool from_axis(const struct at *at, int64_t axis)
 {
 	struct spread x;
@@ -195,7 +195,7 @@ static bool cumsum(const struct at *at)
 	return along(at, k < 0 ? k + out_shape(at)->rank : k);
 }
 
-/* One scale and one zero point for all, or one per index of a dimension that the samples do not lie along. */
+/* One scale and one zero point for all elements, or one for each index of a dimension other than the samples'. */
 static bool quantised_by(const struct at *at, int k, int axis, const struct spread *x)
 {
 	const int v = value_of(at, k);
@@ -244,8 +244,7 @@ static bool layernorm(const struct at *at)
 }
 
 /* RotaryEmbedding: x (N, sequence, heads * size) or (N, heads, sequence, size); the caches are (N, sequence, half), or
- * (positions, half) with position_ids (N, sequence). Heads do not meet, so that they may hold the samples where nothing
- * else does. */
+ * (positions, half) with position_ids (N, sequence). Heads are independent, so the samples may be along the heads. */
 static bool rotary(const struct at *at)
 {
 	enum { POSITIONS = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private: what the rules of follow.h ask of a node. */
+ * Private: the questions that the rules of follow.h ask about a node. */
 #ifndef NPULAB_FRONTEND_GRAPH_FOLLOW_RULES_H
 #define NPULAB_FRONTEND_GRAPH_FOLLOW_RULES_H
 
@@ -10,7 +10,7 @@
 struct at {
 	struct follow *f;
 	const struct npl_node *node;
-	const char **why; /* where a rule has a word of its own on how the node mixes samples */
+	const char **why; /* set by a rule that can say how the node mixes samples */
 };
 
 static inline int value_of(const struct at *at, int k)
@@ -46,7 +46,7 @@ static inline bool is_steady(const struct at *at, int k)
 	return v < 0 || (!at->f->distance[v] && follow_steady(at->f, v));
 }
 
-/* All inputs from `first` on but `but`. */
+/* Says whether all inputs from `first` on, except `but`, are steady. */
 static inline bool others_steady(const struct at *at, int first, int but)
 {
 	for (int k = first; k < at->node->n_in; k++)
@@ -68,7 +68,7 @@ static inline bool same(const struct spread *a, const struct spread *b)
 	return a->axis == b->axis && a->outer == b->outer && a->inner == b->inner;
 }
 
-/* All results have the samples there. */
+/* Places the samples in all results at this place. */
 static inline bool place_all(const struct at *at, const struct spread *spread)
 {
 	for (int k = 0; k < at->node->n_out; k++)
@@ -89,7 +89,7 @@ bool follow_gemm(const struct at *at);
 bool follow_einsum(const struct at *at);
 bool follow_recurrent(const struct at *at);
 
-/* follow_moving.c: what moves elements */
+/* follow_moving.c: operators that move elements */
 bool follow_transpose(const struct at *at);
 bool follow_concat(const struct at *at);
 bool follow_slice(const struct at *at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples through a network, node by node (follow.h). */
+ * Follows samples through a network, node by node (follow.h). */
 #include "follow.h"
 
 #include <stdio.h>
@@ -16,7 +16,8 @@ static bool is_fixed(const struct follow *f, const struct npl_node *node)
 	return true;
 }
 
-/* Is a fixed output the same at another batch? One that is computed is the same where it has the same shape. */
+/* Says whether a fixed output is the same at another batch. A computed output is the same where it has the same
+ * shape. */
 static bool stays(struct follow *f, int v)
 {
 	if (f->graph->value[v].constant)
@@ -25,7 +26,7 @@ static bool stays(struct follow *f, int v)
 	return !other || npl_shape_equal(&f->graph->value[v].shape, &other->shape);
 }
 
-/* The rows of the graph's results for each sample. */
+/* Finds the rows of the graph's results for each sample. */
 static void follow_outputs(struct follow *f, struct follow_result *result)
 {
 	for (int i = 0; i < f->graph->n_outputs; i++) {
@@ -69,7 +70,7 @@ const struct npl_node *follow_nodes(struct follow *f, const char **why)
 	return NULL;
 }
 
-/* An input whose samples lie along another dimension than the first is not cut. */
+/* Returns an input whose samples are along another dimension than the first; it cannot be cut. */
 static const struct npl_value *batched_inside(const struct npl_graph *graph)
 {
 	for (int i = 0; i < graph->n_inputs; i++)
@@ -78,7 +79,7 @@ static const struct npl_value *batched_inside(const struct npl_graph *graph)
 	return NULL;
 }
 
-/* Has the value at the other batch the same shape, except more samples? */
+/* Says whether the value at the other batch has the same shape, except for more samples. */
 static bool grows(const struct follow *f, int v, const struct npl_shape *other)
 {
 	const struct npl_shape *shape = &f->graph->value[v].shape;
@@ -92,8 +93,8 @@ static bool grows(const struct follow *f, int v, const struct npl_shape *other)
 	return same;
 }
 
-/* A value that does not grow with the batch; -1: none. A batch that is by chance as large as a dimension that the model
- * gives can be taken for it, as by an Expand, but not two batches. */
+/* Returns a value that does not grow with the batch; -1: none. One batch may equal a dimension of the model by chance
+ * (as of an Expand), but two batches cannot. */
 static int find_unsteady(const struct follow *f)
 {
 	for (int v = 0; v < f->graph->n_values && f->other; v++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every user of a graph needs, wherever it came from: the elements of constants that are only described, and its
- * end. */
+ * Functions for every graph, wherever it came from: making the elements of constants that are only described, and
+ * freeing the graph. */
 #include "npulab/graph.h"
 
 #include <pthread.h>
@@ -27,11 +27,11 @@ static void make_fill(const struct npl_value *value, char *data, size_t count, s
 	if (!count || memcmp(value->fill, zero, size) == 0) /* the arena is zeroed */
 		return;
 	memcpy(data, value->fill, size);
-	for (size_t done = size; done < count * size; done *= 2) /* what is there, once more after itself */
+	for (size_t done = size; done < count * size; done *= 2) /* copies the filled part after itself */
 		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
 }
 
-/* Sessions of several threads may share a graph: the first that asks makes the data. */
+/* Sessions of several threads may share a graph: the first thread that asks makes the data. */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 static const void *make_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Goes through the sorted nodes once: lets the operator read its attributes, refuses those it did not understand, asks
- * it for the shapes of its outputs, and replaces nodes with constant inputs, and those that only look at shapes, by
+ * Goes through the sorted nodes once: lets the operator read its attributes, refuses attributes that it did not read,
+ * asks it for the shapes of its outputs, and replaces nodes with constant inputs, and nodes that only read shapes, by
  * their values. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
  * return, which is not supported (storage_order). */
 static const char *const ignorable[] = {"consumed_inputs", "momentum", "seed", "storage_order"};
 
-/* The opset nearest to the node's in which its operator has the attribute; 0: there is none. It marks attributes as
- * used. */
+/* Returns the opset nearest to the node's in which its operator has the attribute; 0: there is none. Marks attributes
+ * as used. */
 static int opset_with(struct graph_node *node, const struct npl_attr *attr)
 {
 	for (int distance = 1; distance < NPL_LAST_OPSET; distance++)
@@ -79,7 +79,7 @@ static int read_attributes(struct graph_builder *b, struct graph_node *node)
 	return rc ? rc : check_used(b, node);
 }
 
-/* Does it depend on an input of the graph; are all its inputs constant? */
+/* Sets node->varies; says whether all inputs are constant. */
 static bool all_constant(const struct graph_builder *b, struct graph_node *node)
 {
 	bool constant = true;
@@ -112,7 +112,7 @@ int graph_infer_node(struct graph_builder *b, struct graph_node *node)
 	return rc ? graph_blame(b, &b->node[index]) : 0;
 }
 
-/* Nodes that take the place of one stand after it in the order. */
+/* Nodes that replace a node come after it in the order. */
 int graph_infer(struct graph_builder *b)
 {
 	const int n = b->n_nodes;

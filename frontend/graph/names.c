@@ -23,7 +23,7 @@ static size_t hash(const char *name)
 	return (size_t)((h * 0x9e3779b97f4a7c15u) >> 20);
 }
 
-/* The slot that holds the name, or the free one where it would go. */
+/* Returns the slot that holds the name, or the free slot where it would be put. */
 static struct graph_name *probe(const struct graph_names *names, const char *name)
 {
 	size_t i = hash(name) & (names->capacity - 1);

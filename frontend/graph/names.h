@@ -14,7 +14,7 @@ struct graph_names { /* zero-initialise before use */
 };
 
 int graph_names_find(const struct graph_names *names, const char *name); /* -1 when it is not there */
-/* Adds a name that is not there yet; 0 or NPL_ENOMEM. */
+/* Adds a name that is not in the table yet; returns 0 or NPL_ENOMEM. */
 int graph_names_add(struct graph_names *names, const char *name, int index);
 void graph_names_free(struct graph_names *names);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of ONNX that npulab does not compute: with the reason where what they work on is not in its networks, else
- * as those that nobody has written yet. */
+ * Operators of ONNX that npulab does not compute: those that work on values which its networks do not have, with the
+ * reason, and those that are not written yet. */
 #include <string.h>
 
 #include "build.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Topological order of the nodes (Kahn, "Topological sorting of large networks", CACM 5(11), 1962): of all nodes
- * whose inputs are made, the one that comes first in the file goes next. So a file that is in order already keeps
- * its order, and one that is not changes as little as possible. */
+ * Topological order of the nodes (Kahn, "Topological sorting of large networks", CACM 5(11), 1962): of all nodes whose
+ * inputs are made, the one that comes first in the file goes next. So a file that is in order keeps its order, and
+ * every other file changes as little as possible. */
 #include <stdlib.h>
 
 #include "build.h"
@@ -39,14 +39,14 @@ static int heap_pop(struct heap *heap)
 	return top;
 }
 
-/* The node that makes input k of a node, or -1. */
+/* Returns the node that makes input k of a node, or -1. */
 static int maker(const struct graph_builder *b, const struct graph_node *node, int k)
 {
 	return node->in[k] < 0 ? -1 : b->value[node->in[k]].producer;
 }
 
-/* Walks backwards from a node that could not be placed, along nodes that could not either, until it must be on the
- * cycle, and names it. */
+/* Names a node on a cycle: walks backwards from a node that could not be placed, along other such nodes, until it must
+ * be on the cycle. */
 static int blame_cycle(struct graph_builder *b, const int *pending)
 {
 	int at = 0;
@@ -64,7 +64,8 @@ static int blame_cycle(struct graph_builder *b, const int *pending)
 	return graph_blame(b, &b->node[at]);
 }
 
-/* pending[i]: inputs of node i not made yet; first[] and reader[]: for each node, who reads its outputs. */
+/* pending[i]: inputs of node i that are not made yet; first[] and reader[]: for each node, the readers of its
+ * outputs. */
 static void place(struct graph_builder *b, int *pending, const int *first, const int *reader, struct heap *ready)
 {
 	int placed = 0;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a user should know of a network that can be run all the same: weights that are NaN or infinite, and outputs that
- * are not what the file says. Only elements that a file gave or that folding computed are looked at: a fill has one
- * element, and normal ones are finite. */
+ * Warnings about a network that can be run: weights that are NaN or infinite, and outputs that differ from what the
+ * file declares. Only elements that a file gave or that folding computed are examined: a fill has one element, and
+ * random ones are finite. */
 #include <math.h>
 #include <string.h>
 
 #include "build.h"
 #include "npulab/text.h"
 
-#define MOST 100 /* warnings; a network that is wrong all through need not fill the screen */
+#define MOST 100 /* the most warnings, so that a network with many faults does not fill the screen */
 
 struct tally {
 	int64_t nan, infinite;
 };
 
-/* Elements whose exponent is all ones; so plain that compilers make vector code of it. */
+/* Counts elements whose exponent is all ones; simple, so that compilers vectorise it. */
 static int64_t count_odd_words(const uint32_t *x, int64_t n)
 {
 	int64_t sum = 0;
-	while (n > 0) { /* so many at a time that 32 bits count them */
+	while (n > 0) { /* in parts that 32 bits can count */
 		const int64_t part = n < 1 << 20 ? n : 1 << 20;
 		uint32_t odd = 0;
 		for (int64_t i = 0; i < part; i++)
@@ -71,7 +71,7 @@ static struct tally count(enum npl_dtype dtype, const void *data, int64_t n)
 	}
 }
 
-/* All n elements are one, which stands in the value at no alignment of its own. */
+/* Counts for a fill, whose single element may be unaligned. */
 static struct tally count_fill(const struct npl_value *value, int64_t n)
 {
 	double element = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer: what one device computes at a time, an operator and what is fused after it. The frontend makes layers from
- * graph nodes; `npulab layer` makes one from its arguments. All tensors are in the device's number format and are
- * borrowed for the length of the run.
+ * A layer is what one device computes at a time: an operator, with the activation that is fused after it. The frontend
+ * makes layers from graph nodes; `npulab layer` makes one from its arguments. All tensors are in the device's number
+ * format and are borrowed for the length of the run.
  *
- * Canonical forms, so that a device handles one case each:
+ * Canonical forms, of which a device handles one for each operator:
  *   Conv   in[0] x (N,C,H,W)  in[1] w (M,C/groups,KH,KW)  in[2] bias (M) or NULL   out y (N,M,OH,OW).
  *          One-dimensional: without H, KH and OH. With attrs->conv.private_kernels (NPL_PRIVATE_KERNELS) every
  *          output position has kernels of its own: in[1] w (OH*OW*M,C/groups,KH,KW), row (oy*OW + ox)*M + m. The
@@ -16,7 +16,7 @@
  *          attrs->lrn.least_factor is the least factor that calibration saw. macs: the squares that are summed, without
  *          those beyond the ends. Every other device gets x and makes y, as in ONNX.
  *
- * What a layer computes in each number format, to the bit, are the integer rules (docs/integers.md).
+ * The integer rules (docs/integers.md) say to the bit what a layer computes in each number format.
  */
 #ifndef NPULAB_LAYER_H
 #define NPULAB_LAYER_H
@@ -28,13 +28,13 @@ extern "C" {
 #endif
 
 #define NPL_LAYER_INPUTS      64
-#define NPL_Q16_FRACTION_BITS 10 /* of the format q16 */
+#define NPL_Q16_FRACTION_BITS 10 /* of the format Q6.10 */
 
 enum npl_format { NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_Q16, NPL_FORMAT_INT8X16, NPL_FORMATS };
 const char *npl_format_name(enum npl_format format); /* "float32", "int8", "Q6.10", "int8x16" */
 
-/* What a device may apply to the result before it leaves. Every device that takes a layer with weights may be asked for
- * Relu; the others only those that say so (npl_device_info.activations). Relu6 is Clip(0, 6). */
+/* What a device may apply to a result in the same pass. Every device that takes layers with weights must take Relu; a
+ * device takes the others only where npl_device_info.activations has them. Relu6 is Clip(0, 6). */
 enum npl_activation { NPL_ACT_NONE, NPL_ACT_RELU, NPL_ACT_RELU6, NPL_ACT_SIGMOID, NPL_ACT_TANH, NPL_ACTIVATIONS };
 const char *npl_activation_name(enum npl_activation activation); /* "none", "Relu", "Relu6", "Sigmoid", "Tanh" */
 
@@ -46,15 +46,15 @@ struct npl_layer {
 	int n_in;
 	/* NULL: an optional input is absent. In a call of supports() the data may be NULL. */
 	const struct npl_tensor *in[NPL_LAYER_INPUTS];
-	struct npl_tensor *out; /* allocated, dtype and quantisation set by the caller */
-	/* Results beyond the first (NPL_MULTIPLE_OUTPUTS): out[1] to out[n_further], allocated by the caller, also those
-	 * that nobody reads. 0 for nearly all layers. */
+	struct npl_tensor *out; /* allocated by the caller, with dtype and quantisation set */
+	/* The number of results after the first (NPL_MULTIPLE_OUTPUTS): out[1] to out[n_further], all allocated by the
+	 * caller, also those that are not read. 0 for nearly all layers. */
 	int n_further;
-	uint64_t macs;    /* what the operator's rule says must be done */
+	uint64_t macs;    /* as the operator's rule counts them */
 	bool timing_only; /* compute cycles and counters, leave out untouched */
 };
 
-/* The results of the layer: out[0] to out[npl_layer_outputs(layer) - 1]. */
+/* Returns the number of results: out[0] to out[npl_layer_outputs(layer) - 1]. */
 static inline int npl_layer_outputs(const struct npl_layer *layer)
 {
 	return layer->n_further + 1;

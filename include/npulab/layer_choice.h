@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layers of a comparison the reports show one by one, and in which order: those that some pattern matches, sorted
- * by a figure of the first device, the first so many of them. Totals stay those of the whole network.
+ * Which layers of a comparison the reports show one by one, and in which order. A choice takes the layers that a
+ * pattern matches, sorts them by a figure of the first device, and keeps the first `top`. Totals stay those of the
+ * whole network.
  *
  *     struct npl_layer_choice_options options = {.n_match = 1, .match = (const char *[]){"Conv*"}, .top = 10};
  *     struct npl_layer_choice choice;
@@ -20,20 +21,22 @@ extern "C" {
 
 struct npl_layer_choice_options {
 	int n_match; /* 0: every layer */
-	/* Each pattern is for the operator ("Conv*") or, between slashes, for the name ("/conv1/"; placement.h). */
+	/* Each pattern matches the operator ("Conv*") or, between slashes, the name ("/conv1/"; placement.h). */
 	const char *const *match;
-	/* The greatest first: "time", "cycles", "idle" (cycles in which the machine does not compute), "macs", "bytes"
-	 * or "energy". "order": as the network has them. NULL: "time" with top, else "order". */
+	/* The figure that layers are sorted by, the greatest first: "time", "cycles", "idle" (cycles in which the
+	 * machine does not compute), "macs", "bytes" or "energy". "order" keeps the network's order. NULL: "time" with
+	 * top, else "order". */
 	const char *sort;
 	int64_t top; /* 0: all */
 };
 
 struct npl_layer_choice {
-	int n, left; /* layers that are shown, and those that are not */
-	int *node;   /* n: their nodes, in the order in which they are shown */
+	int n, left; /* the number of layers that are shown, and of those that are not */
+	int *node;   /* n nodes, in the order in which they are shown */
 };
 
-/* NPL_EUSAGE: a key that is none, a bad expression, a pattern that matches no layer; known before anything runs. */
+/* Checks options before anything runs. Returns NPL_EUSAGE for an unknown key, a bad expression, or a pattern that
+ * matches no layer. */
 int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer_choice_options *options,
 			   struct npl_err *err);
 /* Chooses the layers. Fails as npl_layer_choice_check does, and with NPL_ENOMEM. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that follow each other on one device as one task: a machine with programs fetches weights ahead across layers,
- * keeps what passes between them on chip and does several in one pass. A layer group is made once and run often.
+ * Layers that follow each other on one device and run as one task: a machine with programs can then fetch weights ahead
+ * across layers, keep values between layers on chip and do several layers in one pass. A layer group is opened once and
+ * run often.
  *
- * A tensor is known by its address. An input that is an earlier layer's `out` is that layer's result; every other input
- * but weights is given from outside. Wanted tensors are outs that are read after the run. Given and wanted tensors have
- * data when the group runs. Weights and biases (in[1], in[2] of Conv and Gemm) and other constants have data from
- * opening to closing: a given tensor that has data when the group is opened is such a constant. What passes between
- * layers needs no data.
+ * A tensor is identified by its address. An input that is an earlier layer's `out` is that layer's result; every other
+ * input except weights is a given tensor, which comes from outside. Wanted tensors are outs that are read after the
+ * run. Given and wanted tensors have data when the group runs. Weights and biases (in[1], in[2] of Conv and Gemm) and
+ * other constants have data from opening to closing: a given tensor that has data when the group is opened is such a
+ * constant. All other tensors between layers need no data.
  *
  *     struct npl_layer_group group = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
  *     if (npl_device_open_layer_group(device, &group, &opened, &err)) ...
@@ -32,40 +33,43 @@ struct npl_layer_group {
 	const struct npl_tensor *const *wanted;
 	/* Given tensors come over the link within the group's cycles, except those that are resident. */
 	bool inputs_over_link;
-	/* Given tensors that are on the device from before, such as the state of a recurrent network; borrowed while
-	 * the group is opened. */
+	/* Given tensors that are on the device already, such as the state of a recurrent network; borrowed while the
+	 * group is opened. */
 	int n_resident;
 	const struct npl_tensor *const *resident;
 	/* Wanted tensors leave over the link within the group's cycles. */
 	bool outputs_over_link;
-	int n_constant; /* given tensors whose data is the same in every run: a device may keep them */
+	int n_constant; /* given tensors whose data is the same in every run: a device may keep them on chip */
 	const struct npl_tensor *const *constant; /* borrowed while the layer group is opened */
 	bool timing_only;
-	/* The number of each layer in a network of n_nodes, for npl_layer_group_progress. NULL: layers are counted in
-	 * the layer group. */
+	/* The number of each layer in a network of n_nodes, for npl_layer_group_progress. NULL: layers are numbered
+	 * within the layer group. */
 	const int *node;
 	int n_nodes; /* node is borrowed until the layer group is closed */
 };
 
-/* Notes (npulab/progress.h) that the device has come to this layer. */
+/* Notes as progress (npulab/progress.h) that the device has reached this layer. */
 void npl_layer_group_progress(const struct npl_layer_group *group, int layer);
 
-/* What became of it. Arrays are the layer group's. A pass is what the device does at once, such as a convolution with
- * the activation after it; it is named by one of its layers. Layers of one pass hand values to each other inside the
- * device. */
+/* How the device runs the group. The layer group owns the arrays. A pass is work that the device does in one go, such
+ * as a convolution with the activation after it; the index of one of its layers identifies it. Layers of one pass hand
+ * values to each other inside the device. */
 struct npl_layer_group_info {
-	/* Of each layer, the pass that makes its results, often the layer itself; -1: it only names data. */
+	/* For each layer, the pass that makes its results, often the layer itself; -1: the layer does no work, as a
+	 * view. */
 	const int *pass;
-	/* Of each layer, the pass that reads its inputs. NULL: each layer ends in the pass in which it begins. */
+	/* For each layer, the pass that reads its inputs. NULL: each layer ends in the pass in which it begins. */
 	const int *first_pass;
 	int n_moved; /* given and wanted tensors that cross the link within the cycles */
 	const struct npl_tensor *const *moved;
-	const uint64_t *bytes_outside; /* of each moved tensor, those that cross the link before or after the cycles */
-	uint64_t peak_buffer_bytes;    /* of the device's on-chip memory that hold something at the same time */
+	/* for each moved tensor, the bytes that cross the link before or after the cycles */
+	const uint64_t *bytes_outside;
+	uint64_t peak_buffer_bytes; /* the most bytes of the device's on-chip memory that are in use at once */
 };
 
-/* made() is called during a run for each result of a layer that is in the device's memory as a whole and not wanted:
- * `result` is its place in layer->out, `out` holds it for the length of the call. Not 0: the run ends with it. */
+/* made() is called during a run for each result that is in the device's memory as a whole and not wanted. `result` is
+ * its index in layer->out; `out` holds it for the length of the call. If made() does not return 0, the run ends with
+ * that code. */
 struct npl_layer_group_observer {
 	int (*made)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
 	void *context;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory port: what every machine sees of the memory behind it, be that
+ * The memory port: how every machine sees its memory, whose model is one of
  *
  *     ideal   answers at once, takes any number of requests
  *     fixed   one bandwidth and one latency
  *     dram    command level: channels, banks, rows, refresh, a scheduler (sim/memory/dram.h)
  *
  * A memory is a file in memories/ (`model: dram`, its parameters with their sources) and is opened by the file's name,
- * so that a line of a machine's YAML exchanges it. Nothing here holds values: addresses go in, times come out.
+ * so that one line of a machine's YAML exchanges it. A memory model holds no values: it takes addresses and gives
+ * times.
  *
  *     while (left && npl_memory_can_accept(memory, &request))
  *         npl_memory_push(memory, &request), next(&request);
@@ -15,11 +16,11 @@
  *     while (npl_memory_completed(memory, &completion))
  *         ...
  *
- * npl_memory_feed, npl_memory_advance and npl_memory_take do the same for many requests and cycles, faster.
+ * npl_memory_feed, npl_memory_advance and npl_memory_take do the same faster, for many requests and cycles.
  *
- * Time is counted in cycles of the memory's own clock, whose ratio to the machine's is one of integers (struct
- * npl_memory_info). Boundary t is the instant between cycle t - 1 and cycle t. A request pushed at boundary t is seen
- * in cycle t, a completion at boundary t has its last byte there.
+ * Time is counted in cycles of the memory's own clock, whose ratio to the machine's clock is a ratio of integers
+ * (npl_memory_info.clock). Boundary t is the instant between cycle t - 1 and cycle t. The memory sees a request pushed
+ * at boundary t in cycle t. The last byte of a completion at boundary t arrives at that boundary.
  */
 #ifndef NPULAB_MEMORY_H
 #define NPULAB_MEMORY_H
@@ -39,7 +40,7 @@ extern "C" {
 struct npl_memory_request {
 	uint64_t address; /* bytes */
 	uint64_t bytes;   /* at least 1; where access_bytes is not 0, within one aligned access */
-	uint64_t tag;     /* the asker's own */
+	uint64_t tag;     /* chosen by the caller; returned with the completion */
 	bool is_write;
 };
 
@@ -48,7 +49,7 @@ struct npl_memory_completion {
 	uint64_t tag;
 };
 
-/* What happened, since the memory was opened; what a model does not have is 0. */
+/* Counts since the memory was opened; 0 for what a model does not have. */
 struct npl_memory_counters {
 	uint64_t reads, writes; /* requests */
 	uint64_t read_bytes, written_bytes;
@@ -57,23 +58,24 @@ struct npl_memory_counters {
 	uint64_t row_hits; /* requests served without an activate of their own */
 	uint64_t activates, precharges, read_commands, write_commands, refreshes; /* a refresh is one rank's */
 	uint64_t active_rank_cycles,
-		idle_rank_cycles; /* with a row open; with none. They sum to cycles times all ranks */
+		/* with a row open; with no row open. Their sum is the cycles times the number of ranks */
+		idle_rank_cycles;
 };
 
-/* One part of the energy: events times pj each, as npl_result_energy wants it. */
+/* One part of the energy: `events` times `pj`, as npl_result_energy takes them. */
 enum npl_memory_part {
-	NPL_MEMORY_ACTIVATE, /* and the precharge after it */
+	NPL_MEMORY_ACTIVATE, /* with the precharge after it */
 	NPL_MEMORY_READ,
 	NPL_MEMORY_WRITE,
 	NPL_MEMORY_REFRESH,
 	NPL_MEMORY_ACTIVE_STANDBY, /* a rank with a row open, per clock */
-	NPL_MEMORY_IDLE_STANDBY,   /* one with none */
+	NPL_MEMORY_IDLE_STANDBY,   /* a rank without an open row, per clock */
 	NPL_MEMORY_ENERGIES
 };
 struct npl_memory_energy {
 	const char *part; /* "activate", "read", "write", "refresh", "active standby", "idle standby" */
 	uint64_t events;
-	double pj;          /* per event */
+	double pj;          /* picojoules per event */
 	const char *origin; /* "absent": not known, whatever pj says */
 	enum npl_memory_part kind;
 };
@@ -81,54 +83,55 @@ struct npl_memory_energy {
 struct npl_memory_info { /* strings live in the memory */
 	const char *name, *model, *description;
 	struct npl_hz clock;
-	uint64_t access_bytes;   /* every request moves so many; 0: what it asks for */
+	uint64_t access_bytes;   /* bytes that every request moves; 0: those of the request */
 	uint64_t capacity_bytes; /* UINT64_MAX: no limit */
 	double peak_bytes_per_second;
 	int64_t channels;
 	const char *mapping; /* "" where there is none */
 };
 
-/* How a memory is opened; zeroed: as its file says. */
+/* How a memory is opened. Zeroed, it asks for what the memory's file says. */
 struct npl_memory_options {
-	int64_t channels;      /* 0: the file's; refused by a model that has none */
-	int64_t dram_channels; /* the same, of no concern to a model that has none */
+	int64_t channels;      /* 0: the file's; a model without channels refuses others */
+	int64_t dram_channels; /* the same, ignored by a model without channels */
 	const char *mapping;   /* NULL: the file's */
-	bool every_cycle;      /* dram: the engine that looks at every cycle, to check the one that does not */
-	struct npl_hz clock;   /* of the asker: ideal and fixed run on it. Zero: 1 GHz */
+	bool every_cycle;      /* dram: runs the engine that looks at every cycle, to check the faster one */
+	struct npl_hz clock;   /* the caller's clock, on which ideal and fixed run. Zero: 1 GHz */
 };
 
-/* The most requests that may be pending: of a DRAM channel, and of an ideal or fixed memory. More are refused until
- * completions are taken. */
+/* The most requests that may be pending in a DRAM channel, and in an ideal or fixed memory. Further requests are
+ * refused until completions are taken. */
 #define NPL_MEMORY_MAX_PENDING        1024
 #define NPL_MEMORY_MAX_SIMPLE_PENDING 65536
 
 struct npl_memory;
 
-/* `name` is that of a file in memories/, or a path (with '/' or ending in .yaml). NPL_EINPUT: no such memory (naming
- * the nearest), or one that contradicts itself. */
+/* Opens a memory. `name` is that of a file in memories/, or a path (with '/' or ending in .yaml). Returns NPL_EINPUT
+ * when there is no such memory, with the nearest name, or when its file contradicts itself. */
 int npl_memory_open(const char *name, const struct npl_memory_options *options, struct npl_memory **memory,
 		    struct npl_err *err);
 void npl_memory_close(struct npl_memory *memory); /* accepts NULL */
-/* As after opening, at cycle 0. */
+/* Puts the memory back into the state after opening, at cycle 0. */
 void npl_memory_reset(struct npl_memory *memory);
 const struct npl_memory_info *npl_memory_info(const struct npl_memory *memory);
 
-/* The port. Requests must be within capacity_bytes. A request that is accepted is not refused again before the next
- * push or cycle. */
+/* Says whether the memory accepts the request now. Requests must be within capacity_bytes. A request that can be
+ * accepted stays acceptable until the next push or cycle. */
 bool npl_memory_can_accept(const struct npl_memory *memory, const struct npl_memory_request *request);
 void npl_memory_push(struct npl_memory *memory, const struct npl_memory_request *request); /* after can_accept */
 void npl_memory_step(struct npl_memory *memory);                                           /* one cycle */
 uint64_t npl_memory_now(const struct npl_memory *memory);
-/* The next completion that has come by now, in the order of their cycles, of one cycle in that of the channels. */
+/* Gives the next completion that has come by now; false: there is none. Completions are in the order of their cycles,
+ * and within a cycle in the order of the channels. */
 bool npl_memory_completed(struct npl_memory *memory, struct npl_memory_completion *completion);
-/* The next completions, as npl_memory_completed has them, `capacity` at most; how many. */
+/* Takes completions as npl_memory_completed does, `capacity` at most; returns how many. */
 uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t capacity);
 
-/* Steps up to boundary `until`, but no further than the first boundary at which something that `stop` names has
- * happened: the same as so many npl_memory_step, faster. Without a pending request a memory is still busy with
+/* Steps to boundary `until`, or to the first boundary at which an event that `stop` names has happened, if that is
+ * earlier. The result is that of as many calls of npl_memory_step. A memory without pending requests still
  * refreshes. */
 enum npl_memory_stop {
-	NPL_MEMORY_COMPLETION = 1, /* there is one to take */
+	NPL_MEMORY_COMPLETION = 1, /* there is a completion to take */
 	NPL_MEMORY_ROOM = 2,       /* a request left a queue */
 };
 void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop);
@@ -139,15 +142,16 @@ struct npl_memory_feed {
 	uint64_t n;
 	uint64_t per_cycle;     /* no more are pushed at one boundary; 0: as many as are accepted */
 	uint64_t tag_per_cycle; /* a request accepted at boundary t has tag_per_cycle * t added to its tag */
-	uint64_t pushed;        /* of n */
-	uint64_t in_cycle;      /* of them at this boundary; 0 when the caller has advanced */
+	uint64_t pushed;        /* how many of the n have been pushed */
+	uint64_t in_cycle;      /* how many were pushed at this boundary; 0 when the caller has advanced */
 };
-/* Pushes and steps until all are pushed (time stands at the last one's boundary), or one is refused and
- * NPL_MEMORY_MAX_PENDING or more are pending: then completions are to be taken, or waited for, before the next call. */
+/* Pushes and steps until all requests are pushed; the time is then the boundary of the last push. It also returns when
+ * a request is refused while NPL_MEMORY_MAX_PENDING or more are pending: the caller must then take completions, or wait
+ * for them, before the next call. */
 void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed);
 uint64_t npl_memory_pending(const struct npl_memory *memory); /* pushed, not completed */
 
-/* A buffer of the caller's. n counts all words that were added; the first `capacity` of them are stored. */
+/* A buffer of the caller. n counts all words that were added; only the first `capacity` are stored. */
 struct npl_memory_words {
 	uint64_t *word;
 	uint64_t n, capacity;
@@ -159,22 +163,24 @@ static inline void npl_memory_add_word(struct npl_memory_words *words, uint64_t 
 	words->n++;
 }
 
-/* Appends the state that decides when later requests complete: what is pending, with all times relative to now and
- * each tag as tag_of(asker, tag). After two states with the same words, the same pushes have the same times. False: the
- * model cannot give such words (DRAM). */
+/* Appends the state that decides when later requests complete: the pending requests, with all times relative to now and
+ * each tag as tag_of(asker, tag). From two states with the same words, the same pushes lead to the same times. Returns
+ * false for a model that cannot give such words (DRAM). */
 bool npl_memory_relative_state(const struct npl_memory *memory, struct npl_memory_words *words,
 			       uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters);
-/* What the counters cost: n of them. 0 of them: the memory has no energy model. */
+/* Fills the energy that the counters stand for, part by part; returns how many parts. 0: the memory has no energy
+ * model. */
 int npl_memory_energy_of(const struct npl_memory *memory, const struct npl_memory_counters *counters,
 			 struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
 
-/* The files of memories/ by name, sorted; strings live in the arena. */
+/* Lists the names of the files in memories/, sorted; strings live in the arena. */
 int npl_memory_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err);
-/* The memory's file as it is in force, with units and help as comments; reads back to the same memory. NULL: no
- * memory. */
+/* Returns the parameters in force as YAML in the arena, with units and help as comments; the text reads back to the
+ * same memory. NULL: out of memory. */
 char *npl_memory_yaml(const struct npl_memory *memory, struct npl_arena *arena);
-/* The same as values, for reports; keys borrowed from the memory, values in the arena. 0 or NPL_ENOMEM. */
+/* Gives the parameters in force as values for reports; keys are borrowed from the memory, values live in the arena.
+ * Returns 0 or NPL_ENOMEM. */
 int npl_memory_settings(const struct npl_memory *memory, struct npl_arena *arena, const struct npl_param_value **values,
 			int *n);
 

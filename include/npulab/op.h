@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators: what the graph's nodes and the devices' layers are made of. The list is npulab/ops.def, one row
- * each; everything about an operator (its ONNX attributes, its shape rule, its float reference kernel, its
- * MAC count) stands in one file of core/ops/. The kernels are the definition of what an operator computes:
- * the reference device, the modelled host and constant folding all call them.
+ * Operators, which the graph's nodes and the devices' layers are made of. npulab/ops.def lists them, one row each;
+ * everything about an operator (its ONNX attributes, its shape rule, its float reference kernel, its MAC count) stands
+ * in one file of core/ops/. The kernels are the definition of what an operator computes: the reference device, the
+ * modelled host and constant folding all call them.
  */
 #ifndef NPULAB_OP_H
 #define NPULAB_OP_H
@@ -24,22 +24,22 @@ enum npl_op {
 
 #define NPL_MAX_OUTPUTS 64
 
-/* The families of attributes; a column of npulab/ops.def names that of each operator. */
+/* The families of attributes; npulab/ops.def names the family of each operator in a column. */
 enum npl_op_family {
-	NPL_FAMILY_NONE, /* of operators without attributes */
+	NPL_FAMILY_NONE, /* operators without attributes */
 #define NPL_FAMILY(upper, lower) NPL_FAMILY_##upper,
 	NPL_OP_FAMILIES(NPL_FAMILY)
 #undef NPL_FAMILY
 };
 
-/* Attributes of a node. The operator's family decides which member of the union holds, a struct of npulab/op_attrs.h
- * such as `conv`. No other may be read. */
+/* Attributes of a node. The operator's family decides which member of the union is in use: a struct of
+ * npulab/op_attrs.h such as `conv`. No other member may be read. */
 struct npl_attrs {
-	enum npl_op op; /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
-	int opset;      /* the model's version of the default domain; rules differ by it; 0: the newest */
+	enum npl_op op; /* the operator that they belong to; npl_op_attrs, npl_op_shape and npl_op_run set it */
+	int opset;      /* the model's version of the default domain, which decides some rules; 0: the newest */
 	union {
-		/* The first member and as long as the longest, so that an initialiser that names no member clears
-		 * all of them. */
+		/* This is the first member and as long as the longest, so that an initialiser that names no member
+		 * clears all. */
 		unsigned char none[sizeof(struct npl_resize_attrs)];
 #define NPL_FAMILY(upper, lower) struct npl_##lower##_attrs lower;
 		NPL_OP_FAMILIES(NPL_FAMILY)
@@ -67,9 +67,9 @@ struct npl_attr {
 	const int64_t *ints;
 	const float *floats;
 	const char *const *strings;      /* NUL-terminated */
-	int64_t n;                       /* of ints, floats or strings */
+	int64_t n;                       /* number of ints, floats or strings */
 	const struct npl_tensor *tensor; /* borrowed for the life of the graph */
-	bool used;                       /* set by the operator that understood it */
+	bool used;                       /* set by the operator that read it */
 };
 
 struct npl_attr_list {
@@ -77,8 +77,8 @@ struct npl_attr_list {
 	int n;
 };
 
-/* Finds an attribute, marks it used, checks its type. Returns NULL when absent; a wrong type sets err and
- * returns NULL too (so check err->code, which callers zero first). */
+/* Finds an attribute, marks it used and checks its type. Returns NULL when it is absent. A wrong type sets err and
+ * returns NULL too, so callers zero err->code before and check it after. */
 struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err);
 
 enum npl_op_flags {
@@ -87,12 +87,12 @@ enum npl_op_flags {
 	NPL_OP_KEEPS_RANGE = 4,  /* output values lie within the range of input 0's (pooling, Relu, views): a
 	                            quantised output keeps its input's scale and zero point */
 	NPL_OP_IS_GEMM = 8,      /* does multiply-accumulates with a weight as input 1: Conv, Gemm, MatMul */
-	NPL_OP_HAS_MACS = 16,    /* does multiply-accumulates, but not as those: LSTM, ConvTranspose... */
-	/* It knows float16 and bfloat16 itself, because it only moves elements or because types are its business. Every
-	 * other operator computes them as float32. */
+	NPL_OP_HAS_MACS = 16,    /* does multiply-accumulates in another form: LSTM, ConvTranspose... */
+	/* It handles float16 and bfloat16 itself, because it only moves elements or works on types. Every other
+	 * operator computes them as float32. */
 	NPL_OP_ANY_TYPE = 32,
 	/* Results depend on the inputs' shapes and types alone: they are constant even where the inputs vary, and the
-	 * kernel reads no data. Comes with NPL_OP_ANY_TYPE. */
+	 * kernel reads no data. Set together with NPL_OP_ANY_TYPE. */
 	NPL_OP_BY_SHAPE = 64,
 	/* With NPL_OP_NEEDS_VALUES: the shape rule reads all elements of its constant inputs, not just a list of
 	 * dimensions (NonZero). */
@@ -100,12 +100,12 @@ enum npl_op_flags {
 	NPL_OP_FLOAT_STATISTICS = 256, /* results after the first are float32 where the inputs are 16-bit floats */
 };
 
-/* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */
+/* One operator, from its row of ops.def. in[i] may be NULL for an optional input that is absent. */
 struct npl_op_def {
 	const char *name;          /* the ONNX name */
 	int min_in, max_in;        /* max_in -1: any number */
-	int outputs;               /* at most */
-	enum npl_op_family family; /* which member of npl_attrs it has */
+	int outputs;               /* the most outputs */
+	enum npl_op_family family; /* the member of npl_attrs that it has */
 	unsigned flags;            /* enum npl_op_flags */
 	/* Reads the attributes of the model file into out, whose op and opset are set and whose rest is zero.
 	 * NPL_EINPUT names the attribute. */
@@ -114,45 +114,47 @@ struct npl_op_def {
 	 * (window padding, negative axes). NPL_EINPUT says which shapes do not fit. */
 	int (*shape)(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		     int n_out, struct npl_err *err);
-	/* Computes out[] (allocated, shaped) from in[]. Float kernels in cache order; exact on integers. */
+	/* Computes out[] (allocated, shaped) from in[]. Float kernels loop in cache order; integer kernels are
+	 * exact. */
 	int (*run)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		   int n_out, struct npl_err *err);
-	/* Multiply-accumulates of one run; NULL: none. */
+	/* Returns the multiply-accumulates of one run; NULL: there are none. */
 	uint64_t (*macs)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 			 const struct npl_tensor *out);
 };
 
 extern const struct npl_op_def npl_op_defs[NPL_OPS];
 
-/* The three functions of an operator, as everybody but the operators themselves calls them: they set attrs->op, and
- * widen the 16-bit floats for those that do not know them. npl_op_attrs keeps nothing of attrs but the opset. */
+/* The three functions of an operator, for callers outside of core/ops/. They set attrs->op, and widen 16-bit floats for
+ * operators that do not handle these. npl_op_attrs keeps only the opset of attrs. */
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		 struct npl_tensor *out, int n_out, struct npl_err *err);
-bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor); /* NULL: no */
+/* Says whether npl_op_run widens this tensor to float32; tensor may be NULL. */
+bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor);
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err);
-/* Refuses attributes of an operator of another family than op's with NPL_EINTERNAL. Those whose op is 0, as in
- * layers made by hand, are taken to be right. npl_op_shape and npl_op_run ask this, and a device of its layers. */
+/* Returns NPL_EINTERNAL when attrs belongs to an operator of another family than op's. Attributes whose op is 0, as in
+ * layers made by hand, are accepted. npl_op_shape, npl_op_run, npl_device_supports and npl_device_run call this. */
 int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl_err *err);
-/* The window of a convolution or pooling; NULL: attrs is, or the operator is none of these. */
+/* Returns the window of a convolution or pooling. NULL: the operator is neither, or attrs is NULL. */
 const struct npl_window *npl_op_window(enum npl_op op, const struct npl_attrs *attrs);
 
-/* An element type of ONNX, TensorProto.DataType, by its number; NULL: there is none of this number that npulab knows
- * of. */
+/* An element type of ONNX. npl_element_type finds it by its number in TensorProto.DataType; NULL: npulab knows none of
+ * this number. */
 struct npl_element_type {
 	const char *name;
 	enum npl_dtype dtype; /* NPL_DTYPES: not supported */
-	const char *instead;  /* what would work then */
+	const char *instead;  /* for a type that is not supported: what would work instead */
 };
 const struct npl_element_type *npl_element_type(uint64_t number);
 
-/* The opsets that npulab reads models of. */
+/* The first and the last opset of the models that npulab reads. */
 #define NPL_FIRST_OPSET 6
 #define NPL_LAST_OPSET  23
 
-/* The versions of an operator, each by the opset that it came with, in order. From the opset `end` on (0: never) there
- * is none: ONNX ended the operator, and `successor` took its place. */
+/* The n versions of an operator, each named by the opset that introduced it, in order. ONNX removed the operator in
+ * opset `end` (0: never), and `successor` replaced it. */
 #define NPL_MAX_OP_VERSIONS 12
 struct npl_op_versions {
 	int n, end;
@@ -160,12 +162,12 @@ struct npl_op_versions {
 	int since[NPL_MAX_OP_VERSIONS];
 };
 extern const struct npl_op_versions npl_op_versions[NPL_OPS];
-/* The version that a model of this opset means; NPL_EINPUT says why there is none and what would work. */
+/* Returns the version that a model of this opset means. NPL_EINPUT says why there is none and what would work. */
 int npl_op_version(enum npl_op op, int opset, struct npl_err *err);
 
-/* The operator of an ONNX name, or NPL_OPS. */
+/* Returns the operator with an ONNX name, or NPL_OPS. */
 enum npl_op npl_op_find(const char *onnx_name);
-/* The known operator whose name is nearest, for messages. */
+/* Returns the name of the known operator that is nearest, for messages. */
 const char *npl_op_nearest(const char *onnx_name);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Programs in a machine's own instructions, as text, as binary, and run: what `npulab asm`, `disasm` and `exec` do. A
- * driver that has an instruction set offers it as a table of functions (driver.h); a program belongs to one such set.
+ * Programs in a machine's own instructions: read and written as text or binary, and run, as `npulab asm`, `disasm` and
+ * `exec` do. A driver offers its instruction set as a table (npl_driver.isa); a program belongs to one such set.
  *
  *     struct npl_program *program;
  *     if (npl_program_load("net.s", device, &program, &err)) ...
@@ -23,112 +23,114 @@ extern "C" {
 
 /* An instruction of a program, for people. */
 struct npl_instruction {
-	int line;                        /* in the text that the program was made from; 0: it was none */
-	char name[NPL_INSTRUCTION_NAME]; /* what it does, in the words of the text */
-	const char *unit;                /* the part of the machine that does it; a constant */
+	/* line of the text that the program was made from; 0: it was made from a binary */
+	int line;
+	char name[NPL_INSTRUCTION_NAME]; /* its name, as the text of a program writes it */
+	const char *unit;                /* the part of the machine that executes it; a constant */
 };
 
-/* Something that happened: its name is a constant. `index` counts what docs of the machine say, `instruction` is that
- * of the program. */
+/* An event in a machine. `name` is a constant. `index` counts as the machine's documentation says; `instruction` is an
+ * index in the program. */
 struct npl_program_event {
 	uint64_t cycle;
 	const char *name;
 	int64_t index, instruction;
 };
 
-/* What the cycles of an instruction are attributed to. One that has the name of a counter sums to it over all
+/* What the cycles of an instruction are attributed to. A class with the name of a counter sums to that counter over all
  * instructions. */
 struct npl_cycle_class {
 	const char *name; /* JSON key, snake_case */
 	enum npl_cycle_class_kind {
 		NPL_CLASS_WORKING,
 		NPL_CLASS_WAITING,
-		NPL_CLASS_PASSING /* it is on its way, or its results are: neither work nor a wait */
+		NPL_CLASS_PASSING /* the instruction, or its results, are on the way: neither work nor a wait */
 	} kind;
 	const char *help;
 };
 
-/* The cycles begin <= t < end of an instruction: those of each class of the set sum to end - begin. */
+/* The cycles begin <= t < end of an instruction. The cycles of all classes of the set sum to end - begin. */
 struct npl_instruction_time {
 	uint64_t begin, end;
 	uint64_t cycles[NPL_MAX_CYCLE_CLASSES];
 };
 
-/* One run of a program: what goes in, and what came of it. Inputs are borrowed. */
+/* One run of a program: its inputs, which are borrowed, then its results. */
 struct npl_execution {
 	const char *engine; /* one of the instruction set's; NULL: the first */
-	bool timing_only;   /* no values: host and weights are not needed and there is no output */
-	const void *host;   /* host memory from byte 0; what the program writes beyond is added, at first 0 */
+	bool timing_only;   /* no values: host and weights are not needed, and there is no output */
+	const void *host;   /* host memory from byte 0; memory that the program writes beyond is added, at first 0 */
 	size_t host_bytes;
 	const void *weights; /* weight memory from byte 0; the rest of it is 0 */
 	size_t weight_bytes;
-	/* The buffer of a machine whose instruction set has_buffer, from its first byte. Bytes that are not given are
-	 * 0. */
+	/* The buffer of a machine whose instruction set has_buffer, from its first byte on. Bytes that are not given
+	 * are 0. */
 	const void *buffer;
 	size_t buffer_bytes;
-	/* Told of every event when not NULL, by cycle, then name, then index. */
+	/* If not NULL, called for every event, by cycle, then name, then index. */
 	void (*on_event)(void *context, const struct npl_program_event *event);
 	void *context;
-	bool timed; /* the attribution of each instruction's cycles is wanted */
+	bool timed; /* attribute each instruction's cycles */
 
 	uint64_t cycles, overflows, saturations;
-	const struct npl_counter_def *counter_def; /* of the counters */
+	const struct npl_counter_def *counter_def; /* definitions of the counters */
 	size_t n_counters;
 	uint64_t counter[NPL_MAX_COUNTERS];
 	size_t output_address, output_bytes; /* host memory from the first byte the program writes to the last */
 	uint8_t *output;                     /* NULL when it writes none, or timing_only */
 	size_t buffer_output_address,
-		buffer_output_bytes; /* from the first byte of the buffer that it writes to the last */
+		buffer_output_bytes; /* from the first byte of the buffer that the program writes to the last */
 	uint8_t *buffer_output;
-	size_t buffer_row_bytes;           /* of a machine whose set has_buffer */
-	struct npl_instruction_time *time; /* of each instruction of the program; NULL: not timed */
+	size_t buffer_row_bytes;           /* bytes of a row of the buffer, in a machine whose set has_buffer */
+	struct npl_instruction_time *time; /* for each instruction of the program; NULL: not timed */
 };
 
-/* What a driver with an instruction set offers: the set as a table (sim/common/instruction_set.h), and what the table
- * does not say. A program is one of sim/common/program.h; `source` names it in messages. */
+/* What a driver with an instruction set offers: the set as a table (sim/common/instruction_set.h), and functions for
+ * what the table does not say. A program is a struct of sim/common/program.h; `source` is its name in messages. */
 struct sim_instruction_set;
 struct sim_program;
 struct npl_isa {
 	const struct sim_instruction_set *set;
-	enum npl_dtype word; /* of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
+	enum npl_dtype word; /* type of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
 	bool planes;         /* results of several bytes have a row of the buffer for each byte, low bytes first */
 	bool has_buffer;     /* programs find operands in a memory on the chip, and leave results there */
-	/* Everything that can be said before a run on the device with this state (npl_driver.open). */
+	/* Makes every check that is possible before a run on the device with this state (npl_driver.open). */
 	int (*check)(const void *state, const char *source, const struct sim_program *program, struct npl_err *err);
 	/* Fills name and unit. */
 	void (*describe)(const void *instruction, struct npl_instruction *described);
 	const struct npl_cycle_class *cycle_class;
 	int n_cycle_classes;
-	/* Checks, also against what goes in, and runs; execution->engine is one of the driver's. */
+	/* Checks the program, also against its inputs, and runs it; execution->engine is one of the driver's. */
 	int (*execute)(const void *state, const char *source, const struct sim_program *program,
 		       struct npl_execution *execution, struct npl_err *err);
 };
 
 struct npl_program; /* opaque */
 
-/* Reads text when the file's name ends in ".s", else binary. The file itself names the machine that it is for: a text
- * by `.machine NAME` before all else, a binary in its header. With a device, a file that names none is read as a
- * program of the device. NPL_EINPUT: a bad file, or one that names no machine where device is NULL; NPL_EUSAGE: the
- * device has no instructions, or others. */
+/* Reads a program: text when the file's name ends in ".s", else binary. The file names its machine: a text by `.machine
+ * NAME` before everything else, a binary in its header. A file that names none is read as a program of the device.
+ * Returns NPL_EINPUT for a bad file, or one that names no machine where device is NULL; NPL_EUSAGE when the device has
+ * no instruction set or another one. */
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
 		     struct npl_err *err);
 void npl_program_free(struct npl_program *program); /* accepts NULL */
-/* The name of the machine that the file names, else of the device that it was read for. */
+/* Returns the name of the machine that the file names, else of the device that it was read for. */
 const char *npl_program_machine(const struct npl_program *program);
 
-/* The binary, and the text that assembles to it: allocated with malloc. */
+/* Make the binary, and the text that assembles to it; both are allocated with malloc. */
 int npl_program_binary(const struct npl_program *program, uint8_t **bytes, size_t *n, struct npl_err *err);
 int npl_program_text(const struct npl_program *program, char **text, struct npl_err *err);
-/* Everything that can be said before a run. NPL_EUSAGE: the device has another instruction set. */
+/* Makes every check that is possible before a run. Returns NPL_EUSAGE when the device has another instruction set. */
 int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err);
-/* NPL_EUSAGE: no such engine, naming the nearest; a buffer for a machine without one. Sets execution->engine. */
+/* Runs a program, and sets execution->engine. Returns NPL_EUSAGE for an unknown engine, with the nearest name, and for
+ * a buffer where the machine has none. */
 int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
 		    struct npl_err *err);
-void npl_execution_free(struct npl_execution *execution);     /* its outputs */
-int64_t npl_program_count(const struct npl_program *program); /* of instructions */
-/* index is one of them. */
+void npl_execution_free(struct npl_execution *execution);     /* frees what the run allocated */
+int64_t npl_program_count(const struct npl_program *program); /* number of instructions */
+/* Describes an instruction; index is less than npl_program_count. */
 void npl_program_instruction(const struct npl_program *program, int64_t index, struct npl_instruction *instruction);
-/* The classes of instructions' cycles, in the order of npl_instruction_time.cycles. */
+/* Returns the n classes of instructions' cycles, in the order of npl_instruction_time.cycles. */
 const struct npl_cycle_class *npl_program_cycle_classes(const struct npl_program *program, int *n);
 
 #ifdef __cplusplus

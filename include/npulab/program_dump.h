@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The programs that a machine with an instruction set makes of layers, as text that npl_program_load takes again, with
- * what the machine's memories hold before each: run with these (npl_program_run), it gives the layers' cycles and
- * values.
+ * The programs that a machine with an instruction set makes of layers, as text that npl_program_load reads, each with
+ * the contents of the machine's memories before it. Run with these (npl_program_run), a program gives the layers'
+ * cycles and values.
  *
  *     struct npl_program_sink sink = {.put = keep, .context = &kept};
  *     if (npl_device_dump_programs(device, &sink, &err)) ...
@@ -17,32 +17,33 @@
 extern "C" {
 #endif
 
-/* What a memory holds, from its first byte on. */
+/* The contents of a memory, from its first byte on. */
 struct npl_memory_image {
-	uint8_t *data; /* allocated with malloc; NULL: nothing that matters */
+	uint8_t *data; /* allocated with malloc; NULL: the contents do not matter */
 	size_t bytes;
 };
 
 struct npl_program_dump {
 	const char *machine; /* the device's name, which the text begins with; borrowed from the device */
-	/* allocated with malloc: the instructions, the names of their layers and where tensors lie as comments */
+	/* The instructions, with the names of their layers and the places of tensors as comments; allocated with
+	 * malloc. */
 	char *text;
-	struct npl_memory_image host, weights, buffer; /* as those of struct npl_execution; all NULL in timing_only */
-	bool writes_host, writes_buffer;               /* where results are afterwards */
+	struct npl_memory_image host, weights, buffer; /* as in struct npl_execution; all NULL in timing_only */
+	bool writes_host, writes_buffer;               /* the memories that the program writes its results to */
 	bool timing_only;
 };
-void npl_program_dump_free(struct npl_program_dump *dump); /* what it holds; accepts a zeroed one */
+void npl_program_dump_free(struct npl_program_dump *dump); /* frees the contents; accepts a zeroed dump */
 
-/* Is told of each program before it runs, and may keep what the dump holds: it then zeroes it. Not 0: the run ends with
- * that. */
+/* put() is called for each program before it runs. It may keep the contents of the dump: it then zeroes the dump. If it
+ * does not return 0, the run ends with that code. */
 struct npl_program_sink {
 	int (*put)(void *context, struct npl_program_dump *dump, struct npl_err *err);
 	void *context;
 };
 
-/* From now on the sink (borrowed) is given the programs of npl_device_run, and of each layer group when it is first run
- * by npl_device_run_layer_group. NULL: nobody is. NPL_EUSAGE: the device makes no programs, naming the drivers that
- * do. */
+/* From now on the sink (borrowed) receives the programs of npl_device_run, and of each layer group when
+ * npl_device_run_layer_group first runs it. NULL: programs are not dumped. Returns NPL_EUSAGE when the device makes no
+ * programs, with the drivers that do. */
 int npl_device_dump_programs(struct npl_device *device, const struct npl_program_sink *sink, struct npl_err *err);
 
 #ifdef __cplusplus

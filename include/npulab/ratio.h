@@ -14,12 +14,12 @@ struct npl_ratio {
 	int64_t numerator, denominator;
 };
 
-/* Hertz: 3,200,000,000 / 3 is the clock of DDR3-2133. */
+/* A frequency in hertz: 3,200,000,000 / 3 is the clock of DDR3-2133. */
 struct npl_hz {
 	int64_t numerator, denominator;
 };
 
-/* The greatest common divisor of two numbers, both at least 0. */
+/* Returns the greatest common divisor of two numbers, both at least 0. */
 static inline int64_t npl_gcd(int64_t a, int64_t b)
 {
 	while (b) {
@@ -30,8 +30,8 @@ static inline int64_t npl_gcd(int64_t a, int64_t b)
 	return a;
 }
 
-/* Boundary t of the clock `from` is an instant: the boundary of the clock `to` that is the first at or after it; the
- * last at or before it. */
+/* Convert boundary t of the clock `from` into a boundary of the clock `to`: npl_hz_ceil returns the first one at or
+ * after it, npl_hz_floor the last one at or before it. */
 uint64_t npl_hz_ceil(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
 uint64_t npl_hz_floor(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a device reports of a layer. Every figure carries where it came from; nothing unknown is a zero.
+ * What a device reports about a layer. Every figure carries its origin; a figure that is not known is never 0.
  */
 #ifndef NPULAB_RESULT_H
 #define NPULAB_RESULT_H
@@ -20,18 +20,18 @@ extern "C" {
 /* Where a time comes from. */
 enum npl_time_origin { NPL_TIME_NONE, NPL_TIME_MODELLED, NPL_TIME_MEASURED };
 
-/* Whose energy it is: of a machine at work; of the main memory that it works in, which is part of the machine; of a
- * machine that waits for its host, a link or another machine; of the modelled host; of a link. */
+/* What an energy belongs to: a machine at work; the machine's main memory; a machine that waits for its host, a link or
+ * another machine; the modelled host; a link. */
 enum npl_energy_part { NPL_OF_MACHINE, NPL_OF_MEMORY, NPL_OF_WAITING, NPL_OF_HOST, NPL_OF_LINK, NPL_ENERGY_PARTS };
 const char *npl_energy_part_name(enum npl_energy_part part); /* "machine", "memory", "waiting", "host", "link" */
 
-/* One component of a layer's energy. Origins are a closed set (npl_origin_ok):
+/* One component of a layer's energy. npl_origin_ok accepts these origins:
  *   measured:rapl-pkg  measured:nvml-energy  measured:nvml-power-integral
  *   modelled:<table>  calibrated:<paper>  assumed:tdp  absent                                       */
 struct npl_energy {
 	const char *component; /* "matrix unit", borrowed from the device */
 	const char *origin;    /* borrowed from the device */
-	uint64_t events;       /* what was counted; 0 for a measured energy */
+	uint64_t events;       /* events that were counted; 0 for a measured energy */
 	double pj_per_event;   /* joules = events * pj_per_event * 1e-12, checked, when events > 0 */
 	double joules;         /* NAN when the origin is "absent" */
 	enum npl_energy_part part;
@@ -39,7 +39,7 @@ struct npl_energy {
 
 bool npl_origin_ok(const char *origin);
 
-/* NPL_MEM_HOST: the host's, over the link, within the cycles. */
+/* NPL_MEM_HOST: the host's memory, reached over the link within the cycles. */
 enum npl_memory_level { NPL_MEM_DRAM, NPL_MEM_BUFFER, NPL_MEM_HOST, NPL_MEM_LEVELS };
 
 /* Transfers over a link that the device itself measures (npl_link.measured). */
@@ -48,39 +48,40 @@ struct npl_transfers {
 	double seconds;
 };
 
-/* Zeroed by the caller before npl_device_run, filled by the device except what core adds. */
+/* The result of a layer. The caller zeroes it before npl_device_run. The device fills it, except what core adds. */
 struct npl_result {
 	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
-	/* For a device with a clock core sets it, to cycles over the clock. Otherwise the driver sets it, modelled or
+	/* For a device with a clock, core computes this from the cycles. Otherwise the driver sets it, modelled or
 	 * measured. */
 	double seconds;
 	enum npl_time_origin seconds_origin;
-	uint64_t macs;                      /* multiply-accumulates done that belong to the layer */
+	uint64_t macs;                      /* multiply-accumulates that were done for the layer */
 	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's counter definitions */
-	uint64_t bytes[NPL_MEM_LEVELS];     /* that crossed each memory's port */
+	uint64_t bytes[NPL_MEM_LEVELS];     /* bytes that crossed each memory's port */
 	/* The bytes that must have crossed each port. Core counts those of the tensors (npl_device_info.crosses) and
-	 * puts them here after the run. A driver leaves 0, or more than the tensors' where it knows of more: it can
-	 * only make its own check harder. */
+	 * puts them here after the run. A driver leaves 0, or puts in a greater number where it knows one: it can only
+	 * make its own check stricter. */
 	uint64_t bytes_at_least[NPL_MEM_LEVELS];
 	uint64_t saturations;                    /* outputs that hit the end of their number format */
-	uint64_t overflows;                      /* sums that wrapped: their accumulator does not hold their value */
-	struct npl_transfers to_device, to_host; /* of the layer's tensors, not within seconds */
+	uint64_t overflows;                      /* sums that wrapped, because their accumulator could not hold them */
+	struct npl_transfers to_device, to_host; /* transfers of the layer's tensors, not within seconds */
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_ENERGY];
 };
 
-/* Adds a component counted as events; NPL_EINTERNAL when the table is full or the origin is not of the set. */
+/* Adds a component of the machine's energy, counted in events. Returns NPL_EINTERNAL when the table is full or the
+ * origin is unknown. */
 int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
 		      const char *origin, struct npl_err *err);
-/* The same of another part than the machine. */
+/* Adds a component of any part's energy, as npl_result_energy does for the machine's. */
 int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, const char *component, uint64_t events,
 			 double pj_per_event, const char *origin, struct npl_err *err);
-/* Sum of the components' joules, of n of them and of a result's. NAN when there is none or one is absent. */
+/* Return the sum of the joules of n components, and of those of a result. NAN: there is none, or one is absent. */
 double npl_energy_sum(const struct npl_energy *energy, int n);
 double npl_result_joules(const struct npl_result *result);
-/* Adds one component into a list of at most `capacity`, kept by component and origin. */
+/* Adds one component to a list of at most `capacity`, in which components are told apart by name and origin. */
 int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct npl_energy *add, struct npl_err *err);
-/* Adds cycles, seconds, counts and energies of another layer on the same device. */
+/* Adds the cycles, seconds, counts and energies of another layer on the same device to sum. */
 int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err);
 
 #ifdef __cplusplus

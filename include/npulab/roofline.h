@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rooflines (Williams, Waterman and Patterson, CACM 2009): what a device can do at most, by its arithmetic and by its
- * memory, and where the layers of a network lie below that.
+ * Rooflines (Williams, Waterman and Patterson, CACM 2009): the most that a device can do, limited by its arithmetic and
+ * by its memory, and how far below that the layers of a network stay.
  *
  *     struct npl_roofline roofline;
  *     if (npl_roofline(graph, &samples, NULL, &options, NPL_INTENSITY_MEMORY, &roofline, &err)) ...
@@ -10,8 +10,8 @@
  *
  * Speeds are operations per second, two for a multiply-accumulate, as everywhere in npulab; intensities are
  * multiply-accumulates per byte, as in the TPU's paper: the roof at intensity i is min(peak, 2 i x bytes per second).
- * Roofs of real devices are measured here and now, those of simulated ones are their parameters. docs/roofline.md says
- * which bytes count.
+ * The roofs of a real device are measured in the call, those of a simulated device follow from its parameters.
+ * docs/roofline.md says which bytes count.
  */
 #ifndef NPULAB_ROOFLINE_H
 #define NPULAB_ROOFLINE_H
@@ -25,52 +25,53 @@ extern "C" {
 struct npl_roof {
 	enum npl_format format;
 	double macs_per_second; /* the peak */
-	char how[160];          /* of a measured one: which products */
+	char how[160];          /* how a measured roof was found: by which products */
 };
 
-/* Which bytes an intensity is of. */
+/* The bytes that an intensity counts. */
 enum npl_intensity {
-	/* those that must cross the device's memory: only weights where that holds only weights */
+	/* the bytes that must cross the device's memory: weights alone where that memory holds only weights */
 	NPL_INTENSITY_MEMORY,
-	NPL_INTENSITY_WEIGHTS, /* those of the weights of layers with MACs, on every device, as in the TPU's paper */
+	NPL_INTENSITY_WEIGHTS, /* the weights of layers with MACs, on every device, as in the TPU's paper */
 };
 
 /* A layer, or a whole network. NAN: not applicable or not known. */
 struct npl_roofline_point {
-	int node; /* of the graph; -1: the whole network */
-	int roof; /* which of the device's: of its number format; of a network that of its greatest layer */
+	int node; /* node of the graph; -1: the whole network */
+	int roof; /* index of the device's roof for its number format; for a network, that of its greatest layer */
 	uint64_t macs;
-	uint64_t weight_bytes, input_bytes, output_bytes; /* of its tensors, in the layer's number format */
-	double bytes;                                     /* those that the intensity is of */
-	double crossed_bytes;       /* those that the simulated machine's memory did move; NAN: a real device */
-	double seconds;             /* of the device alone */
+	uint64_t weight_bytes, input_bytes, output_bytes; /* bytes of its tensors, in the layer's number format */
+	double bytes;                                     /* the bytes that the intensity counts */
+	double crossed_bytes;       /* bytes that the simulated machine's memory moved; NAN: a real device */
+	double seconds;             /* seconds of the device alone */
 	double macs_per_byte;       /* INFINITY: no byte must cross */
 	double ops_per_second;      /* attained */
-	double roof_ops_per_second; /* at its intensity */
-	/* of the roof: the least time that both roofs allow, over the time taken. NAN: they ask for none */
+	double roof_ops_per_second; /* the roof at its intensity */
+	/* the share of the roof: the least time that both roofs allow, over the time taken. NAN: the roofs ask for no
+	 * time */
 	double share;
-	bool memory_bound; /* the memory is the lower of its roofs */
-	/* What limits it. A simulated machine: by its counters (causes.h). A real device: "memory" or "peak", the lower
-	 * roof, where the layer reaches half of it, else "neither roof". NULL: not known. */
+	bool memory_bound; /* the memory's roof is the lower one */
+	/* What limits it: for a simulated machine by its counters (causes.h). For a real device it is the lower roof,
+	 * "memory" or "peak", where the layer reaches half of that, else "neither roof". NULL: not known. */
 	const char *bound;
 };
 
 struct npl_roofline_device {
-	const char *name, *sha256; /* sha256 of its machine; "" */
+	const char *name, *sha256; /* sha256 of its machine, "" where it has no parameters */
 	const char *instance;      /* as in npl_device_report */
 	const char *const *note;   /* n_notes of npl_device_notes */
 	int n_notes;
 	struct npl_device_info info;
 	enum npl_time_origin roofs_origin; /* of the roofs */
 	int n_roofs;
-	struct npl_roof roof[2];        /* that of its own format first */
+	struct npl_roof roof[2];        /* the roof of its own number format first */
 	double memory_bytes_per_second; /* INFINITY: no limit; NAN: not known */
 	char memory_how[200];
 	struct npl_system_load load; /* while the roofs were measured; zeroed for a simulated device */
 	int n_points;
-	struct npl_roofline_point *point;  /* of the layers that it ran itself */
-	struct npl_roofline_point network; /* their sum, in a run of the whole; without a model n_points is 0 */
-	int64_t batches;                   /* that the points are sums of */
+	struct npl_roofline_point *point;  /* the layers that it ran itself */
+	struct npl_roofline_point network; /* the whole network, from a run of its own; without a model n_points is 0 */
+	int64_t batches;                   /* batches that the points are sums of */
 };
 
 struct npl_roofline {
@@ -82,19 +83,19 @@ struct npl_roofline {
 	struct npl_arena arena;
 };
 
-/* The devices of the options, which must be simulated ones, processors or GPUs (NPL_EUSAGE). graph NULL: roofs alone,
- * samples are not looked at. Of a simulated machine every layer runs by itself (npl_session_options.layer_by_layer), so
- * that no layer takes credit for weights that came during another; the network runs as always. calibration as in
- * npl_compare. */
+/* Finds the rooflines of the devices of the options, which must be simulated machines, processors or GPUs (else
+ * NPL_EUSAGE). graph NULL: roofs alone, and samples are not read. On a simulated machine every layer runs by itself
+ * (npl_session_options.layer_by_layer), so that no layer gains by weights that were fetched during another; the network
+ * runs as usual. calibration as in npl_compare. */
 int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		 const struct npl_compare_options *options, enum npl_intensity intensity, struct npl_roofline *roofline,
 		 struct npl_err *err);
 void npl_roofline_free(struct npl_roofline *roofline);
 
-/* The number format of a roof by its name: of the device's own that which npl_device_precision says. */
+/* Returns the name of a roof's number format; for the device's own format that of npl_device_precision. */
 const char *npl_roofline_precision(const struct npl_roofline_device *device, int roof);
 
-/* MACs per byte from which on the peak and not the memory is the limit; NAN: not known. */
+/* Returns the MACs per byte from which on the peak limits, and not the memory; NAN: not known. */
 double npl_roofline_ridge(const struct npl_roofline_device *device, int roof);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running a network on devices. A session binds a graph to the devices its nodes are placed on: it quantises the
- * weights once, decides what is fused, what is only a view and what falls to the modelled host, and then runs
- * batches. Values are float32 at the ends; between nodes they stay in the format of the device that made them.
+ * Runs a network on devices. A session binds a graph to the devices that its nodes are placed on. It quantises the
+ * weights once, decides which nodes are fused, which are views and which go to the modelled host, and then runs
+ * batches. The network's inputs and outputs are float32; between nodes, values stay in the number format of the device
+ * that made them.
  *
  *     struct npl_range *ranges = calloc(graph->n_values, sizeof *ranges);
  *     for (int v = 0; v < graph->n_values; v++)
@@ -28,34 +29,34 @@
 extern "C" {
 #endif
 
-/* What values a tensor took. Starts empty: low > high. */
+/* The range of the values that a tensor took. It starts empty: low > high. */
 struct npl_range {
 	float low, high;
-	float least_factor; /* of what LRN makes: the least |y / x|; 0: none seen */
-	/* of a tensor that a Softmax reads: the smallest of the maxima of its vectors; valid with read_by_softmax */
+	float least_factor; /* results of LRN: the least |y / x|; 0: none seen */
+	/* the smallest of the maxima of the vectors that a Softmax reads; valid with read_by_softmax */
 	float softmax_least_maximum;
-	bool read_by_softmax; /* a Softmax was seen to read it */
-	bool nan, infinite;   /* one was seen */
+	bool read_by_softmax; /* a Softmax read the tensor */
+	bool nan, infinite;   /* a NaN, or an infinity, was seen */
 };
 #define NPL_RANGE_EMPTY ((struct npl_range){.low = 1, .high = -1})
 
-/* Runs the whole graph in float32 on the reference kernels. inputs[] has graph->n_inputs tensors of the inputs'
- * dtype and shape; outputs[] gets graph->n_outputs tensors. ranges[graph->n_values], or NULL, is widened by what each
- * value took. NPL_EINPUT when an input does not fit. */
+/* Runs the whole graph in float32 on the reference kernels. inputs[] has graph->n_inputs tensors of the inputs' dtype
+ * and shape; outputs[] gets graph->n_outputs tensors. ranges[graph->n_values], or NULL, is widened by the elements of
+ * each value. Returns NPL_EINPUT when an input does not fit. */
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		 struct npl_range *ranges, struct npl_err *err);
 
-/* Is shown every value as it is made. Not 0: the run ends with it. */
+/* seen() is called for every value when it is made. If it does not return 0, the run ends with that code. */
 struct npl_value_observer {
 	int (*seen)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
 	void *context;
 };
-/* The same; observer sees the inputs and what each node makes. ranges and observer may be NULL. */
+/* Runs npl_evaluate; observer sees the inputs and the results of each node. ranges and observer may be NULL. */
 int npl_evaluate_observed(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 			  struct npl_range *ranges, const struct npl_value_observer *observer, struct npl_err *err);
 
 #define NPL_ON_HOST         (-1)
-#define NPL_SESSION_DEVICES 30 /* at most: NPL_EUSAGE */
+#define NPL_SESSION_DEVICES 30 /* the most devices of a session; more are refused with NPL_EUSAGE */
 
 struct npl_session_options {
 	int n_devices;
@@ -63,18 +64,19 @@ struct npl_session_options {
 	const int *place;        /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
 	struct npl_device *host; /* the modelled host, of the driver `processor`; NULL: the shipped machine `host` */
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
-	/* Those of the format int8, where they are others (calibrate.h). NULL: there are none. */
+	/* The ranges for the number format int8, where they differ (calibrate.h). NULL: they do not. */
 	const struct npl_range *ranges_int8;
-	bool q16_plain;      /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
+	/* Q6.10 has the scale 2^-10 for every tensor; otherwise each has the power of two that its values need */
+	bool q16_plain;
 	bool timing_only;    /* cycles and counters, no values: outputs stay unallocated */
-	bool layer_by_layer; /* every layer is a program of its own: its time is not shared with its neighbours' */
-	/* On devices with layer groups: the network's inputs cross the link within a group's cycles. False: before
+	bool layer_by_layer; /* every layer is a program of its own, and shares no time with its neighbours */
+	/* On devices with layer groups: the network's inputs cross the link within a group's cycles; false: before
 	 * them. */
 	bool inputs_over_link;
-	/* Per value: an input that is on the device from before, such as the state of a recurrent network. NULL: none
-	 * is. */
+	/* Per value: true for an input that is on the device already, such as the state of a recurrent network. NULL:
+	 * no input is. */
 	const bool *resident;
-	/* On devices with layer groups: the network's outputs cross the link within a group's cycles. False: after
+	/* On devices with layer groups: the network's outputs cross the link within a group's cycles; false: after
 	 * them. */
 	bool outputs_over_link;
 };
@@ -85,17 +87,17 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 		     struct npl_err *err);
 void npl_session_close(struct npl_session *session); /* accepts NULL */
 
-/* From now on observer sees what each device and the host make, in their formats: tensors of integers with a scale
- * stand for scale * (q - zero_point). Results that leave no device's pass are not seen. NULL: nobody looks. */
+/* From now on observer sees the results of each device and the host, in their number formats: a tensor of integers with
+ * a scale stands for scale * (q - zero_point). Results that stay inside a pass are not seen. NULL: no observer. */
 void npl_session_observe(struct npl_session *session, const struct npl_value_observer *observer);
 
-/* Whether a layer runs on this device, by its index: what is a view, or left to the host, does not. */
+/* Says whether any layer runs on the device with this index. A view, or a layer of the host, does not count. */
 bool npl_session_uses(const struct npl_session *session, int device);
-/* Whether any scale of the session comes from calibration: false where the model itself has all scales, or float32 is
- * enough. */
+/* Says whether any scale of the session comes from calibration. False: the model has all scales itself, or float32
+ * needs none. */
 bool npl_session_calibrated(const struct npl_session *session);
 
-/* Whether runs hash the outputs of their layers (they do unless told not to): a timed pass has no use for it. */
+/* Sets whether runs hash the outputs of their layers, as they do at the start; a timed pass does without. */
 void npl_session_hash(struct npl_session *session, bool hash);
 
 enum npl_role {
@@ -108,31 +110,34 @@ enum npl_role {
 struct npl_layer_run {
 	int node;
 	enum npl_role role;
-	const char *ran_on;      /* npl_device_instance or "host"; borrowed from the session */
-	const char *placed_by;   /* the placement rule that put it there; NULL: none did. Of a comparison */
-	const char *note;        /* why it is on the host, what it is fused into, or what the host does of it; NULL */
-	const char *why_float32; /* why a device of integers ran it in float32, which note says too; NULL: it did not */
-	bool host_part;          /* ran on a device, except what the note says; that is in host_seconds */
-	/* The counters of result, n_counters of them: the device's table. NULL: it has none. */
+	const char *ran_on;    /* npl_device_instance or "host"; borrowed from the session */
+	const char *placed_by; /* in a comparison, the placement rule that put it there; NULL: no rule did */
+	const char *note;      /* why it is on the host, what it is fused into, or which part the host does; NULL */
+	/* why a device of integers ran it in float32, which is in note too; NULL: it did not */
+	const char *why_float32;
+	bool host_part; /* ran on a device, except the part that note names; its time is in host_seconds */
+	/* The definitions of the n_counters counters in result: the device's table. NULL: it has none. */
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;
 	struct npl_result
-		result;      /* the device's part; its energies cover the whole row, host and link included. The row
-	                             works result.seconds + host_seconds + link_seconds. */
+		/* The device's part. Its energies are those of the whole row, host and link included. The row's time is
+		 * result.seconds + host_seconds + link_seconds. */
+		result;
 	double host_seconds; /* modelled host: the operator itself and conversions of number format */
-	double host_joules;  /* what the host draws meanwhile; in the energies of result, if it is known */
+	double host_joules;  /* energy of the host meanwhile; part of result's energies where it is known */
 	double link_seconds;
 	uint64_t link_bytes;
 	int transfers;
-	double start_seconds; /* from the beginning of the batch: its first work begins, */
-	double ready_seconds; /* others can read its result, */
-	double end_seconds;   /* and it is where the caller takes it, if that does */
-	/* Values outside the format when they were converted for this row, its weights and bias too, in every batch.
-	 * They are counted in result.saturations. */
+	double start_seconds; /* when its first work begins, from the beginning of the batch */
+	double ready_seconds; /* when other rows can read its result */
+	double end_seconds;   /* when its result, if the caller takes it, is where the caller takes it */
+	/* The values that were outside the number format when they were converted for this row, those of its weights
+	 * and bias in every batch. They are counted in result.saturations too. */
 	uint64_t clipped;
-	enum npl_dtype output_dtype; /* of the output in its own format, and what its integers stand for */
+	enum npl_dtype output_dtype; /* type of the output in its own number format, and its quantisation */
 	struct npl_quant output_quant;
-	char output_sha256[65]; /* of the output's bytes in its own format; empty in timing_only or unhashed */
+	/* hash of the output's bytes in its own number format; empty in timing_only or unhashed */
+	char output_sha256[65];
 };
 
 #define NPL_MAX_RUN_ENERGY 64 /* the components of several machines, of the host and of the links */
@@ -141,47 +146,49 @@ struct npl_layer_run {
 struct npl_run {
 	int n_layers;
 	struct npl_layer_run *layer; /* one per node of the graph, in its order */
-	uint64_t cycles;             /* of all simulated machines used */
-	/* Time of the run: device_seconds + host_seconds + link_seconds less what of them overlaps. Batches do not overlap. */
+	uint64_t cycles;             /* cycles of all simulated machines that ran */
+	/* Time of the run: device_seconds + host_seconds + link_seconds - overlap_seconds. Batches do not overlap. */
 	double seconds;
 	double device_seconds, host_seconds, link_seconds; /* sums of the rows */
 	double overlap_seconds;                            /* exactly 0 where nothing overlaps */
-	uint64_t link_bytes, macs, device_macs;            /* device_macs: without those the host did */
+	/* macs of all layers; device_macs without those of the host */
+	uint64_t link_bytes, macs, device_macs;
 	uint64_t bytes[NPL_MEM_LEVELS];
 	uint64_t saturations, overflows;
-	uint64_t peak_buffer_bytes; /* of a device's on-chip memory, that layer groups hold at once; 0: not known */
+	/* the most bytes of a device's on-chip memory that layer groups use at once; 0: not known */
+	uint64_t peak_buffer_bytes;
 	int n_energy;
-	struct npl_energy energy[NPL_MAX_RUN_ENERGY]; /* by component and origin */
-	double wall_seconds;                          /* the devices' run() calls, as this computer felt them */
-	int n_resources; /* the host, devices and links, with the sums of all batches; none in a single layer */
+	struct npl_energy energy[NPL_MAX_RUN_ENERGY]; /* one for each component and origin */
+	double wall_seconds;                          /* time of this computer in the devices' run() calls */
+	int n_resources; /* the host, devices and links, with sums over all batches; 0 for a single layer */
 	struct npl_resource *resource;
-	int n_tasks; /* the work of the first batch: the rows' times are those of that, too */
+	int n_tasks; /* the tasks of the first batch, whose times the rows have too */
 	struct npl_task *task;
 };
 
-/* The rows that a run will have, as far as the plan tells them: role, ran_on, note and host_part. Nothing is run; the
- * strings are the session's. */
+/* Fills the rows that a run will have with what the plan knows: role, ran_on, note and host_part. Nothing runs; the
+ * session owns the strings. */
 int npl_session_plan(const struct npl_session *session, struct npl_run *run, struct npl_err *err);
 
-/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). The strings
- * in run belong to the session and its devices. */
+/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors. run is filled; it must be zeroed before.
+ * The strings in run belong to the session and its devices. */
 int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		    struct npl_run *run, struct npl_err *err);
 
-/* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The first batch's hashes and times
- * stay. */
+/* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The hashes and times of the first batch
+ * are kept. */
 int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *err);
 /* Recomputes the totals of a run from its rows and overlap_seconds. */
 int npl_run_total(struct npl_run *run, struct npl_err *err);
 void npl_run_free(struct npl_run *run);
 
-/* The work of a row: of the device, its host and the link. */
+/* Returns the work of a row in seconds: of its device, host and link. */
 double npl_row_seconds(const struct npl_layer_run *row);
 
-/* Whether the host does a row as a whole; its note says why. */
+/* Says whether the host does the whole row; note says why. */
 bool npl_row_on_host(const struct npl_layer_run *row);
 
-/* "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
+/* Writes the origins, "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SHA-256 (FIPS 180-4) as lower-case hexadecimal text: the identity of model files, machines and outputs.
- * A thin cover over libmd, so that the rest of the library does not see its types. Allocates nothing.
+ * SHA-256 (FIPS 180-4) as lower-case hexadecimal text: the identity of model files, machines and outputs. It wraps
+ * libmd, so that the rest of the library does not see libmd's types. Allocates nothing.
  *
  *     struct npl_sha256 state;
  *     npl_sha256_init(&state);
@@ -28,7 +28,7 @@ void npl_sha256_init(struct npl_sha256 *state);
 void npl_sha256_update(struct npl_sha256 *state, const void *data, size_t bytes);
 void npl_sha256_final(struct npl_sha256 *state, char hex[NPL_SHA256_HEX]);
 
-/* All at once. */
+/* Hashes all data in one call. */
 void npl_sha256_hex(const void *data, size_t bytes, char hex[NPL_SHA256_HEX]);
 
 #ifdef __cplusplus

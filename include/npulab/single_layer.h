@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * One layer on several devices (`npulab layer`): operands drawn from a seed in each device's own number format, run
- * without a network around it. Operands start in the machine's on-chip input buffer, weights in its weight memory and
- * the result ends on chip; what moving them to and from the host would take is reported beside the time, in no cycle
- * count. On a machine that brings and fetches in pieces what does not fit (tpu_v1), that is in the cycles instead.
+ * One layer on several devices (`npulab layer`): its operands are drawn from a seed in each device's own number format,
+ * and it runs without a network around it. Operands start in the machine's on-chip input buffer and weights in its
+ * weight memory; the result stays on chip. The time that moving operands and result to and from the host would take is
+ * reported beside the layer's time, and is in no cycle count. A machine that moves operands in pieces where they do not
+ * fit (tpu_v1) counts these transfers in its cycles instead.
  *
- * What is drawn, in this order, from npl_random seeded with `seed`, one 64-bit draw an element, its top bits taken: x,
- * then w. int8: x full-range i8 (u8 with unsigned_x), w full-range i8, scales 1, zero points 0; the result is the raw
+ * x, then w, are drawn from npl_random seeded with `seed`: one 64-bit draw for each element, of which the top bits are
+ * used. int8: x full-range i8 (u8 with unsigned_x), w full-range i8, scales 1, zero points 0; the result is the raw
  * int32 accumulators unless requantise. Q6.10: full-range i16. float32: npl_random_unit.
  */
 #ifndef NPULAB_SINGLE_LAYER_H
@@ -23,8 +24,8 @@ struct npl_layer_spec {
 	enum npl_op op;     /* GEMM, CONV, MAXPOOL, AVERAGEPOOL, RELU */
 	struct npl_shape x; /* GEMM: (m,k); else (n,c,h,w) */
 	int64_t outputs;    /* GEMM: n; CONV: filters */
-	/* Of a convolution: the window and the groups. Of a pooling: the window. Of a Gemm: all. npl_single_layer
-	 * completes them. */
+	/* For a convolution the window and the groups, for a pooling the window, for a Gemm all attributes.
+	 * npl_single_layer completes them. */
 	struct npl_attrs attrs;
 	bool unsigned_x, requantise;
 	bool no_accuracy; /* skip the float reference, which takes long for large layers */
@@ -34,8 +35,9 @@ struct npl_layer_spec {
 /* Draws a tensor's elements from random as described above. */
 void npl_draw(struct npl_tensor *tensor, struct npl_random *random);
 
-/* Fills a comparison of one-layer reports; its graph lives in the comparison's arena. output, if not NULL, receives
- * the last device's result in its own type. options: device_names, n_devices, set, n_sets, threads, timing_only. */
+/* Runs the layer and fills a comparison of one-layer reports; its graph lives in the comparison's arena. output, if not
+ * NULL, receives the last device's result in its own type. Of options it uses device_names, n_devices, set, n_sets,
+ * threads and timing_only. */
 int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
 		     struct npl_comparison *comparison, struct npl_tensor *output, struct npl_err *err);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What else this computer does while something is measured on it: Linux's load average, and the processors that other
- * programs keep busy (from /proc/stat, less what this process takes itself). A time measured beside other work is a
- * time of both.
+ * Other work of this computer during a measurement: Linux's load average, and the processors that other programs keep
+ * busy (from /proc/stat, less the time of this process). Other work makes a measured time longer.
  *
  *     struct npl_system_load load;
  *     npl_system_load_start(&load, NULL);
@@ -19,18 +18,20 @@ extern "C" {
 #endif
 
 #define NPL_PROC_ROOT       "/proc"
-#define NPL_BUSY_PROCESSORS 0.25 /* from so much work of others on a measurement is called disturbed */
+#define NPL_BUSY_PROCESSORS 0.25 /* a measurement beside at least this much other work is called disturbed */
 
 struct npl_system_load {
 	int processors;      /* online */
-	double load_average; /* over the minute before the start; NAN: not known */
-	double others; /* processors that other programs kept busy on average; NAN: not known, or shorter than 0.1 s */
-	bool busy;     /* others >= NPL_BUSY_PROCESSORS */
+	double load_average; /* the average over the minute before the start; NAN: not known */
+	/* processors that other programs kept busy on average; NAN: not known, or the measurement was shorter than 0.1
+	 * s */
+	double others;
+	bool busy; /* others >= NPL_BUSY_PROCESSORS */
 	const char *root;
 	double start_seconds, start_total, start_own; /* seconds of the clock, of all processors, of this process */
 };
 
-/* root: the folder of loadavg and stat, NULL: NPL_PROC_ROOT; borrowed until stop. */
+/* Starts a measurement. root: the folder of loadavg and stat, borrowed until stop; NULL: NPL_PROC_ROOT. */
 void npl_system_load_start(struct npl_system_load *load, const char *root);
 void npl_system_load_stop(struct npl_system_load *load);
 

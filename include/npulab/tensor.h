@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors: dense, row-major (last dimension fastest), at most 8 dimensions. Dimensions and element counts
- * are int64_t, sizes in bytes are size_t; products are checked. A tensor of a quantised type stands for
- * real = scale * (q - zero_point).
+ * Tensors: dense, row-major (last dimension fastest), at most 8 dimensions. Dimensions and element counts are int64_t,
+ * sizes in bytes are size_t; products are checked. The integers q of a quantised tensor stand for scale * (q -
+ * zero_point).
  *
  *     struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 4)};
  *     if (npl_tensor_alloc(&t, &err)) ...
@@ -20,8 +20,9 @@
 extern "C" {
 #endif
 
-#define NPL_MAX_RANK     8
-#define NPL_MAX_ELEMENTS ((int64_t)1 << 40) /* an upper bound on any tensor: refuses nonsense shapes early */
+#define NPL_MAX_RANK 8
+/* the most elements of a tensor, so that nonsense shapes are refused early */
+#define NPL_MAX_ELEMENTS ((int64_t)1 << 40)
 
 enum npl_dtype {
 	NPL_F32,
@@ -64,27 +65,28 @@ struct npl_tensor {
 size_t npl_dtype_size(enum npl_dtype dtype); /* bytes per element */
 const char *npl_dtype_name(enum npl_dtype dtype);
 
-/* shape of the given dims: npl_shape_of(rank, d0, d1, ...) with int64_t or int arguments */
+/* The shape with these dimensions: npl_shape_of(rank, d0, d1, ...) with int64_t or int arguments. */
 #define npl_shape_of(rank_, ...) ((struct npl_shape){.rank = (rank_), .dim = {__VA_ARGS__}})
 bool npl_shape_equal(const struct npl_shape *a, const struct npl_shape *b);
-/* Elements in a shape; -1 when a dimension is negative or the product exceeds NPL_MAX_ELEMENTS. */
+/* Returns the number of elements of a shape; -1 when a dimension is negative or the product exceeds
+ * NPL_MAX_ELEMENTS. */
 int64_t npl_shape_count(const struct npl_shape *shape);
-/* "1x64x56x56", "scalar"; returns buf. */
+/* Writes "1x64x56x56" or "scalar"; returns buf. */
 const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n);
 
-/* Product of two sizes; false on overflow. */
+/* Computes the product of two sizes; returns false on overflow. */
 bool npl_mul_size(size_t a, size_t b, size_t *product);
 
-/* Element i of any type as it stands, without its scale: rounded where a 64-bit integer has more digits, bool as 0 and
- * 1. */
+/* Returns element i as it is stored, of any type and without its scale. An integer of 64 bits is rounded where it has
+ * more digits; bool is 0 or 1. */
 double npl_tensor_real(const struct npl_tensor *tensor, int64_t i);
-/* Equal scale and zero point per tensor; of tensors the type too. */
+/* Say whether scale and zero point per tensor are equal; of tensors, the type too. */
 bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b);
 bool npl_tensor_same_quant(const struct npl_tensor *a, const struct npl_tensor *b);
 
 int64_t npl_tensor_count(const struct npl_tensor *tensor);
 size_t npl_tensor_bytes(const struct npl_tensor *tensor);
-/* Allocates zeroed data for dtype and shape. NPL_EINPUT when the shape is nonsense, NPL_ENOMEM. */
+/* Allocates zeroed data for dtype and shape. Returns NPL_EINPUT when the shape is invalid, or NPL_ENOMEM. */
 int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err);
 void npl_tensor_free(struct npl_tensor *tensor); /* accepts a zeroed tensor; leaves data NULL */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Published figures beside the model's. The figures of a machine stand in published/MACHINE.csv (columns case, metric,
- * value, unit, tolerance, fitted, reference, source, note); its validator (validate/validators.def) works out what the
- * model says of them.
+ * Compares published figures with the model's. published/MACHINE.csv holds the figures of a machine (columns case,
+ * metric, value, unit, tolerance, fitted, reference, source, note); its validator (validate/validators.def) computes
+ * the model's figures.
  *
  *     struct npl_validation validation;
  *     if (npl_validate(NULL, &options, &validation, &err)) ...
@@ -26,18 +26,18 @@ struct npl_validation_row { /* strings live in the validation */
 	const char *machine, *case_name, *metric;
 	const char *unit;        /* "fraction", "MiB", ... */
 	double published, model; /* NAN: not known */
-	double tolerance;        /* of |model - published|, in the unit; NAN: shown, not judged */
-	bool attempted;          /* the validator has a way to the model's figure */
+	double tolerance;        /* limit of |model - published|, in the unit; NAN: the row is shown and not judged */
+	bool attempted;          /* the validator tries to compute the model's figure */
 	bool at_most;            /* the model's figure may also be smaller */
-	bool fitted;             /* a parameter of the machine was fitted to it */
+	bool fitted;             /* a parameter of the machine was fitted to this figure */
 	const char *reference;   /* "paper", or another simulator and its version; "" when nothing is published */
 	const char *source;      /* "Table 3, row 1" */
-	const char *note;        /* or "" */
+	const char *note;        /* may be "" */
 	const char *reason;      /* why the model has no figure; "" where it has one */
 };
 
-/* Difference within the tolerance? NPL_MISSING: there is a tolerance, and no figure to hold against it. NPL_UNJUDGED:
- * there is none. */
+/* Whether the difference is within the tolerance. NPL_MISSING: there is a tolerance, and the model has no figure.
+ * NPL_UNJUDGED: there is no tolerance. */
 enum npl_verdict { NPL_UNJUDGED, NPL_WITHIN, NPL_OUTSIDE, NPL_MISSING };
 enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row);
 
@@ -53,33 +53,35 @@ struct npl_validate_options {
 	const char *const *set; /* "DEVICE.KEY=VALUE": the same validation on another machine */
 };
 
-/* machine NULL: all that have a validator. NPL_EUSAGE: this one has none, naming those that do. */
+/* Validates a machine, or, where it is NULL, all machines with a validator. Returns NPL_EUSAGE when this machine has
+ * none, with those that have one. */
 int npl_validate(const char *machine, const struct npl_validate_options *options, struct npl_validation *validation,
 		 struct npl_err *err);
 void npl_validation_free(struct npl_validation *validation);
 
-/* For validators. Adds the rows of published/FILE. */
+/* For validators: adds the rows of published/FILE. */
 int npl_validation_load(struct npl_validation *validation, const char *machine, const char *file, struct npl_err *err);
-/* The model's figure (NAN: not to be had now) of a row that is there, or of a new one: a figure that nobody has
- * published is worth a row unless it is 0. */
+/* Sets the model's figure (NAN: it cannot be computed now) in its row. Where there is no such row, a new one is added,
+ * unless the figure is 0. */
 int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
 		       const char *metric, const char *unit, double model, struct npl_err *err);
 
-/* A figure beside one that follows from what is published: strings are copied. NPL_EINTERNAL: it is there already. */
+/* Adds a row whose published figure is computed from published ones. Strings are copied. Returns NPL_EINTERNAL when the
+ * row is there already. */
 int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
 		       struct npl_err *err);
-/* Why the model has no figure where it was tried for one and has none, of a case (NULL: of all), unless a row tells
- * already. */
+/* Gives the rows of a case (NULL: of all cases) that were attempted and have no figure of the model their reason,
+ * except rows that have one already. */
 int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
 			   const char *reason, struct npl_err *err);
-/* NULL: there is none. Until the next row is added. */
+/* Returns a row; NULL: there is none. The pointer is valid until the next row is added. */
 const struct npl_validation_row *npl_validation_find(const struct npl_validation *validation, const char *machine,
 						     const char *case_name, const char *metric);
 
-/* model / published - 1; NAN: one is not known, or published is 0. */
+/* Returns model / published - 1; NAN: one of them is not known, or published is 0. */
 double npl_validation_relative(const struct npl_validation_row *row);
 
-/* Figures that nobody works out and nobody judges are left away unless all. */
+/* Says whether a row is shown: with all every row, otherwise those that are attempted or judged. */
 bool npl_validation_shown(const struct npl_validation_row *row, bool all);
 
 #ifdef __cplusplus
