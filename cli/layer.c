@@ -37,9 +37,9 @@ static int parse_dims(const char *text, int64_t *dims, int most)
 }
 
 /* A number for both directions or two of them: "1", "1x2". */
-static int parse_pair(const char *name, const char *text, int64_t otherwise, int64_t *pair, struct npl_err *err)
+static int parse_pair(const char *name, const char *text, int64_t default_value, int64_t *pair, struct npl_err *err)
 {
-	pair[0] = pair[1] = otherwise;
+	pair[0] = pair[1] = default_value;
 	if (!text)
 		return 0;
 	int n = parse_dims(text, pair, 2);

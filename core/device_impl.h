@@ -11,10 +11,11 @@
 struct npl_device {
 	const struct npl_driver *driver;
 	struct npl_description machine;
-	bool ships; /* the machine is a file of the machines folder, */
-	struct npl_description
-		shipped;               /* without --set; or the one that it was copied from; name NULL: there is none */
-	const char *note[3], *resized; /* resized: for reports alone */
+	bool ships; /* the machine is a file of the machines folder */
+	/* That file without --set, or the shipped file that the machine was copied from; name NULL: there is none. */
+	struct npl_description shipped;
+	const char *note[3];
+	const char *resized; /* the note about other sizes than the shipped machine's, for reports alone; NULL: none */
 	int n_notes;
 	struct npl_device_info info;
 	struct npl_arena arena;

@@ -167,7 +167,7 @@ static void add_note(struct npl_device *dev, const char *note)
 		dev->note[dev->n_notes++] = note;
 }
 
-/* Whose the values are; what follows from the user's for the others. */
+/* Finds the source of each parameter, adapts unset parameters to those that the user set, and collects the notes. */
 static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 {
 	const struct npl_driver *driver = dev->driver;
@@ -261,6 +261,24 @@ static int choose_engine(struct npl_device *dev, const char *name, struct npl_er
 	return dev->driver->choose_engine(dev->state, name, err);
 }
 
+bool npl_driver_ok(const struct npl_driver *driver, char *why, size_t n)
+{
+	const int groups = (driver->open_layer_group != NULL) + (driver->run_layer_group != NULL) +
+			   (driver->close_layer_group != NULL);
+	if (groups != 0 && groups != 3)
+		return npl_refuse(why, n, "%d of the three functions of layer groups, expected all or none", groups);
+	if ((driver->engines != NULL) != (driver->choose_engine != NULL))
+		return npl_refuse(why, n, "engines and choose_engine go together");
+	if (driver->isa && !driver->engines)
+		return npl_refuse(why, n, "an instruction set without engines to run its programs");
+	if ((driver->dump_layer || driver->dump_layer_group) && !driver->isa)
+		return npl_refuse(why, n, "dumps of programs without an instruction set");
+	if ((driver->dump_layer && groups) != (driver->dump_layer_group != NULL))
+		return npl_refuse(why, n,
+				  "dump_layer and layer groups go with dump_layer_group, which goes with nothing else");
+	return true;
+}
+
 /* A modelled machine says which memories a layer's tensors cross, so that its bytes can be checked. */
 static int check_info(const struct npl_device *dev, struct npl_err *err)
 {
@@ -268,6 +286,8 @@ static int check_info(const struct npl_device *dev, struct npl_err *err)
 	const unsigned all = info->crosses[NPL_MEM_DRAM] | info->crosses[NPL_MEM_BUFFER];
 	const unsigned needed = NPL_CROSS_WEIGHTS | NPL_CROSS_ACTIVATIONS;
 	char why[200];
+	if (!npl_driver_ok(dev->driver, why, sizeof why))
+		return npl_fail(err, NPL_EINTERNAL, "%s: its driver: %s", dev->machine.name, why);
 	if (info->n_counters > NPL_MAX_COUNTERS)
 		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, info->n_counters,
 				NPL_MAX_COUNTERS);

@@ -34,7 +34,8 @@ static enum npl_crossing crossing_of(const struct npl_layer *layer, int k)
 	return k == 1 ? NPL_CROSS_WEIGHTS : NPL_CROSS_BIASES;
 }
 
-/* As the device keeps the tensor. One of narrower elements than float32 is taken to keep integers as narrow. */
+/* Returns the tensor's bytes in the device's memory. A device whose elements are narrower than float32 is taken to keep
+ * integers in the same ratio. */
 static uint64_t kept_bytes(const struct npl_device_info *info, const struct npl_tensor *tensor)
 {
 	const uint64_t bytes = npl_tensor_bytes(tensor);
@@ -92,16 +93,16 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
 	return least;
 }
 
-/* A layer of a group. Of one that only moves elements `origin` is the last pass that made any of them, and `readers` go
- * through it. */
+/* A layer of a group. For a layer that only moves elements, `origin` is the last pass that computed any of them, and
+ * `readers` are those of its result. */
 struct member {
 	const struct npl_layer *layer;
 	int index;      /* in the group */
 	int pass;       /* that makes its results; NO_PASS: it only moves elements */
 	int first_pass; /* that reads its inputs */
 	int origin;     /* the pass that made its results; NO_PASS: they were given */
-	int readers
-		[NPL_MAX_OUTPUTS]; /* the pass that reads each result; NO_PASS, MANY_PASSES. What is wanted has many */
+	/* The pass that reads each result; NO_PASS: none, MANY_PASSES: several, or the result is wanted. */
+	int readers[NPL_MAX_OUTPUTS];
 };
 
 struct members {

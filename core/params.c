@@ -69,7 +69,7 @@ static int choice_of(const char *words, const char *value)
 	return -1;
 }
 
-/* What would have been right. */
+/* Refuses a number, and names the range and units that are accepted. */
 static int refuse_number(const struct npl_param *param, const char *value, const char *where, int code,
 			 struct npl_err *err)
 {

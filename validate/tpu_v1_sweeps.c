@@ -9,7 +9,8 @@
 #include "npulab/layer_group.h"
 #include "tpu_v1.h"
 
-/* Times as fast, per application; NAN: one of the two machines does not run all of it. */
+/* The speed-up of the changed machine over the paper's, for each application; NAN: one of the two does not run all of
+ * it. */
 struct speedups {
 	double of[NPL_TPU_APPLICATIONS];
 	char why[NPL_TPU_APPLICATIONS][300]; /* NAN */

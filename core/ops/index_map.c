@@ -26,7 +26,7 @@ void op_index_map_free(struct op_index_map *map)
 	map->from[0] = NULL;
 }
 
-/* One line of the output; neighbours that were neighbours go together. */
+/* Copies one row of the output. Elements that are adjacent in the input too are copied at once. */
 static void copy_line(const int64_t *from, int64_t n, const char *x, const void *fill, size_t element, char *y)
 {
 	for (int64_t i = 0; i < n;) {

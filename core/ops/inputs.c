@@ -36,7 +36,7 @@ int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err)
 
 int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err)
 {
-	if (tensor->dtype != NPL_I64)
+	if (tensor->dtype != NPL_I64 || tensor->shape.rank != 1)
 		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int64, got %s %s", what,
 				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape));
 	return op_input_indices(tensor, what, values, n, err);
@@ -45,7 +45,7 @@ int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *va
 int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err)
 {
 	if ((tensor->dtype != NPL_I64 && tensor->dtype != NPL_I32) || tensor->shape.rank != 1)
-		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int64, got %s %s", what,
+		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int32 or int64, got %s %s", what,
 				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape));
 	if (tensor->shape.dim[0] > NPL_MAX_RANK)
 		return npl_fail(err, NPL_EINPUT, "the %s has %lld values, at most %d dimensions are supported", what,

@@ -200,10 +200,10 @@ int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 		return npl_fail(err, NPL_EINPUT, "attribute alpha must not be 0: x is divided by it");
 	if (out->op == NPL_OP_GELU) {
 		static const char *const ways[] = {"none", "tanh", NULL};
-		int way;
-		if (op_attr_choice(list, "approximate", ways, 0, &way, err))
+		int approximation;
+		if (op_attr_choice(list, "approximate", ways, 0, &approximation, err))
 			return NPL_EINPUT;
-		out->unary.tanh = way;
+		out->unary.tanh = approximation;
 	}
 	if (out->op != NPL_OP_ISINF)
 		return 0;

@@ -390,6 +390,15 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err)
 	return 0;
 }
 
+/* Drops the error of a job that a call returns by itself; the error of another job stays. */
+static void forget_failure(struct npl_eager *ctx, const struct npl_err *told)
+{
+	pthread_mutex_lock(&ctx->lock);
+	if (told && told->code == ctx->failed.code && !strcmp(told->msg, ctx->failed.msg))
+		ctx->failed = (struct npl_err){0};
+	pthread_mutex_unlock(&ctx->lock);
+}
+
 /* Returns, once, the error of a job that no call has returned yet; 0: there is none. */
 static int tell_failure(struct npl_eager *ctx, struct npl_err *err)
 {
@@ -472,7 +481,6 @@ int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, stru
 int npl_eager_read(struct npl_eager *ctx, const struct npl_eager_value *value, struct npl_tensor *tensor,
 		   struct npl_err *err)
 {
-	struct npl_err told;
 	*tensor = (struct npl_tensor){0};
 	if (!value || value->ctx != ctx)
 		return npl_fail(err, NPL_EUSAGE, "the value to read is not this context's");
@@ -480,6 +488,6 @@ int npl_eager_read(struct npl_eager *ctx, const struct npl_eager_value *value, s
 		return err->code;
 	int rc = eager_fetch(ctx, value, tensor, err);
 	if (rc)
-		(void)tell_failure(ctx, &told); /* this call tells it */
+		forget_failure(ctx, err); /* this call tells it */
 	return rc;
 }

@@ -29,7 +29,7 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 		return b->err->code;
 	if (old[0] != b->old_batch)
 		return 0;
-	if (b->batch_is_open && !b->shapes_repeat_it) {
+	if (b->batch_is_open && !b->constant_shapes_assume_batch_1) {
 		b->kept_shape = true;
 		return 0;
 	}

@@ -69,7 +69,7 @@ struct graph_builder {
 	int64_t old_batch;  /* the batch in the file; 1 when it is open; 0: no input yet */
 	bool batch_is_open; /* the file leaves the batch open: constant shapes are used as they are */
 	/* the file leaves the batch open, and the network is invalid with these shapes: they repeat a batch of 1 */
-	bool shapes_repeat_it;
+	bool constant_shapes_assume_batch_1;
 	bool kept_shape;                      /* a constant shape that begins with 1 was used as it is */
 	struct npl_tensor *tensor;            /* scratch for one node: inputs, then outputs */
 	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */

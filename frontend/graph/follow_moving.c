@@ -3,7 +3,7 @@
  * Follows samples through operators that move elements: joining, cutting, repeating, picking, scattering (follow.h). */
 #include "follow_rules.h"
 
-bool follow_transpose(const struct at *at)
+bool follow_transpose(const struct rule_context *at)
 {
 	const struct npl_transpose_attrs *transpose = &at->node->attrs.transpose;
 	struct spread x;
@@ -18,7 +18,7 @@ bool follow_transpose(const struct at *at)
 }
 
 /* Inputs are joined along another dimension, or as whole batches after each other. */
-bool follow_concat(const struct at *at)
+bool follow_concat(const struct rule_context *at)
 {
 	struct spread joint = {.axis = -1}, own;
 	int64_t outer = 0;
@@ -45,7 +45,7 @@ bool follow_concat(const struct at *at)
 /* Says whether a cut along this dimension keeps all elements at any batch. Limits that are made from shapes are
  * compared with another batch (follow_steady). Any other limit that is neither 0 nor beyond all sizes may fit only the
  * batches that were examined. */
-static bool whole_at_any_batch(const struct at *at, int axis)
+static bool whole_at_any_batch(const struct rule_context *at, int axis)
 {
 	const struct npl_slice_attrs *cut = &at->node->attrs.slice;
 	const int64_t beyond = INT32_MAX;
@@ -58,7 +58,7 @@ static bool whole_at_any_batch(const struct at *at, int axis)
 	return true;
 }
 
-bool follow_slice(const struct at *at)
+bool follow_slice(const struct rule_context *at)
 {
 	const struct npl_slice_attrs *cut = &at->node->attrs.slice;
 	struct spread x;
@@ -73,7 +73,7 @@ bool follow_slice(const struct at *at)
 	return x.outer && place_all(at, &x);
 }
 
-bool follow_pad(const struct at *at)
+bool follow_pad(const struct rule_context *at)
 {
 	const struct npl_pad_attrs *pad = &at->node->attrs.pad;
 	struct spread x;
@@ -81,7 +81,7 @@ bool follow_pad(const struct at *at)
 	       place_all(at, &x);
 }
 
-bool follow_resize(const struct at *at)
+bool follow_resize(const struct rule_context *at)
 {
 	const struct npl_resize_attrs *r = &at->node->attrs.resize;
 	struct spread x;
@@ -93,7 +93,7 @@ bool follow_resize(const struct at *at)
 }
 
 /* CenterCropPad: a dimension that keeps its length keeps its elements. */
-bool follow_center_crop_pad(const struct at *at)
+bool follow_center_crop_pad(const struct rule_context *at)
 {
 	struct spread x;
 	if (!samples_of(at, 0, &x))
@@ -102,7 +102,7 @@ bool follow_center_crop_pad(const struct at *at)
 }
 
 /* Expand and Tile. */
-bool follow_repeat(const struct at *at)
+bool follow_repeat(const struct rule_context *at)
 {
 	struct spread x;
 	if (!samples_of(at, 0, &x))
@@ -114,7 +114,7 @@ bool follow_repeat(const struct at *at)
 }
 
 /* AffineGrid: theta (N,2,3) -> (N,H,W,2), or with one dimension more. The size, which has N too, is constant. */
-bool follow_affine_grid(const struct at *at)
+bool follow_affine_grid(const struct rule_context *at)
 {
 	struct spread theta;
 	if (!samples_of(at, 0, &theta) || theta.axis != 0)
@@ -123,13 +123,13 @@ bool follow_affine_grid(const struct at *at)
 }
 
 /* Trilu: of matrices in the last two dimensions. */
-bool follow_triangle(const struct at *at)
+bool follow_triangle(const struct rule_context *at)
 {
 	struct spread x;
 	return samples_of(at, 0, &x) && x.axis < out_shape(at)->rank - 2 && is_steady(at, 1) && place_all(at, &x);
 }
 
-bool follow_gather(const struct at *at)
+bool follow_gather(const struct rule_context *at)
 {
 	const int axis = (int)at->node->attrs.gather.axis, rank = shape_of(at, 1)->rank;
 	struct spread x;
@@ -147,7 +147,7 @@ bool follow_gather(const struct at *at)
 	return place_all(at, &x);
 }
 
-bool follow_gather_elements(const struct at *at)
+bool follow_gather_elements(const struct rule_context *at)
 {
 	const int64_t axis = at->node->attrs.gather.axis;
 	struct spread x = {0}, indices = {0};
@@ -165,7 +165,7 @@ bool follow_gather_elements(const struct at *at)
 	return place_all(at, own ? &x : &indices);
 }
 
-bool follow_gather_nd(const struct at *at)
+bool follow_gather_nd(const struct rule_context *at)
 {
 	const int64_t batch_dims = at->node->attrs.gather.batch_dims;
 	struct spread x, indices;
@@ -178,7 +178,7 @@ bool follow_gather_nd(const struct at *at)
 }
 
 /* Compress: the condition is constant; without an axis it takes elements of all samples. */
-bool follow_compress(const struct at *at)
+bool follow_compress(const struct rule_context *at)
 {
 	const int64_t axis = at->node->attrs.along.axis;
 	struct spread x;
@@ -187,7 +187,7 @@ bool follow_compress(const struct at *at)
 
 /* ScatterElements: indices and updates are of one shape. They may be shorter than the data, except along the samples,
  * whose indices would then differ. */
-bool follow_scatter_elements(const struct at *at)
+bool follow_scatter_elements(const struct rule_context *at)
 {
 	struct spread x = {.axis = -1}, own;
 	for (int k = 0; k < 3; k++) {
@@ -208,7 +208,7 @@ bool follow_scatter_elements(const struct at *at)
 
 /* ScatterND: the tuples of the indices name the first dimensions, which must not be the samples'. data (d0 ... dn),
  * indices (..., m), updates (..., dm ... dn). */
-bool follow_scatter_nd(const struct at *at)
+bool follow_scatter_nd(const struct rule_context *at)
 {
 	const struct npl_shape *indices = shape_of(at, 1);
 	const int places = indices->rank - 1, named = (int)indices->dim[places];
@@ -231,7 +231,7 @@ bool follow_scatter_nd(const struct at *at)
 	return (own || is_uniform(at, 0, &x)) && place_all(at, &x);
 }
 
-bool follow_one_hot(const struct at *at)
+bool follow_one_hot(const struct rule_context *at)
 {
 	struct spread x;
 	if (!samples_of(at, 0, &x) || !others_steady(at, 1, -1))
@@ -240,7 +240,7 @@ bool follow_one_hot(const struct at *at)
 	return place_all(at, &x);
 }
 
-bool follow_reverse_sequence(const struct at *at)
+bool follow_reverse_sequence(const struct rule_context *at)
 {
 	struct spread x, lengths;
 	if (!samples_of(at, 0, &x) || x.axis == at->node->attrs.reverse_sequence.time_axis)

@@ -13,7 +13,7 @@ struct factor {
 	struct spread spread;
 };
 
-static bool factor_of(const struct at *at, int k, bool left, struct factor *m)
+static bool factor_of(const struct rule_context *at, int k, bool left, struct factor *m)
 {
 	const int rank = shape_of(at, k)->rank;
 	*m = (struct factor){.k = k, .rank = rank, .row = rank - 2, .column = rank - 1};
@@ -28,7 +28,7 @@ static bool factor_of(const struct at *at, int k, bool left, struct factor *m)
 }
 
 /* MatMul and its integer forms: a and b are inputs ka and kb. */
-bool follow_product(const struct at *at, int ka, int kb)
+bool follow_product(const struct rule_context *at, int ka, int kb)
 {
 	struct factor a, b;
 	struct spread out, there;
@@ -55,7 +55,7 @@ bool follow_product(const struct at *at, int ka, int kb)
 	return place_all(at, &out);
 }
 
-bool follow_gemm(const struct at *at)
+bool follow_gemm(const struct rule_context *at)
 {
 	const struct npl_gemm_attrs *gemm = &at->node->attrs.gemm;
 	const bool left = has_samples(at, 0);
@@ -74,7 +74,7 @@ bool follow_gemm(const struct at *at)
 	return place_all(at, &x);
 }
 
-bool follow_integer_product(const struct at *at, int ka, int kb)
+bool follow_integer_product(const struct rule_context *at, int ka, int kb)
 {
 	const bool linear = at->node->op == NPL_OP_QLINEARMATMUL;
 	const int scales[] = {linear ? 1 : 2, 2, linear ? 4 : 3, linear ? 5 : 3};
@@ -90,7 +90,7 @@ bool follow_integer_product(const struct at *at, int ka, int kb)
 
 /* RNN, GRU and LSTM: X (steps, batch, size), and lengths (batch), states (directions, batch, size). With batch_first X
  * and the states begin with the batch. */
-bool follow_recurrent(const struct at *at)
+bool follow_recurrent(const struct rule_context *at)
 {
 	enum { X, W, R, B, LENGTHS, FIRST_STATE, LAST_STATE, PEEPHOLES };
 	const bool first = at->node->attrs.recurrent.batch_first;
@@ -143,7 +143,7 @@ static char label_at(const char *term, size_t length, int dimension)
 }
 
 /* The samples' label must be in the result and in every operand that has samples. */
-bool follow_einsum(const struct at *at)
+bool follow_einsum(const struct rule_context *at)
 {
 	const char *equation = at->node->attrs.einsum.equation, *arrow = equation ? strstr(equation, "->") : NULL;
 	struct spread joint = {.axis = -1};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Operators that keep elements in their order: views, and functions of single elements. */
-static bool in_order(const struct at *at, int n_operands)
+static bool in_order(const struct rule_context *at, int n_operands)
 {
 	if (!has_samples(at, 0) || (n_operands > 1 && !others_steady(at, 1, -1)))
 		return false;
@@ -16,19 +16,19 @@ static bool in_order(const struct at *at, int n_operands)
 	return true;
 }
 
-static bool view(const struct at *at)
+static bool view(const struct rule_context *at)
 {
 	return in_order(at, 1);
 }
 
-static bool clip(const struct at *at)
+static bool clip(const struct rule_context *at)
 {
 	return in_order(at, 3);
 }
 
 /* Returns how many dimensions the result has before the operand's first, as broadcasting places it. Before opset 7 an
  * attribute gave the axis at which the second operand begins, and a PRelu's list of slopes was per channel. */
-static int placed_at(const struct at *at, int k)
+static int placed_at(const struct rule_context *at, int k)
 {
 	const struct npl_attrs *attrs = &at->node->attrs;
 	const int behind = out_shape(at)->rank - shape_of(at, k)->rank;
@@ -42,7 +42,7 @@ static int placed_at(const struct at *at, int k)
 }
 
 /* Operators whose operands meet element by element, where a dimension of 1 is repeated. */
-static bool broadcast(const struct at *at)
+static bool broadcast(const struct rule_context *at)
 {
 	struct spread joint = {.axis = -1};
 	for (int k = 0; k < at->node->n_in; k++) {
@@ -69,72 +69,72 @@ static bool broadcast(const struct at *at)
 
 /* Images and similar tensors: every sample of dimension 0 by itself; with `per_channel` every channel too. The other
  * operands are parameters. */
-static bool images(const struct at *at, bool per_channel)
+static bool images(const struct rule_context *at, bool per_channel)
 {
 	struct spread x;
 	return samples_of(at, 0, &x) && x.axis <= per_channel && others_steady(at, 1, -1) && place_all(at, &x);
 }
 
 /* Each sample of dimension 0 by itself. */
-static bool image(const struct at *at)
+static bool image(const struct rule_context *at)
 {
 	return images(at, false);
 }
 
 /* Each channel of each sample by itself. */
-static bool channel(const struct at *at)
+static bool channel(const struct rule_context *at)
 {
 	return images(at, true);
 }
 
 /* The second result counts places through all samples, so it must not be used. */
-static bool maxpool(const struct at *at)
+static bool maxpool(const struct rule_context *at)
 {
 	return !has_result(at, 1) && channel(at);
 }
 
 /* Operators along one dimension: the samples may be along any other. */
-static bool along(const struct at *at, int64_t axis)
+static bool along(const struct rule_context *at, int64_t axis)
 {
 	struct spread x;
 	return samples_of(at, 0, &x) && x.axis != axis && others_steady(at, 1, -1) && place_all(at, &x);
 }
 
-static bool lp_normalise(const struct at *at)
+static bool lp_normalise(const struct rule_context *at)
 {
 	return along(at, at->node->attrs.norm.axis);
 }
 
-static bool topk(const struct at *at)
+static bool topk(const struct rule_context *at)
 {
 	return along(at, at->node->attrs.topk.axis);
 }
 
-static bool split(const struct at *at)
+static bool split(const struct rule_context *at)
 {
 	return along(at, at->node->attrs.split.axis);
 }
 
-static bool lrn(const struct at *at)
+static bool lrn(const struct rule_context *at)
 {
 	return along(at, 1);
 }
 
 /* The last dimension has a number's real and imaginary parts. */
-static bool dft(const struct at *at)
+static bool dft(const struct rule_context *at)
 {
 	struct spread x;
 	return samples_of(at, 0, &x) && x.axis != shape_of(at, 0)->rank - 1 && along(at, at->node->attrs.signal.axis);
 }
 
 /* Operators over all dimensions from one on. */
-static bool from_axis(const struct at *at, int64_t axis)
+static bool from_axis(const struct rule_context *at, int64_t axis)
 {
 	struct spread x;
 	return samples_of(at, 0, &x) && x.axis < axis && others_steady(at, 1, -1) && place_all(at, &x);
 }
 
-static bool softmax(const struct at *at)
+static bool softmax(const struct rule_context *at)
 {
 	const int64_t axis = at->node->attrs.along.axis;
 	const int opset = at->node->attrs.opset;
@@ -149,14 +149,14 @@ static bool named(const int64_t *axes, int n, int axis)
 	return false;
 }
 
-static bool normalise_axes(const struct at *at)
+static bool normalise_axes(const struct rule_context *at)
 {
 	const struct npl_norm_attrs *norm = &at->node->attrs.norm;
 	struct spread x;
 	return samples_of(at, 0, &x) && !named(norm->axes, norm->n_axes, x.axis) && place_all(at, &x);
 }
 
-static bool reduce(const struct at *at)
+static bool reduce(const struct rule_context *at)
 {
 	const struct npl_reduce_attrs *reduced = &at->node->attrs.reduce;
 	struct spread x;
@@ -172,7 +172,7 @@ static bool reduce(const struct at *at)
 }
 
 /* ArgMax, ArgMin. */
-static bool arg(const struct at *at)
+static bool arg(const struct rule_context *at)
 {
 	const struct npl_arg_attrs *found = &at->node->attrs.arg;
 	struct spread x;
@@ -182,7 +182,7 @@ static bool arg(const struct at *at)
 	return place_all(at, &x);
 }
 
-static bool cumsum(const struct at *at)
+static bool cumsum(const struct rule_context *at)
 {
 	const struct npl_value *axis = &at->f->graph->value[at->node->in[1]];
 	int64_t k = 0;
@@ -196,7 +196,7 @@ static bool cumsum(const struct at *at)
 }
 
 /* One scale and one zero point for all elements, or one for each index of a dimension other than the samples'. */
-static bool quantised_by(const struct at *at, int k, int axis, const struct spread *x)
+static bool quantised_by(const struct rule_context *at, int k, int axis, const struct spread *x)
 {
 	const int v = value_of(at, k);
 	if (v < 0 || npl_shape_count(&at->f->graph->value[v].shape) == 1)
@@ -205,7 +205,7 @@ static bool quantised_by(const struct at *at, int k, int axis, const struct spre
 	return x->axis == axis ? is_uniform(at, k, &rows) : is_steady(at, k);
 }
 
-static bool quantise(const struct at *at)
+static bool quantise(const struct rule_context *at)
 {
 	const int axis = (int)at->node->attrs.quantise.axis;
 	struct spread x;
@@ -218,7 +218,7 @@ static bool quantise(const struct at *at)
 	       place_all(at, &x);
 }
 
-static bool batchnorm(const struct at *at)
+static bool batchnorm(const struct rule_context *at)
 {
 	const struct npl_norm_attrs *norm = &at->node->attrs.norm;
 	struct spread x;
@@ -227,7 +227,7 @@ static bool batchnorm(const struct at *at)
 }
 
 /* Scale and bias of a LayerNormalization broadcast to its input. */
-static bool layernorm(const struct at *at)
+static bool layernorm(const struct rule_context *at)
 {
 	struct spread x;
 	if (!samples_of(at, 0, &x) || x.axis >= at->node->attrs.norm.axis)
@@ -245,7 +245,7 @@ static bool layernorm(const struct at *at)
 
 /* RotaryEmbedding: x (N, sequence, heads * size) or (N, heads, sequence, size); the caches are (N, sequence, half), or
  * (positions, half) with position_ids (N, sequence). Heads are independent, so the samples may be along the heads. */
-static bool rotary(const struct at *at)
+static bool rotary(const struct rule_context *at)
 {
 	enum { POSITIONS = 3 };
 	const bool by_position = value_of(at, POSITIONS) >= 0;
@@ -266,22 +266,22 @@ static bool rotary(const struct at *at)
 	return place_all(at, &x);
 }
 
-static bool matmul(const struct at *at)
+static bool matmul(const struct rule_context *at)
 {
 	return follow_product(at, 0, 1);
 }
 
-static bool qlinear_matmul(const struct at *at)
+static bool qlinear_matmul(const struct rule_context *at)
 {
 	return follow_integer_product(at, 0, 3);
 }
 
-static bool matmul_integer(const struct at *at)
+static bool matmul_integer(const struct rule_context *at)
 {
 	return follow_integer_product(at, 0, 1);
 }
 
-static bool (*const rule_of[NPL_OPS])(const struct at *at) = {
+static bool (*const rule_of[NPL_OPS])(const struct rule_context *at) = {
 	[NPL_OP_RESHAPE] = view,
 	[NPL_OP_FLATTEN] = view,
 	[NPL_OP_SQUEEZE] = view,
@@ -388,7 +388,7 @@ bool follow_has_rule(enum npl_op op)
 
 bool follow_node(struct follow *f, const struct npl_node *node, const char **why)
 {
-	const struct at at = {f, node, why};
+	const struct rule_context at = {f, node, why};
 	if (rule_of[node->op])
 		return rule_of[node->op](&at);
 	return is_elementwise(node->op) && broadcast(&at);

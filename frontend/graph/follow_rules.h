@@ -7,47 +7,47 @@
 #include "follow.h"
 
 /* The rule's view of a node. */
-struct at {
+struct rule_context {
 	struct follow *f;
 	const struct npl_node *node;
 	const char **why; /* set by a rule that can say how the node mixes samples */
 };
 
-static inline int value_of(const struct at *at, int k)
+static inline int value_of(const struct rule_context *at, int k)
 {
 	return k < at->node->n_in ? at->node->in[k] : -1;
 }
 
-static inline bool has_samples(const struct at *at, int k)
+static inline bool has_samples(const struct rule_context *at, int k)
 {
 	const int v = value_of(at, k);
 	return v >= 0 && at->f->distance[v];
 }
 
-static inline const struct npl_shape *shape_of(const struct at *at, int k)
+static inline const struct npl_shape *shape_of(const struct rule_context *at, int k)
 {
 	return &at->f->graph->value[at->node->in[k]].shape;
 }
 
-static inline const struct npl_shape *out_shape(const struct at *at)
+static inline const struct npl_shape *out_shape(const struct rule_context *at)
 {
 	return &at->f->graph->value[at->node->out[0]].shape;
 }
 
-static inline bool samples_of(const struct at *at, int k, struct spread *spread)
+static inline bool samples_of(const struct rule_context *at, int k, struct spread *spread)
 {
 	return has_samples(at, k) && follow_spread(at->f, at->node->in[k], spread);
 }
 
 /* Input k is absent, or fixed and the same at any batch. */
-static inline bool is_steady(const struct at *at, int k)
+static inline bool is_steady(const struct rule_context *at, int k)
 {
 	const int v = value_of(at, k);
 	return v < 0 || (!at->f->distance[v] && follow_steady(at->f, v));
 }
 
 /* Says whether all inputs from `first` on, except `but`, are steady. */
-static inline bool others_steady(const struct at *at, int first, int but)
+static inline bool others_steady(const struct rule_context *at, int first, int but)
 {
 	for (int k = first; k < at->node->n_in; k++)
 		if (k != but && !is_steady(at, k))
@@ -57,7 +57,7 @@ static inline bool others_steady(const struct at *at, int first, int but)
 
 /* Whether input k is fixed, and each sample would read the same elements of it if samples lay along `spread`. True
  * where the input lacks that axis, because it broadcasts there. */
-static inline bool is_uniform(const struct at *at, int k, const struct spread *spread)
+static inline bool is_uniform(const struct rule_context *at, int k, const struct spread *spread)
 {
 	const int v = value_of(at, k);
 	return v < 0 || (!at->f->distance[v] && follow_uniform(at->f, v, spread));
@@ -69,7 +69,7 @@ static inline bool same(const struct spread *a, const struct spread *b)
 }
 
 /* Places the samples in all results at this place. */
-static inline bool place_all(const struct at *at, const struct spread *spread)
+static inline bool place_all(const struct rule_context *at, const struct spread *spread)
 {
 	for (int k = 0; k < at->node->n_out; k++)
 		if (at->node->out[k] >= 0 && !follow_set_spread(at->f, at->node->out[k], spread))
@@ -77,35 +77,36 @@ static inline bool place_all(const struct at *at, const struct spread *spread)
 	return true;
 }
 
-static inline bool has_result(const struct at *at, int k)
+static inline bool has_result(const struct rule_context *at, int k)
 {
 	return k < at->node->n_out && at->node->out[k] >= 0;
 }
 
 /* follow_products.c: sums of products */
-bool follow_product(const struct at *at, int ka, int kb); /* MatMul of inputs ka and kb, and its integer forms */
-bool follow_integer_product(const struct at *at, int ka, int kb);
-bool follow_gemm(const struct at *at);
-bool follow_einsum(const struct at *at);
-bool follow_recurrent(const struct at *at);
+bool follow_product(const struct rule_context *at, int ka,
+		    int kb); /* MatMul of inputs ka and kb, and its integer forms */
+bool follow_integer_product(const struct rule_context *at, int ka, int kb);
+bool follow_gemm(const struct rule_context *at);
+bool follow_einsum(const struct rule_context *at);
+bool follow_recurrent(const struct rule_context *at);
 
 /* follow_moving.c: operators that move elements */
-bool follow_transpose(const struct at *at);
-bool follow_concat(const struct at *at);
-bool follow_slice(const struct at *at);
-bool follow_pad(const struct at *at);
-bool follow_resize(const struct at *at);
-bool follow_center_crop_pad(const struct at *at);
-bool follow_repeat(const struct at *at);
-bool follow_affine_grid(const struct at *at);
-bool follow_triangle(const struct at *at);
-bool follow_gather(const struct at *at);
-bool follow_gather_elements(const struct at *at);
-bool follow_gather_nd(const struct at *at);
-bool follow_compress(const struct at *at);
-bool follow_scatter_elements(const struct at *at);
-bool follow_scatter_nd(const struct at *at);
-bool follow_one_hot(const struct at *at);
-bool follow_reverse_sequence(const struct at *at);
+bool follow_transpose(const struct rule_context *at);
+bool follow_concat(const struct rule_context *at);
+bool follow_slice(const struct rule_context *at);
+bool follow_pad(const struct rule_context *at);
+bool follow_resize(const struct rule_context *at);
+bool follow_center_crop_pad(const struct rule_context *at);
+bool follow_repeat(const struct rule_context *at);
+bool follow_affine_grid(const struct rule_context *at);
+bool follow_triangle(const struct rule_context *at);
+bool follow_gather(const struct rule_context *at);
+bool follow_gather_elements(const struct rule_context *at);
+bool follow_gather_nd(const struct rule_context *at);
+bool follow_compress(const struct rule_context *at);
+bool follow_scatter_elements(const struct rule_context *at);
+bool follow_scatter_nd(const struct rule_context *at);
+bool follow_one_hot(const struct rule_context *at);
+bool follow_reverse_sequence(const struct rule_context *at);
 
 #endif

@@ -40,7 +40,7 @@ static int load_as(bool shapes_repeat_it, const char *path, const void *data, si
 	if (!made)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	graph_builder_init(&b, made, options, limits, err);
-	b.shapes_repeat_it = shapes_repeat_it;
+	b.constant_shapes_assume_batch_1 = shapes_repeat_it;
 	made->name = base_name(&made->arena, path);
 	made->batch = 1;
 	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);

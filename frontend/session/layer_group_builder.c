@@ -16,8 +16,8 @@ int npl_layer_group_no_room(struct npl_err *err)
 
 /* Returns the tensor of value v in this format and shape, which comes from outside and which node i reads; adds an
  * input to the group if it has none like it. NULL: see err. */
-static struct npl_tensor *given(struct npl_layer_group_builder *b, int i, int v, enum npl_format format,
-				const struct npl_shape *shape, struct npl_err *err)
+static struct npl_tensor *find_or_add_input(struct npl_layer_group_builder *b, int i, int v, enum npl_format format,
+					    const struct npl_shape *shape, struct npl_err *err)
 {
 	struct npl_session *s = b->s;
 	struct npl_value *value = &s->graph->value[v];
@@ -195,11 +195,11 @@ static struct npl_tensor *as_given(struct npl_layer_group_builder *b, int i, int
 {
 	const enum npl_format comes = format_outside(b, v, format);
 	if (comes == format)
-		return given(b, i, v, format, shape, err);
+		return find_or_add_input(b, i, v, format, shape, err);
 	struct npl_tensor *made = b->converted[npl_root_of(b->s->graph, v)];
 	if (made)
 		return named_as(b, i, v, made, shape);
-	struct npl_tensor *in = given(b, i, v, comes, shape, err);
+	struct npl_tensor *in = find_or_add_input(b, i, v, comes, shape, err);
 	return in ? convert(b, i, v, in, format) : NULL;
 }
 

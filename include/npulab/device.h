@@ -196,9 +196,8 @@ const struct npl_param_value *npl_device_settings(const struct npl_device *devic
  * or NAN where the device has no such key. */
 const char *npl_device_setting(const struct npl_device *device, const char *key);
 double npl_device_setting_number(const struct npl_device *device, const char *key);
-const char *
-/* hash of npl_device_yaml and info.memory_yaml; NULL: no such text */
-npl_device_sha256(const struct npl_device *device);
+/* Returns the hash of npl_device_yaml and info.memory_yaml; NULL: the device has no parameters. */
+const char *npl_device_sha256(const struct npl_device *device);
 /* Says whether the device runs the layer, its size included. Otherwise puts the reason into why, which may be NULL
  * where n is 0. */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);

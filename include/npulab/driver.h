@@ -112,6 +112,9 @@ struct npl_driver {
 /* Every driver, in the order of core/devices.def, ended by NULL. */
 extern const struct npl_driver *const npl_drivers[];
 const struct npl_driver *npl_driver_named(const char *name); /* NULL: there is none */
+/* Whether the members that go together are all there or all absent; false with the reason. Core refuses a device whose
+ * driver is not so. */
+bool npl_driver_ok(const struct npl_driver *driver, char *why, size_t n);
 /* Refuses with NPL_EUSAGE a name that is none of the driver's engines; the message names the nearest. The driver must
  * have engines. */
 int npl_driver_find_engine(const struct npl_driver *driver, const char *name, struct npl_err *err);

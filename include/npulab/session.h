@@ -119,10 +119,9 @@ struct npl_layer_run {
 	/* The definitions of the n_counters counters in result: the device's table. NULL: it has none. */
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;
-	struct npl_result
-		/* The device's part. Its energies are those of the whole row, host and link included. The row's time is
-		 * result.seconds + host_seconds + link_seconds. */
-		result;
+	/* The device's part. Its energies are those of the whole row, host and link included. The row's time is
+	 * result.seconds + host_seconds + link_seconds. */
+	struct npl_result result;
 	double host_seconds; /* modelled host: the operator itself and conversions of number format */
 	double host_joules;  /* energy of the host meanwhile; part of result's energies where it is known */
 	double link_seconds;

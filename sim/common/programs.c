@@ -36,7 +36,10 @@ static int driver_of_machine(const char *path, const char *machine, const struct
 	struct npl_device *device = NULL;
 	if (npl_device_open(machine, &(struct npl_device_options){0}, &device, err)) {
 		npl_prefix(err, "%s: .machine %s", path, machine);
-		return err->code = NPL_EINPUT;
+		/* The file is at fault for a machine that is not known or cannot start, and for nothing else. */
+		if (err->code == NPL_EUSAGE || err->code == NPL_EDEVICE)
+			err->code = NPL_EINPUT;
+		return err->code;
 	}
 	*driver = npl_device_driver(device);
 	npl_device_close(device);

@@ -174,7 +174,7 @@ static uint64_t first_completion(const struct fast *m, uint64_t until)
 }
 
 /* Where channels have only refreshes to do, counts all except the last refreshes before `until` at once. */
-static void rest(struct fast *m, uint64_t until)
+static void skip_idle_refreshes(struct fast *m, uint64_t until)
 {
 	if (until > INT64_MAX || (int64_t)until - m->now < 4 * m->config->trefi)
 		return;
@@ -205,7 +205,7 @@ static void fast_advance(void *state, uint64_t until, unsigned stop)
 			}
 		m->now = next + 1;
 		if (__builtin_expect(refreshed, 0))
-			rest(m, limit);
+			skip_idle_refreshes(m, limit);
 		if (room && stop & NPL_MEMORY_ROOM)
 			return;
 	}

@@ -189,13 +189,13 @@ static uint64_t take(struct npl_link_stage *stage, uint64_t now, uint64_t bytes,
 uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes)
 {
 	const struct npl_link_model *model = port->model;
-	struct npl_link_lane *way = &port->lane[direction];
-	uint64_t end = take(&way->line, now, npl_link_line_bytes(model, bytes), model->line, &port->clock);
+	struct npl_link_lane *lane = &port->lane[direction];
+	uint64_t end = take(&lane->line, now, npl_link_line_bytes(model, bytes), model->line, &port->clock);
 	if (model->limit_bytes_per_second) {
-		uint64_t behind = take(&way->limiter, now, bytes, limit_of(model), &port->clock);
-		end = behind > end ? behind : end;
+		uint64_t limited = take(&lane->limiter, now, bytes, limit_of(model), &port->clock);
+		end = limited > end ? limited : end;
 	}
-	way->transfers++;
-	way->bytes += bytes;
+	lane->transfers++;
+	lane->bytes += bytes;
 	return end + npl_link_latency_cycles(model, &port->clock);
 }

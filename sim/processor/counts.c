@@ -44,10 +44,10 @@ static double area(const struct npl_window *window)
 }
 
 /* Returns the cost of a power. With a known exponent it is products, a division or a root. */
-static struct cost power(const struct npl_tensor *exponent, struct cost otherwise)
+static struct cost power(const struct npl_tensor *exponent, struct cost general_cost)
 {
 	if (!exponent || npl_tensor_count(exponent) != 1 || !exponent->data)
-		return otherwise;
+		return general_cost;
 	const double e = npl_tensor_real(exponent, 0);
 	if (e == 1 || e == 2)
 		return (struct cost){{1}, 0};
@@ -57,7 +57,7 @@ static struct cost power(const struct npl_tensor *exponent, struct cost otherwis
 		return (struct cost){{0, 1}, 0};
 	if (e == -0.5)
 		return (struct cost){{0, 2}, 0};
-	return otherwise;
+	return general_cost;
 }
 
 /* Whether values that are side by side in the result came from scattered addresses. */

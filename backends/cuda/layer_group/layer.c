@@ -85,20 +85,20 @@ int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer,
 	if (names || makes_nothing(layer)) {
 		made->workspace_bytes = 0;
 	} else if (layer->op == NPL_OP_CONV) {
-		made->way = CU_METHOD_PATCHES;
+		made->method = CU_METHOD_PATCHES;
 		failed = cu_conv_open(made, resident, err);
 	} else if (layer->op == NPL_OP_GEMM) {
-		made->way = CU_METHOD_ROWS;
+		made->method = CU_METHOD_ROWS;
 		failed = cu_rows_open(made, resident, err);
 	} else if (layer->op == NPL_OP_MATMUL) {
 		const bool integers = made->precision == CU_INT8;
-		made->way = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
+		made->method = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
 		failed = integers ? cu_stack_integers_open(made, err) : cu_stack_open(made, err);
 	} else if (cu_is_recurrent(layer->op)) {
-		made->way = CU_METHOD_RECURRENT;
+		made->method = CU_METHOD_RECURRENT;
 		failed = cu_recurrent_open(made, err);
 	} else {
-		made->way = CU_METHOD_KERNEL;
+		made->method = CU_METHOD_KERNEL;
 		made->workspace_bytes = 0;
 	}
 	if (failed)
@@ -120,7 +120,7 @@ void cu_layer_close(struct cu_layer *layer)
 bool cu_layer_reads(const struct cu_layer *layer, int k)
 {
 	const struct cu_weights *w = &layer->weights;
-	if (layer->way == CU_METHOD_KERNEL)
+	if (layer->method == CU_METHOD_KERNEL)
 		return cu_kernel_reads(layer->layer, k);
 	return !(k == 1 && w->matrix) && !(k == 2 && w->bias);
 }
@@ -129,7 +129,7 @@ int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_va
 		 struct npl_err *err)
 {
 	const struct cu_device *device = layer->device;
-	switch (layer->way) {
+	switch (layer->method) {
 	case CU_METHOD_KERNEL:
 		return cu_kernel_run(device->kernels, layer->layer, in, out, device->stream, err);
 	case CU_METHOD_ROWS:

@@ -80,7 +80,7 @@ static uint64_t address_of(const struct cu_layer_group *group, int h)
 	return root->constant && root->read ? group->resident.address + group->constants_at + root->offset : 0;
 }
 
-static uint64_t turned_address(const struct cu_layer_group *group, int h)
+static uint64_t second_layout_address(const struct cu_layer_group *group, int h)
 {
 	const struct cu_tensor *held = &group->held[h];
 	return held->second_layout_piece >= 0
@@ -104,7 +104,7 @@ static struct cu_value reshaped(const struct cu_layer_group *group, int h)
 	struct cu_value value = value_of(group, h);
 	if (group->held[h].root != h && cu_layout_differs_from_onnx(group, h) &&
 	    group->held[group->held[h].root].second_layout_first >= 0)
-		value.address = turned_address(group, group->held[h].root);
+		value.address = second_layout_address(group, group->held[h].root);
 	return value;
 }
 
@@ -116,7 +116,7 @@ static struct cu_value value_for(const struct cu_layer_group *group, int h, bool
 	h = cu_layout_owner(group, h);
 	struct cu_value value = reshaped(group, h);
 	if (value.channels_last != channels_last && group->held[h].second_layout_first >= 0)
-		value.address = turned_address(group, h);
+		value.address = second_layout_address(group, h);
 	value.channels_last = channels_last;
 	return value;
 }
@@ -129,7 +129,7 @@ static struct cu_value landing_of(const struct cu_layer_group *group, const stru
 				 .shape = group->held[held->root].tensor->shape};
 }
 
-static bool comes(const struct cu_tensor *held)
+static bool is_copied_to_device(const struct cu_tensor *held)
 {
 	return held->result < 0 && held->read && !held->constant;
 }
@@ -194,7 +194,8 @@ static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", 2 * bytes);
 		int rc = fill_constant(group, h, held->channels_last, address_of(group, h), capacity, err);
 		if (!rc && held->second_layout_first >= 0)
-			rc = fill_constant(group, h, !held->channels_last, turned_address(group, h), capacity, err);
+			rc = fill_constant(group, h, !held->channels_last, second_layout_address(group, h), capacity,
+					   err);
 		free(capacity);
 		if (rc)
 			return err->code;
@@ -245,15 +246,15 @@ static int bring_given(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
 	for (int h = 0; h < group->n_held; h++)
-		if (comes(&group->held[h]) && host_memory(group, &group->held[h]) != group->held[h].tensor->data &&
-		    bytes_of(&group->held[h]))
+		if (is_copied_to_device(&group->held[h]) &&
+		    host_memory(group, &group->held[h]) != group->held[h].tensor->data && bytes_of(&group->held[h]))
 			memcpy(host_memory(group, &group->held[h]), group->held[h].tensor->data,
 			       bytes_of(&group->held[h]));
 	if (record(group, 0, err))
 		return err->code;
 	for (int h = 0; h < group->n_held; h++) {
 		const struct cu_tensor *held = &group->held[h];
-		if (!comes(held))
+		if (!is_copied_to_device(held))
 			continue;
 		uint64_t to = held->host_copy_piece >= 0 ? landing_of(group, held).address : address_of(group, h);
 		if ((bytes_of(held) && cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
@@ -274,7 +275,7 @@ static int turn(struct cu_layer_group *group, int h, struct npl_err *err)
 	if (held->has_second_layout || held->second_layout_piece < 0)
 		return 0;
 	held->has_second_layout = true;
-	to.address = turned_address(group, h);
+	to.address = second_layout_address(group, h);
 	to.channels_last = !from.channels_last;
 	return cu_kernel_cast(d->kernels, &from, &to, d->stream, err);
 }
@@ -296,7 +297,7 @@ static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = group->request.layer[l];
 	struct cu_value *in = group->value, *out = group->value + NPL_LAYER_INPUTS;
-	if (group->layer[l].way == CU_METHOD_NONE)
+	if (group->layer[l].method == CU_METHOD_NONE)
 		return 0;
 	for (int k = 0; k < layer->n_in; k++) {
 		if (turn_input(group, l, k, err))
@@ -466,7 +467,7 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 	int before = 0;
 	for (int h = 0; h < group->n_held; h++) { /* all given tensors are transferred before any wanted one */
 		const struct cu_tensor *held = &group->held[h];
-		if (!comes(held))
+		if (!is_copied_to_device(held))
 			continue;
 		if (add_transfer(group, held, before, &results[held->layer].to_device, err))
 			return err->code;

@@ -27,9 +27,9 @@ static enum need need_of(const struct cu_layer_group *group, int l, int k, bool 
 {
 	const struct cu_layer *layer = &group->layer[l];
 	const struct npl_layer *asked = group->request.layer[l];
-	if (layer->way == CU_METHOD_NONE)
+	if (layer->method == CU_METHOD_NONE)
 		return ANY;
-	if (layer->way != CU_METHOD_KERNEL)
+	if (layer->method != CU_METHOD_KERNEL)
 		return layer->channels_last && k < 2 ? LAST : PLAIN;
 	switch (cu_kernel_layouts(asked)) {
 	case CU_LAYOUT_READS:
@@ -46,7 +46,7 @@ static enum need need_of(const struct cu_layer_group *group, int l, int k, bool 
 
 static bool is_view(const struct cu_layer_group *group, int l)
 {
-	return group->layer[l].way == CU_METHOD_NONE && group->request.layer[l]->op == NPL_OP_RESHAPE;
+	return group->layer[l].method == CU_METHOD_NONE && group->request.layer[l]->op == NPL_OP_RESHAPE;
 }
 
 /* Returns the held tensor that layer l reads as input k; -1: none. */
@@ -102,7 +102,7 @@ static void reads(struct cu_layer_group *group, int h, bool last, int step)
 static bool result_lies_last(const struct cu_layer_group *group, int l)
 {
 	const struct npl_layer *asked = group->request.layer[l];
-	if (group->layer[l].way != CU_METHOD_KERNEL)
+	if (group->layer[l].method != CU_METHOD_KERNEL)
 		return group->layer[l].channels_last;
 	if (cu_kernel_layouts(asked) != CU_LAYOUT_FOLLOWS)
 		return false;
@@ -129,7 +129,7 @@ void cu_layout_plan(struct cu_layer_group *group)
 		const bool last = result_lies_last(group, l);
 		for (int k = 0; k < npl_layer_outputs(asked); k++)
 			group->held[group->out[l] + k].channels_last = last &&
-								       (group->layer[l].way != CU_METHOD_KERNEL ||
+								       (group->layer[l].method != CU_METHOD_KERNEL ||
 									cu_kernel_follows(asked, k));
 		for (int k = 0; k < asked->n_in; k++) {
 			const int h = read_by(group, l, k);

@@ -152,7 +152,7 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 			layer->channels_last = last;
 			if (cu_dnn_layer_open(layer, &why))
 				continue;
-			layer->way = CU_METHOD_DNN;
+			layer->method = CU_METHOD_DNN;
 			return 0;
 		}
 	}
@@ -163,7 +163,7 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	if (cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->filters, err))
 		return err->code;
 	if (precision == CU_INT8 && c->groups > 1 && c->columns <= MOST_GROUP_TAPS) {
-		layer->way = CU_METHOD_GROUPS;
+		layer->method = CU_METHOD_GROUPS;
 		layer->workspace_bytes = 0;
 		return 0;
 	}

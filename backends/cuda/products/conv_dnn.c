@@ -71,7 +71,7 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 		const int64_t in = layer->layer->in[0]->shape.dim[2 + i], out = layer->layer->out->shape.dim[2 + i];
 		if (w->pad_begin[d] < 0 || w->pad_begin[d] > INT_MAX || w->stride[d] > INT_MAX ||
 		    w->dilation[d] > INT_MAX)
-			return NOT_TAKEN("cuDNN's windows are smaller");
+			return NOT_TAKEN("cuDNN takes pads, strides and dilations from 0 to 2^31 - 1");
 		if ((in + 2 * w->pad_begin[d] - npl_window_extent(w, d)) / w->stride[d] + 1 != out)
 			return NOT_TAKEN("cuDNN pads both ends alike");
 		pad[to] = (int)w->pad_begin[d];

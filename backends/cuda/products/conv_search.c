@@ -29,7 +29,7 @@ size_t cu_dnn_search_bytes(const struct cu_layer *layer)
 {
 	const struct npl_layer *asked = layer->layer;
 	const size_t unit = npl_dtype_size(cu_layer_type(layer));
-	if (layer->way != CU_METHOD_DNN || asked->macs < LEAST_MACS)
+	if (layer->method != CU_METHOD_DNN || asked->macs < LEAST_MACS)
 		return 0;
 	return room_for(asked->in[0], unit) + room_for(asked->out, unit) +
 	       (layer->weights.matrix ? 0 : room_for(asked->in[1], unit));

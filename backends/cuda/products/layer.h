@@ -77,7 +77,7 @@ struct cu_layer {
 	const struct cu_device *device;
 	const struct npl_layer *layer;
 	enum cu_precision precision; /* the result of cu_layer_precision */
-	enum cu_method way;
+	enum cu_method method;
 	bool channels_last; /* a convolution's images, weights and result have channels last (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;

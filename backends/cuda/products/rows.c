@@ -78,7 +78,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	if (layer->precision == CU_INT8)
 		return open_integers(layer, resident, err);
 	if (!cu_is_rows(asked)) {
-		layer->way = CU_METHOD_STACK;
+		layer->method = CU_METHOD_STACK;
 		return cu_stack_open(layer, err);
 	}
 	if (cu_weights_plan(layer, resident, n, k, k, n, err))

@@ -118,10 +118,10 @@ Test(api_eager, what_cannot_be_a_tensor)
 }
 
 /* A result of more memory than there is: the shape is fine, the run is not. */
-static struct npl_eager_value *too_large(struct npl_eager *ctx)
+static struct npl_eager_value *too_large(struct npl_eager *ctx, int64_t rows)
 {
 	const float one = 1;
-	struct npl_eager_value *shape = longs(ctx, 2, (const int64_t[]){1 << 19, 1 << 20}), *x = NULL;
+	struct npl_eager_value *shape = longs(ctx, 2, (const int64_t[]){rows, 1 << 20}), *x = NULL;
 	struct npl_eager_value *small = floats(ctx, false, npl_shape_of(1, 1), &one);
 	struct npl_err err;
 	cr_assert_eq(npl_eager_op(ctx, "ConstantOfShape", NPL_ARGS(shape), NPL_NO_ATTRS, &x, &err), 0, "%s", err.msg);
@@ -135,7 +135,7 @@ Test(api_eager, run_time_errors_come_later)
 {
 	const float data[2] = {4, 5};
 	struct npl_eager *ctx = open_reference();
-	struct npl_eager_value *bad = too_large(ctx), *after = NULL,
+	struct npl_eager_value *bad = too_large(ctx, 1 << 19), *after = NULL,
 			       *good = floats(ctx, false, npl_shape_of(1, 2), data);
 	struct npl_tensor out;
 	struct npl_err err = {0};
@@ -149,6 +149,24 @@ Test(api_eager, run_time_errors_come_later)
 	cr_assert_eq(npl_eager_op(ctx, "Sum", NPL_ARGS(good, good), NPL_NO_ATTRS, &good, &err), 0);
 	cr_assert_eq(first_float(ctx, good), 8.0f);
 	cr_assert_eq(npl_eager_flush(ctx, &err), 0, "%s", err.msg);
+	npl_eager_close(ctx);
+}
+
+/* A read returns the error of its own value; that of another network is still to be told. */
+Test(api_eager, reading_an_error_keeps_that_of_another_network)
+{
+	struct npl_eager *ctx = open_reference();
+	struct npl_eager_value *first = too_large(ctx, 1 << 19), *second;
+	struct npl_tensor out;
+	struct npl_err err = {0}, kept = {0};
+	cr_assert_eq(npl_eager_flush(ctx, &err), 0, "%s", err.msg);
+	second = too_large(ctx, 1 << 20);
+	cr_assert_eq(npl_eager_read(ctx, second, &out, &err), NPL_ENOMEM, "%s", err.msg);
+	cr_assert_eq(npl_eager_wait(ctx, &kept), NPL_ENOMEM, "that of the first network");
+	cr_assert_str_neq(kept.msg, err.msg);
+	cr_assert_eq(npl_eager_wait(ctx, &err), 0, "an error is told once");
+	npl_eager_release(first);
+	npl_eager_release(second);
 	npl_eager_close(ctx);
 }
 
@@ -282,7 +300,7 @@ Test(api_eager, recording_has_its_rules)
 	cr_assert_eq(npl_trace_begin(ctx, NULL, &err), 0);
 	cr_assert_eq(npl_trace_end(ctx, NPL_NO_ARGS, &graph, &err), NPL_EINPUT, "a network has outputs");
 	/* A call that is refused is not recorded; a failed result from before cannot be. */
-	struct npl_eager_value *bad = too_large(ctx);
+	struct npl_eager_value *bad = too_large(ctx, 1 << 19);
 	cr_assert_eq(npl_trace_begin(ctx, NULL, &err), 0);
 	z = NULL;
 	cr_assert_eq(npl_eager_op(ctx, "Add", NPL_ARGS(x), NPL_NO_ATTRS, &z, &err), NPL_EINPUT);

@@ -20,16 +20,16 @@ static int check(const void *state, const char *source, const struct sim_program
 				err);
 }
 
-struct next {
+struct program_cursor {
 	const struct sim_program *program;
 	int64_t at;
 };
 
-static void next(void *state, struct dn_instruction *instruction)
+static void fetch_next(void *state, struct dn_instruction *instruction)
 {
-	struct next *n = state;
-	*instruction = dn_code(n->program)[n->at];
-	n->at += n->at + 1 < n->program->count;
+	struct program_cursor *cursor = state;
+	*instruction = dn_code(cursor->program)[cursor->at];
+	cursor->at += cursor->at + 1 < cursor->program->count;
 }
 
 static const char *const event_names[DN_EVENTS] = {
@@ -119,10 +119,10 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		   struct npl_execution *execution, struct npl_err *err)
 {
 	const struct dn_machine *machine = state;
-	struct next from = {.program = program};
+	struct program_cursor cursor = {.program = program};
 	struct dn_function function[SIM_MOST_CONSTANTS];
 	struct dn_execution on_machine = {.config = &machine->config,
-					  .stream = {.state = &from, .next = next},
+					  .stream = {.state = &cursor, .next = fetch_next},
 					  .n_functions = program->n_constants,
 					  .function = function};
 	struct dn_memory *memory = &on_machine.memory;

@@ -55,6 +55,7 @@ void tpu_attribution_reset(struct tpu_attribution *attribution)
 	memset(attribution->of_layer, 0, (size_t)attribution->generated->n_layers * sizeof *attribution->of_layer);
 	memset(attribution->faults, 0, instructions * sizeof *attribution->faults);
 	attribution->n_intervals = 0;
+	attribution->out_of_memory = false;
 	attribution->observer.context = attribution;
 }
 

@@ -59,9 +59,9 @@ static int64_t parts_for_all(struct tpu_gen *gen)
 	return high;
 }
 
-/* Does as many as possible of the last groups before `end` in `parts` parts, the others in `otherwise`. Returns the
+/* Does as many as possible of the last groups before `end` in `parts` parts, the others in `parts_before`. Returns the
  * first group with fewer parts. */
-static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t otherwise)
+static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t parts_before)
 {
 	int low = 0, high = end; /* with `parts` from group high on it fits */
 	while (low < high) {
@@ -70,7 +70,7 @@ static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t
 		if (fits(gen)) {
 			high = middle;
 		} else {
-			set_parts(gen, middle, high, otherwise);
+			set_parts(gen, middle, high, parts_before);
 			low = middle + 1;
 		}
 	}

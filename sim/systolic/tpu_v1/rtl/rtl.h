@@ -212,9 +212,9 @@ struct tpu_rtl_weights {
 int tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots,
 			 struct npl_err *err);
 void tpu_rtl_weights_close(struct tpu_rtl_weights *weights);
-int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *behind, const struct tpu_config *config,
+int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *port, const struct tpu_config *config,
 			       struct npl_err *err);
-void tpu_rtl_weight_memory_close(struct tpu_rtl_weight_memory *behind);
+void tpu_rtl_weight_memory_close(struct tpu_rtl_weight_memory *port);
 /* Does what weight memory does within a cycle of the machine. Returns whether that changed anything that another block
  * waits for. */
 bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context);
