@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab asm: the text of a machine's program to its binary, checked against the machine when one is named. */
+ * npulab asm: assembles the text of a machine's program into its binary, and checks it against the machine when one is
+ * named. */
 #include <stdlib.h>
 
 #include "common.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the running commands share (common.h). */
+ * Functions that the running commands share (common.h). */
 #include "common.h"
 
 #include <stdlib.h>
@@ -104,7 +104,7 @@ void cli_warn(const char *of, const char *const *warning, int n)
 {
 	cli_waiting_end();
 	for (int i = 0; i < n; i++) {
-		struct npl_err line; /* which makes it printable */
+		struct npl_err line; /* npl_err makes the text printable */
 		npl_fail(&line, NPL_OK, "%s%s%s", of ? of : "", of ? ": " : "", warning[i]);
 		fprintf(stderr, "npulab: warning: %s\n", line.msg);
 	}
@@ -156,7 +156,8 @@ int cli_inputs_load(const char *model, const struct cli_common *common, struct c
 		rc = npl_graph_load(inputs->files.path, &options, &inputs->graph, err);
 	if (!rc)
 		rc = load_samples(common, inputs, err);
-	/* A shipped model's batch suits its own samples; fewer of the user's make a smaller batch, not a padded one. */
+	/* A shipped model's batch suits its own samples. Where the user gives fewer samples, the batch is smaller, not
+	 * padded. */
 	if (!rc && !common->batch && inputs->samples.count < inputs->graph->batch) {
 		options.usual_batch = inputs->samples.count;
 		npl_samples_free(&inputs->samples);
@@ -215,7 +216,7 @@ void cli_warn_of_machine(const struct npl_device *device)
 	cli_warn(npl_device_name(device), notes, n);
 }
 
-/* The settings of a machine file are addressed by the machine's name, which only the opened file tells. */
+/* The settings of a machine file are addressed by the machine's name, which is known only once it is open. */
 int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device, struct npl_err *err)
 {
 	const char *sets[CLI_LIST];

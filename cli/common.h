@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What several commands share: their common options, reading model and samples, and where reports go. */
+ * Functions that several commands share: common options, reading model and samples, writing reports. */
 #ifndef NPULAB_CLI_COMMON_H
 #define NPULAB_CLI_COMMON_H
 
@@ -18,18 +18,18 @@ struct cli_common {
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
-/* The options that compare and run share: fills `table`, which has room for CLI_COMMON_OPTIONS entries, with them and
- * ends it. */
+/* Fills `table`, which has room for CLI_COMMON_OPTIONS entries, with the options that compare and run share, and ends
+ * it. */
 #define CLI_COMMON_OPTIONS 22
 void cli_common_options(struct cli_common *common, struct cli_option *table);
 
-/* The layers that --match, --sort and --top choose; each implies --layers. NPL_EUSAGE. */
+/* Reads the choice of layers by --match, --sort and --top; each implies --layers. Returns NPL_EUSAGE for a bad one. */
 int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, struct npl_layer_choice_options *choice,
 		    struct npl_err *err);
 
-/* How a comparison is done, as the common options say. Its devices are those of --devices, their names in the arena, or
- * none: then the command names them. What only some commands have, such as places, outputs and programs, is the
- * command's to fill in. NPL_EUSAGE. */
+/* Fills the options of a comparison from the common options. Its devices are those of --devices, with names in the
+ * arena; without --devices the command names them. The command itself fills in places, outputs and programs. Returns
+ * NPL_EUSAGE for bad options. */
 int cli_compare_options(const struct cli_common *common, struct npl_arena *arena, struct npl_compare_options *how,
 			struct npl_err *err);
 
@@ -45,23 +45,23 @@ struct cli_inputs {
 int cli_inputs_load(const char *model, const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err);
 void cli_inputs_free(struct cli_inputs *inputs);
 
-/* "NAME=N" of --dim; dims has room for list->n. NPL_EUSAGE. */
+/* Reads "NAME=N" of --dim; dims has room for list->n. Returns NPL_EUSAGE for a bad one. */
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);
 
-/* Warnings, one line each on standard error, of what (NULL: they say so themselves); after success, for a failure is
- * one line. */
+/* Prints warnings, one line each on standard error, about `of` (NULL: the warnings name it themselves). To be called
+ * after success, because a failure is one line. */
 void cli_warn(const char *of, const char *const *warning, int n);
-/* npl_device_notes as such. */
+/* Prints npl_device_notes as warnings. */
 void cli_warn_of_machine(const struct npl_device *device);
 
-/* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
+/* Splits "a,b,c" into names in the arena. Returns NPL_EUSAGE when it is empty or has a name twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);
 
-/* Before the work starts. NPL_EUSAGE: two outputs want standard output, or one that cannot go there does. Whether files
- * can be written, and are not read too, is checked by cli_parse and the library (CLI_OUTPUT). */
+/* Checks the outputs before the work starts. Returns NPL_EUSAGE when two outputs go to standard output, or one that
+ * cannot. cli_parse and the library check that files can be written and are not read too (CLI_OUTPUT). */
 int cli_check_reports(const struct cli_common *common, struct npl_err *err);
 
-/* Opens the one machine of a command, with those of --set that are its own; NPL_EUSAGE for another's. */
+/* Opens the only machine of a command, with its settings of --set; returns NPL_EUSAGE for those of another machine. */
 int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device,
 		     struct npl_err *err);
 
@@ -69,8 +69,8 @@ bool cli_is_stdout(const char *path); /* "-"; false for NULL */
 /* Writes text or bytes to a file (npl_file_write), or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
-/* NPL_EDEVICE, naming the first, where a report lists devices that could not start; what did run has been reported. 0:
- * none. */
+/* Returns NPL_EDEVICE, with the first name, where a report lists devices that could not start; the other devices have
+ * been reported. 0: all started. */
 int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err);
 
 /* Writes a tensor as .npy to a file. */
@@ -79,22 +79,22 @@ int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct n
 int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
 		   struct npl_err *err);
 
-/* The outputs of a run do not depend on each other: one that cannot be written keeps neither the others nor the table
- * back, and the line at the end tells of all that failed. */
+/* The outputs of a run do not depend on each other: when one cannot be written, the others and the table are still
+ * written, and the line at the end names all failures. */
 
-/* Puts a failure after the one that is in err, if rc says that there is one; returns the first one's code. */
+/* If rc is a failure, appends its message to the one in err; returns the code of the first failure. */
 int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err);
 
 struct cli_report {
-	const char *path; /* NULL: not asked for */
+	const char *path; /* NULL: not wanted */
 	void (*writer)(FILE *out, const void *what);
 	const void *what;
 };
-/* Writes each: files first, so that a reader of standard output who goes away loses none of them. */
+/* Writes each report: files first, so that a reader of standard output that goes away loses none of them. */
 int cli_write_reports(const struct cli_report *report, int n, struct npl_err *err);
 
-/* Writes the files that the options ask for, `output` as --output, and prints the table, or with --json - only the
- * JSON. */
+/* Writes the files that the options name, with --output's tensor from `output`, and prints the table, or with --json -
+ * only the JSON. */
 int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
 	       const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err);
 

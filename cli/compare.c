@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab compare: the main job. Read the model and its samples, run them on each device, report. */
+ * npulab compare: the main job. It reads the model and its samples, runs them on each device, and reports. */
 #include "common.h"
 #include "dump_program.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab devices: every machine and real device, what it is, whether it can be used and if not why. */
+ * npulab devices: lists every machine and real device, what it is, whether it can be used and, if not, why. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct row {
 	struct npl_facts facts; /* of a real device, where they were asked for */
 };
 
-/* Why a device cannot be used, without its name in front: that stands beside it already. */
+/* Returns why a device cannot be used, without the device's name, which the table has already. */
 static const char *reason(const char *name, const struct row *row)
 {
 	size_t length = strlen(name);
@@ -46,7 +46,7 @@ static void print_details(const char *const *names, const struct row *rows, int 
 	npl_table_close(&table);
 }
 
-/* A block for a real device: a line for each thing that was found. */
+/* Prints a block for a real device: a line for each fact. */
 static void print_facts(const char *name, const struct row *row)
 {
 	struct npl_table table;
@@ -66,7 +66,7 @@ static void print_facts(const char *name, const struct row *row)
 	npl_table_close(&table);
 }
 
-/* Each parameter of a machine, and where its value is from. */
+/* Prints each parameter of a machine, and where its value is from. */
 static void print_parameters(const struct npl_device *device)
 {
 	struct npl_table table;
@@ -149,7 +149,7 @@ static void put_parameters(struct npl_json *json, const struct npl_device *devic
 	npl_json_close(json, ']');
 }
 
-/* What a report is made of. */
+/* The data of a report. */
 struct listed {
 	const char *const *names;
 	const struct row *rows;
@@ -225,7 +225,7 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 	const char **shown = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *shown);
 	if (!rc && !shown)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int i = 0; i < n && !rc; i++) /* of a file what it calls its machine */
+	for (int i = 0; i < n && !rc; i++) /* for a file, the name of its machine */
 		shown[i] = rows[i].device ? npl_device_name(rows[i].device) : names[i];
 	for (int i = 0; i < n && !rc && (json || verbose); i++) {
 		rows[i].facts.arena = &arena;
@@ -252,7 +252,7 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 	return rc;
 }
 
-/* As in every other command, KEY may have the machine's name before it, which a file tells. */
+/* Removes the machine's name before KEY, which the user may write as in every other command. A file gives that name. */
 static void without_name(struct cli_list *sets, const char *name)
 {
 	struct npl_device *device = NULL;

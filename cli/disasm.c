@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab disasm: the binary of a machine's program to text that assembles to the same bytes. */
+ * npulab disasm: disassembles the binary of a machine's program into text that assembles to the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 

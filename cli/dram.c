@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab dram: a memory alone, under the requests of a trace or of a pattern. */
+ * npulab dram: runs a memory alone, with the requests of a trace or a pattern. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static int print_yaml(const struct npl_memory *memory, struct npl_err *err)
 	return rc;
 }
 
-/* The JSON to a file, whole or not at all, or to standard output. */
+/* Writes the JSON to a file, whole or not at all, or to standard output. */
 static int put_json(const char *path, const struct npl_traffic_report *report, struct npl_err *err)
 {
 	char *text = NULL;

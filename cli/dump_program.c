@@ -25,7 +25,8 @@ static int take(void *context, struct npl_program_dump *program, struct npl_err 
 	return 0;
 }
 
-/* FILE without ".s", the program's number unless it is the first, and the ending. Allocated; NULL: out of memory. */
+/* Returns FILE without ".s", the program's number unless it is the first, and the ending; allocated, NULL: out of
+ * memory. */
 static char *file_name(const char *path, int64_t number, const char *ending)
 {
 	char *name = NULL;
@@ -72,7 +73,7 @@ int cli_dump_open(struct cli_dump *dump, const char *path, const char *devices, 
 	return 0;
 }
 
-/* A word of a command line as a shell takes it, in one line. */
+/* Writes a word of a command line, quoted for a shell, in one line. */
 static void put_word(FILE *out, const char *word, size_t length)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@=:+,-%";
@@ -98,7 +99,7 @@ static void put_word(FILE *out, const char *word, size_t length)
 	fputc('\'', out);
 }
 
-/* A file's name, which is no option. */
+/* Writes a file's name so that it is not taken for an option. */
 static void put_file(FILE *out, const char *name)
 {
 	fputs(name && *name == '-' ? "./" : "", out);
@@ -111,7 +112,7 @@ static void put_setting(FILE *out, const char *setting)
 	put_word(out, setting, strlen(setting));
 }
 
-/* The settings of "NAME@KEY=VALUE@KEY=VALUE" as those of --set. */
+/* Writes the settings of "NAME@KEY=VALUE@KEY=VALUE" as options --set. */
 static void put_settings(FILE *out, const char *device, const char *name, const struct cli_common *common)
 {
 	for (int i = 0; i < common->set.n; i++)
@@ -125,7 +126,7 @@ static void put_settings(FILE *out, const char *device, const char *name, const 
 	}
 }
 
-/* What makes the program run, as a comment. */
+/* Writes, as a comment, the command that runs the program. */
 static void put_command(FILE *out, const struct cli_dump *dump, int64_t number, const char *device, const char *name,
 			const struct cli_common *common)
 {
@@ -181,8 +182,8 @@ static int write_memory(const struct cli_dump *dump, int64_t number, int m, stru
 	return rc;
 }
 
-/* What is written beside the first program's files, whose names were declared: nothing that the run has read or writes
- * elsewhere. */
+/* Checks the further files, which are written beside the declared files of the first program: none may be a file that
+ * the run has read or writes elsewhere. */
 static int check_files(const struct cli_dump *dump, struct npl_err *err)
 {
 	for (int64_t i = 1; i < dump->n; i++)

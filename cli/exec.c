@@ -18,7 +18,7 @@ struct exec_options {
 	bool instructions;
 };
 
-/* What --output and --buffer-output want, as numbers; NULL data: not wanted. */
+/* The numbers of --output and --buffer-output; NULL data: not wanted. */
 struct results {
 	struct npl_tensor output, buffer;
 };
@@ -53,7 +53,7 @@ static int make_results(const struct exec_options *o, const struct exec_outcome 
 	return 0;
 }
 
-/* Results, events and JSON to their files, then what goes to standard output. */
+/* Writes results, events and JSON to their files, then the output for standard output. */
 static int write_all(const struct exec_options *o, const struct exec_outcome *outcome, const struct results *results,
 		     struct npl_err *err)
 {
@@ -91,7 +91,7 @@ static int load(const char *path, const struct npl_device *device, struct npl_te
 	return path ? npl_memory_load(path, npl_device_driver(device)->isa->word, bytes, err) : 0;
 }
 
-/* The machine that the program names. One that is not known here is a fault of the file, not of the command. */
+/* Opens the machine that the program names. An unknown name is a fault of the file, not of the command. */
 static int open_own_machine(const struct exec_options *o, const struct npl_program *program, struct npl_device **device,
 			    struct npl_err *err)
 {
@@ -149,7 +149,7 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	return rc;
 }
 
-/* One document at most goes to standard output. */
+/* Checks that at most one document goes to standard output. */
 static int check_stdout(const struct exec_options *o, struct npl_err *err)
 {
 	const struct cli_common *c = &o->common;

@@ -17,7 +17,7 @@ bool exec_output_is_text(const char *path)
 	return !strcmp(path, "-") || (n > 4 && !strcmp(path + n - 4, ".txt"));
 }
 
-/* "64x512" or "64x512:8" */
+/* Reads "64x512" or "64x512:8". */
 static bool read_shape(const char *text, struct exec_form *form)
 {
 	char word[80];
@@ -54,13 +54,13 @@ int exec_form_read(const char *option, const char *text, struct exec_form *form,
 	return 0;
 }
 
-/* How the numbers lie: blocks of `wide` columns side by side, each with `rows` rows a plane, one plane after the
+/* The layout of the numbers: blocks of `wide` columns side by side, each with `rows` rows a plane, one plane after the
  * other. */
 struct layout {
 	int64_t rows, columns, wide;
-	int64_t planes; /* bytes of a number that have rows of their own */
-	int64_t size;   /* bytes of a number that lie side by side */
-	int64_t from;   /* where they begin among the bytes */
+	int64_t planes; /* bytes of a number that are in rows of their own */
+	int64_t size;   /* bytes of a number that are side by side */
+	int64_t from;   /* offset of the numbers among the bytes */
 };
 
 static int64_t blocks_of(const struct layout *l)
@@ -68,7 +68,7 @@ static int64_t blocks_of(const struct layout *l)
 	return (l->columns + l->wide - 1) / l->wide;
 }
 
-/* From the first byte of the numbers to the last. */
+/* Returns the bytes from the first one of the numbers to the last. */
 static int64_t bytes_of(const struct layout *l)
 {
 	return blocks_of(l) * l->planes * l->rows * l->wide * l->size;
@@ -89,7 +89,7 @@ static int wrong_size(const struct exec_form *form, const struct exec_bytes *byt
 			(long long)l->columns, planes);
 }
 
-/* What is not stated: rows as wide as the memory's, or one row. */
+/* Fills in what the option does not state: rows as wide as the memory's, or one row. */
 static int lay_out(const struct exec_form *form, const struct exec_bytes *bytes, struct layout *l, struct npl_err *err)
 {
 	const int64_t size = (int64_t)npl_dtype_size(form->type), n = (int64_t)bytes->n;

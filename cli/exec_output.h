@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `exec` writes of a memory: its bytes as numbers of the type and shape that the user states, to .npy or as
+ * Writes the bytes of a memory for `exec`: as numbers of the type and shape that the user states, to .npy or as
  * text. */
 #ifndef NPULAB_CLI_EXEC_OUTPUT_H
 #define NPULAB_CLI_EXEC_OUTPUT_H
 
 #include "npulab/tensor.h"
 
-/* What --output-as TYPE[:ROWSxCOLUMNS[:FIRST]] asks for. */
+/* The values of --output-as TYPE[:ROWSxCOLUMNS[:FIRST]]. */
 struct exec_form {
-	bool stated; /* by the option; without it the numbers are bytes, in .npy of one dimension */
+	bool stated; /* given by the option; without it the numbers are bytes, in .npy of one dimension */
 	enum npl_dtype type;
 	int64_t rows, columns; /* 0: not stated */
-	int64_t first;         /* byte of the memory, or row of one that has rows; -1: the first that was written */
+	/* first byte of the memory, or first row of a memory with rows; -1: the first that was written */
+	int64_t first;
 };
-/* text NULL: bytes. NPL_EUSAGE, naming the option. */
+/* Reads a form; text NULL: bytes. NPL_EUSAGE names the option. */
 int exec_form_read(const char *option, const char *text, struct exec_form *form, struct npl_err *err);
 
 /* A part of a memory. */
@@ -22,20 +23,20 @@ struct exec_bytes {
 	const char *name; /* for messages: "host memory" */
 	const uint8_t *data;
 	size_t n;
-	size_t address;      /* in the memory, of the first of them */
-	size_t row_bytes;    /* of a memory of rows; 0: it has none */
+	size_t address;      /* address in the memory of the first byte */
+	size_t row_bytes;    /* bytes of a row of the memory; 0: it has no rows */
 	enum npl_dtype word; /* npl_isa.word */
-	bool planes; /* a number of several bytes has each in a row of its own (docs/tpu-isa.md), not side by side */
+	bool planes; /* the bytes of a number are each in a row of their own (docs/tpu-isa.md), not side by side */
 };
 
-/* Its name ends in .txt or is "-", standard output. */
+/* Says whether an output is text: its name ends in .txt or is "-", standard output. */
 bool exec_output_is_text(const char *path);
 
-/* The numbers, to be freed: of the form, or, where none is stated, of bytes, in a text of words. NPL_EINPUT: the bytes
- * are not as many as the form needs. */
+/* Makes the numbers, which the caller frees. Without a stated form they are bytes, or words in a text. Returns
+ * NPL_EINPUT when there are fewer or more bytes than the form needs. */
 int exec_output_make(const struct exec_form *form, const struct exec_bytes *bytes, bool text,
 		     struct npl_tensor *numbers, struct npl_err *err);
-/* Writes them to path, as text or as .npy. */
+/* Writes the numbers to path, as text or as .npy. */
 int exec_output_write(const char *path, const struct npl_tensor *numbers, struct npl_err *err);
 
 #endif

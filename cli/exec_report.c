@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `exec` says of a run (exec_report.h). */
+ * The reports of `exec` on a run (exec_report.h). */
 #include "exec_report.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static double seconds_of(const struct exec_outcome *o)
 	return (double)o->execution->cycles / npl_device_get_info(o->device)->clock_hz;
 }
 
-/* Without values there are no counts of them. */
+/* Says whether a count is known: without values, those of values are not. */
 static bool is_known(const struct npl_execution *e, size_t i)
 {
 	return !e->timing_only || e->counter_def[i].partition != NPL_COUNTER_OF_VALUES;
@@ -177,7 +177,7 @@ static void print_counters(const struct exec_outcome *o)
 	npl_table_close(&table);
 }
 
-/* "weight_stall 5, weight_shift 16": the waits that there were. */
+/* Writes "weight_stall 5, weight_shift 16": the waits that are not 0. */
 static void waits_text(const struct npl_cycle_class *class, int n, const struct npl_instruction_time *time, char *text,
 		       size_t size)
 {
@@ -203,7 +203,7 @@ static void print_instructions(const struct exec_outcome *o)
 		struct npl_instruction instruction;
 		char line[24], number[4][24], waits[400];
 		npl_program_instruction(o->program, i, &instruction);
-		/* A program that was no text has the number of the instruction in the messages, and here. */
+		/* Messages name an instruction of a binary by its number, and so does this column. */
 		snprintf(line, sizeof line, instruction.line ? "%" PRId64 : "(%" PRId64 ")",
 			 instruction.line ? (int64_t)instruction.line : i);
 		for (int k = 0; k < 4; k++)

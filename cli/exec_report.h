@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `exec` says of a run: counters, instructions, events; as tables, JSON and CSV. */
+ * The reports of `exec` on a run: counters, instructions, events; as tables, JSON and CSV. */
 #ifndef NPULAB_CLI_EXEC_REPORT_H
 #define NPULAB_CLI_EXEC_REPORT_H
 
@@ -11,7 +11,7 @@
 struct exec_events {
 	struct npl_program_event *event;
 	int64_t count, capacity;
-	bool lost; /* out of memory */
+	bool lost; /* some events were lost: out of memory */
 };
 /* npl_execution.on_event; the context is a struct exec_events. */
 void exec_keep_event(void *context, const struct npl_program_event *event);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab inspect: a model's operators, shapes, MACs and parameters, and what each device would not run. */
+ * npulab inspect: shows a model's operators, shapes, MACs and parameters, and the layers that each device would not
+ * run. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +15,8 @@ struct machines {
 	int n;
 	const char **names;
 	struct npl_device **device;
-	struct npl_session **session; /* of each; its run borrows from it */
-	struct npl_run *run;          /* of each: its rows tell what went to the host */
+	struct npl_session **session; /* one for each machine; its run borrows from it */
+	struct npl_run *run;          /* one for each machine: its rows say which layers went to the host */
 };
 
 static void close_machines(struct machines *m)
@@ -27,7 +28,7 @@ static void close_machines(struct machines *m)
 	}
 }
 
-/* What a machine's run would be in cycles alone; of a real device, which cannot run without values, what is planned. */
+/* Fills the run of a machine without values; for a real device, which cannot run without values, the plan. */
 static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_session **session,
 		   struct npl_run *run, struct npl_err *err)
 {
@@ -181,7 +182,7 @@ static void print_table(const struct npl_graph *graph, const char *name, const s
 	}
 }
 
-/* What the machines say of layer i that their hosts do, as a whole or in part. */
+/* Writes the machines' notes on layer i, which their hosts run as a whole or in part. */
 static void put_notes(struct npl_json *json, const char *key, const struct machines *m, int i, bool part)
 {
 	npl_json_open(json, key, '{');
@@ -193,7 +194,7 @@ static void put_notes(struct npl_json *json, const char *key, const struct machi
 	npl_json_close(json, '}');
 }
 
-/* What a report is made of. */
+/* The data of a report. */
 struct inspected {
 	const struct npl_graph *graph;
 	const char *name;

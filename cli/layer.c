@@ -15,7 +15,7 @@ struct layer_options {
 	bool is_unsigned, requantise, private_kernels;
 };
 
-/* "3x3" or "3": whole numbers joined by x. Returns how many, 0 when the text is not that. */
+/* Parses "3x3" or "3": whole numbers joined by x. Returns how many, 0 when the text is something else. */
 static int parse_dims(const char *text, int64_t *dims, int most)
 {
 	int n = 0;
@@ -63,7 +63,7 @@ static int read_window(const struct layer_options *o, struct npl_layer_spec *spe
 	w->rank = 2;
 	int64_t pad[2];
 	int64_t stride = spec->op == NPL_OP_CONV ? 1
-						 : 0; /* a pool's stride is its kernel unless said, as in the papers */
+						 : 0; /* by default a pool's stride is its kernel, as in the papers */
 	if (parse_pair("kernel", o->kernel, 1, w->kernel, err) || parse_pair("pad", o->pad, 0, pad, err) ||
 	    parse_pair("stride", o->stride, stride, w->stride, err) ||
 	    parse_pair("dilation", o->dilation, 1, w->dilation, err))
@@ -75,7 +75,7 @@ static int read_window(const struct layer_options *o, struct npl_layer_spec *spe
 	return 0;
 }
 
-/* An option of another operator would be ignored in silence. */
+/* Refuses an option of another operator, which would otherwise be ignored. */
 static int refuse_foreign(const char *op, const struct layer_options *o, struct npl_err *err)
 {
 	bool gemm = !strcmp(op, "gemm"), conv = !strcmp(op, "conv");
@@ -130,13 +130,13 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 	return read_window(o, spec, &spec->attrs.pool.window, err);
 }
 
-/* Number formats as they are called here, and as settings of real devices call them. */
+/* Number formats by their names in this command, and in the settings of real devices. */
 static const char *const formats[][2] = {
 	{"int8", ""}, {"int8x16", "8x16"}, {"Q6.10", ""},        {"float32", "f32"},
 	{"tf32", ""}, {"float16", "f16"},  {"bfloat16", "bf16"},
 };
 
-/* NULL: there is no such format. */
+/* Returns the format of a name; NULL: there is none. */
 static const char *format_called(const char *name)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -162,11 +162,11 @@ static int check_precision(const char *precision, const struct npl_comparison *c
 	return 0;
 }
 
-/* What has no meaning in any device's number format is refused; where it has none for some, that is said. */
+/* Refuses an option that has no meaning in any device's number format, and warns where it has none for some devices. */
 static int check_integers(const struct layer_options *o, const struct npl_comparison *c, struct npl_err *err)
 {
 	const struct {
-		bool given, wide; /* wide: integers of 16 bits take it too */
+		bool given, wide; /* wide: it applies to integers of 16 bits too */
 		const char *name, *who;
 	} option[] = {{o->is_unsigned, false, "--unsigned", "for an input of int8"},
 		      {o->requantise, true, "--requantise", "for the results of int8 and int8x16"}};

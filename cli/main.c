@@ -46,7 +46,7 @@ static const struct cli_command *find_command(const char *name, struct npl_err *
 	return NULL;
 }
 
-/* help COMMAND is COMMAND --help. */
+/* Runs `help COMMAND` as COMMAND --help. */
 static int help(int argc, char **argv, struct npl_err *err)
 {
 	static char option[] = "--help";
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 		const struct npl_err before = err;
 		if (!code)
 			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written");
-		else if (code == NPL_EDEVICE || code == NPL_ECHECK) /* the report was made all the same */
+		else if (code == NPL_EDEVICE || code == NPL_ECHECK) /* the report was printed nevertheless */
 			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written; %s", before.msg);
 	}
 	if (code)

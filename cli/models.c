@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab models: the networks that ship. */
+ * npulab models: lists the networks that ship with npulab. */
 #include "common.h"
 #include "npulab/model.h"
 #include "npulab/progress.h"
@@ -43,7 +43,7 @@ static void put_json(struct npl_json *json, const struct entry *e)
 	npl_json_close(json, '}');
 }
 
-/* What a report is made of. */
+/* The data of a report. */
 struct listed {
 	const struct entry *entry;
 	int n;

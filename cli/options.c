@@ -86,8 +86,8 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 	return npl_fail(err, NPL_EINTERNAL, "%s has no type", shown);
 }
 
-/* Before the command reads anything: its outputs can be written, as far as that can be known, and are different
- * files. */
+/* Declares the outputs before the command reads anything: they must be writable, as far as that can be known, and
+ * different files. */
 static int declare_outputs(const struct cli_option *options, struct npl_err *err)
 {
 	for (const struct cli_option *o = options; o->name; o++) {
@@ -114,7 +114,7 @@ static void limit_threads(const struct cli_option *options)
 			npl_threads_allow((int)*(const int64_t *)o->target);
 }
 
-/* Whoever asked for quiet is not told what is being done. */
+/* Starts the progress line, unless the user asked for quiet. */
 static void start_waiting(const struct cli_option *options)
 {
 	for (const struct cli_option *o = options; o->name; o++)
@@ -123,7 +123,7 @@ static void start_waiting(const struct cli_option *options)
 	cli_waiting_start();
 }
 
-/* The option of an argument that begins with a dash; *value is the part after '=', or NULL. */
+/* Returns the option of an argument that begins with a dash; *value is the part after '=', or NULL. */
 static const struct cli_option *find(const struct cli_option *options, const char *arg, const char **value)
 {
 	bool is_long = arg[1] == '-';

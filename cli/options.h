@@ -10,7 +10,7 @@
 
 #include "npulab/error.h"
 
-#define CLI_LIST 32 /* values a repeatable option may take */
+#define CLI_LIST 32 /* the most values of a repeatable option */
 
 struct cli_list {
 	const char *item[CLI_LIST];
@@ -27,16 +27,16 @@ struct cli_option {       /* a table ends with name NULL */
 	enum cli_type type;
 	void *target;      /* bool, const char *, int64_t, struct cli_list */
 	int64_t min, max;  /* CLI_INT */
-	const char *value; /* what the help calls it */
+	const char *value; /* the name of the value in the help */
 	const char *help;
 };
 
-/* The devices of a command whose user names none. With --timing-only there is no measured device: it has no time
- * without values. */
+/* The devices of a command when the user names none. With --timing-only no measured device is among them, because it
+ * has no time without values. */
 #define CLI_SIMULATED_DEVICES "tpu_v1,diannao"
 #define CLI_DEVICES           CLI_SIMULATED_DEVICES ",cpu"
 
-/* Options that mean the same in every command that computes. */
+/* Options with the same meaning in every command that computes. */
 #define CLI_DEVICES_OPTION(target, default_list)                                                                       \
 	{                                                                                                              \
 		"devices", CLI_TEXT, (target), 0, 0, "A,B,...",                                                        \
@@ -55,8 +55,8 @@ struct cli_option {       /* a table ends with name NULL */
 
 struct cli_command {
 	const char *name;
-	const char *arguments; /* of the usage line: "MODEL --devices A,B,..." */
-	const char *summary;   /* lines of its help, the first of which stands in the list of commands */
+	const char *arguments; /* arguments in the usage line: "MODEL --devices A,B,..." */
+	const char *summary;   /* lines of its help; the first is also in the list of commands */
 	int (*run)(int argc, char **argv, struct npl_err *err); /* argv[0] is the command's name */
 };
 
@@ -64,7 +64,7 @@ struct cli_command {
 #include "commands.def"
 #undef CLI_COMMAND
 
-/* Parses argv[1..]; what is no option goes into words (at most max_words, else NPL_EUSAGE). With --help prints the
+/* Parses argv[1..]; other arguments go into words (at most max_words, else NPL_EUSAGE). With --help prints the
  * command's help and sets *helped. */
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
 	      const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err);

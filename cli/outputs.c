@@ -15,8 +15,8 @@ bool cli_is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
-/* A terminal is shown the lines of a text, and nothing in them that would steer it; a file or a pipe gets every
- * byte. */
+/* Prints a text. A terminal gets its lines without anything that would control the terminal; a file or a pipe gets
+ * every byte. */
 static void show_lines(const char *text, size_t bytes)
 {
 	for (const char *at = text, *end = text + bytes; at < end;) {
@@ -41,7 +41,7 @@ int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *
 	if (isatty(STDOUT_FILENO) && bytes && !memchr(data, '\0', bytes))
 		show_lines(data, bytes);
 	else
-		fwrite(data, 1, bytes, stdout); /* main looks at the stream's state */
+		fwrite(data, 1, bytes, stdout); /* main checks the stream's state */
 	return 0;
 }
 
@@ -111,7 +111,7 @@ int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err)
 			unavailable->device[0].reason, more);
 }
 
-struct compared { /* what a writer of these reports is given */
+struct compared { /* the argument of the writers of these reports */
 	const struct npl_comparison *comparison;
 	const struct npl_report_context *context;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab roofline: the peak and the memory of each device, and the layers of a network below them. */
+ * npulab roofline: shows the roofs of each device, and the layers of a network below them. */
 #include <string.h>
 
 #include "common.h"
 #include "npulab/report.h"
 
-struct named { /* what a writer is given */
+struct named { /* the argument of a writer */
 	const struct npl_roofline *roofline;
 	const char *model;
 };

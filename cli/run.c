@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab run: one network once, every layer on one device or on the devices that placement rules name. */
+ * npulab run: runs one network once, every layer on one device or on the devices that placement rules name. */
 #include "common.h"
 #include "dump_program.h"
 
@@ -8,9 +8,9 @@
 
 #include "npulab/placement.h"
 
-/* Where layers are to run. */
+/* The device or the placement rules of a run. */
 struct where {
-	const char *device, *rules, *file; /* one of them */
+	const char *device, *rules, *file; /* one of the three is set */
 	const char *dump;                  /* --dump-program */
 	bool log;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What becomes of the program when a signal ends it (signals.h). Handlers run in any thread, and call only what POSIX
- * lets them. */
+ * How the program ends by a signal (signals.h). Handlers run in any thread, and call only functions that POSIX allows
+ * there. */
 #include "signals.h"
 
 #include <signal.h>
@@ -12,8 +12,8 @@
 
 #include "core/files/file.h"
 
-/* The handler was reset when it was entered: the signal that is raised here arrives when it returns, with its default
- * action, so that the program's parent sees what ended it. */
+/* Ends the program by the signal. The handler was reset when it was entered: the signal that is raised here arrives
+ * when it returns, with its default action, so that the parent process sees which signal ended the program. */
 static void end_by(int number)
 {
 	npl_file_remove_temporaries();
@@ -23,11 +23,11 @@ static void end_by(int number)
 static void put(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return; /* there is nobody to tell */
+		return; /* there is no standard error to write to */
 }
 
-/* A page of a mapped file is gone: the file was shortened, or its disk has failed. Any other bad access is a fault of
- * ours and ends as it would without a handler: it happens again when this one returns. */
+/* Handles SIGBUS. A missing page of a mapped file means that the file was shortened, or that its disk has failed. Any
+ * other bad access is a fault of npulab and ends as without a handler: it happens again when this one returns. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -36,12 +36,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	if (!path) {
 		npl_file_remove_temporaries();
 		signal(number, SIG_DFL);
-		if (info->si_code <= 0) /* somebody sent it: nothing will happen again */
+		if (info->si_code <= 0) /* a process sent it: the access will not happen again */
 			raise(number);
 		return;
 	}
 	while (atomic_flag_test_and_set(&told))
-		pause(); /* another thread, which met the same, is ending the program */
+		pause(); /* another thread with the same signal is ending the program */
 	npl_file_remove_temporaries();
 	put("npulab: ");
 	put(path);
@@ -60,5 +60,5 @@ void cli_handle_signals(void)
 		if (!sigaction(ending[i], NULL, &before) && before.sa_handler == SIG_DFL)
 			sigaction(ending[i], &action, NULL);
 	sigaction(SIGBUS, &bus, NULL);
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an output that could not be written */
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is then an output that could not be written */
 }

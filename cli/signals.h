@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Signals of the program. The library installs no handler; this is what a program over it can do. */
+ * Signals of the program. The library installs no handler; a program that uses it can do this. */
 #ifndef NPULAB_CLI_SIGNALS_H
 #define NPULAB_CLI_SIGNALS_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab validate: published figures beside the model's, with the difference, what was fitted and what was not. */
+ * npulab validate: shows published figures beside the model's, with the difference, and which were fitted. */
 #include <string.h>
 
 #include "common.h"
 #include "npulab/report.h"
 
-struct shown { /* what the writer is given */
+struct shown { /* the argument of the writer */
 	const struct npl_validation *validation;
 	bool all;
 };
@@ -27,7 +27,7 @@ static int count(const struct npl_validation *validation, enum npl_verdict verdi
 	return n;
 }
 
-/* A figure that is judged and is not there has not been met either. */
+/* Checks the figures. A judged figure that the model does not have fails too. */
 static int check(const struct npl_validation *validation, struct npl_err *err)
 {
 	const struct npl_validation_row *out = NULL, *none = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The line for who waits (waiting.h). */
+ * The line for a user who waits (waiting.h). */
 #include "waiting.h"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ struct cli_waiting cli_waiting_open(bool on_terminal, int columns)
 		.on_terminal = on_terminal, .columns = columns > 0 ? columns : USUAL_COLUMNS, .due = FIRST_SECONDS};
 }
 
-/* "00:04", "1:02:03" */
+/* Writes "00:04" or "1:02:03". */
 static void clock_text(double seconds, char *text, size_t bytes)
 {
 	const long long s = (long long)seconds;
@@ -37,7 +37,7 @@ static void clock_text(double seconds, char *text, size_t bytes)
 		snprintf(text, bytes, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
-/* Cuts the text so that it and `behind` more columns leave the last column free: a line that wraps cannot be written
+/* Cuts the text so that it and `behind` further columns leave the last column free: a line that wraps cannot be written
  * over. */
 static void cut(char *text, int columns, int behind)
 {
@@ -82,7 +82,7 @@ static struct {
 static void put(const char *text, size_t bytes)
 {
 	if (write(STDERR_FILENO, text, bytes) < 0)
-		return; /* there is nobody to tell */
+		return; /* there is no terminal or stream to write to */
 }
 
 static struct timespec at_seconds(double seconds)
@@ -109,7 +109,7 @@ static void *tell_until_over(void *nothing)
 	return NULL;
 }
 
-/* Signals are for the thread that works: their handlers then find it, and not this one, within what they look at. */
+/* Starts the thread with signals blocked: the working thread gets them, so that a handler never interrupts this one. */
 static bool start_thread(void)
 {
 	sigset_t all, before;

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * A line on standard error that says what is being done, for who waits longer than two seconds: on a terminal it is
- * written anew each second and goes at the end; elsewhere there is one at two seconds, and another each time that twice
- * as long has passed. */
+ * A line on standard error that says what the program is doing, for a user who waits longer than two seconds. On a
+ * terminal it is rewritten each second and removed at the end. Elsewhere there is one line after two seconds, and
+ * another each time that the waiting time has doubled. */
 #ifndef NPULAB_CLI_WAITING_H
 #define NPULAB_CLI_WAITING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From here on, until cli_waiting_end. It takes a thread of its own, since the library may be within one long step;
- * where none can be had there is no line. A second start without an end between is none. */
+/* Starts the line, until cli_waiting_end. It uses a thread of its own, because the library may be within one long step;
+ * without a thread there is no line. A second start before the end does nothing. */
 void cli_waiting_start(void);
-/* The same for a document that is written after the figures are known, which may wait for a reader; nothing where
- * nobody asked for the first start. */
+/* Starts the line again while a document is written, which may wait for a reader. Without an earlier start it does
+ * nothing. */
 void cli_waiting_resume(void);
-/* Before anything is printed. The line is gone when it returns; without a start it does nothing. */
+/* Ends the line, to be called before anything is printed; the line is gone when it returns. Without a start it does
+ * nothing. */
 void cli_waiting_end(void);
 
-/* What the thread goes by, apart from it for the tests. */
+/* The state of the thread, separate for the tests. */
 struct cli_waiting {
 	bool on_terminal;
-	int columns; /* of the terminal; 0: not known */
-	double due;  /* seconds after the start when it is to look again */
-	bool shown;  /* a line stands on the terminal */
+	int columns; /* columns of the terminal; 0: not known */
+	double due;  /* seconds after the start when the next call is due */
+	bool shown;  /* a line is on the terminal */
 };
 struct cli_waiting cli_waiting_open(bool on_terminal, int columns);
-/* What is to be written `seconds` after the start about `progress` (NULL: none is known) into text, and when to look
- * again; returns its bytes, 0: nothing. */
+/* Puts into text the line to write `seconds` after the start, about `progress` (NULL: not known), and sets when the
+ * next call is due. Returns the bytes of the text; 0: nothing is to be written. */
 size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progress, char *text, size_t bytes);
 
 #endif

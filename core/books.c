@@ -13,7 +13,7 @@
 
 #define BAD(...) npl_fail(err, NPL_EINTERNAL, "the books of " __VA_ARGS__)
 
-/* Whether parts that sum to this are all of it: of a time each is rounded. */
+/* Says whether parts with this sum are the whole: parts of a time are rounded. */
 static bool is_whole(const struct npl_counter_def *part, int n, uint64_t sum, const struct npl_result *result)
 {
 	if (strcmp(part->unit, NPL_COUNTER_TIME) != 0)
@@ -23,7 +23,8 @@ static bool is_whole(const struct npl_counter_def *part, int n, uint64_t sum, co
 	return fabs((double)sum - result->seconds * 1e12) <= n + 1e-12 * (double)sum;
 }
 
-/* Counters of parts have no more than that of which they are parts, so that the causes sum to the whole too. */
+/* Checks that the counters of parts do not exceed the counter that they are parts of, so that the causes sum to the
+ * whole too. */
 static int check_causes(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 			const struct npl_result *result, struct npl_err *err)
 {
@@ -43,7 +44,7 @@ static int check_causes(const char *device, const struct npl_device_info *info, 
 	return 0;
 }
 
-/* A simulated machine does no more products than its arithmetic can in so many cycles. */
+/* Checks that a simulated machine does no more products than its arithmetic can in its cycles. */
 static int check_peak(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 		      const struct npl_result *result, struct npl_err *err)
 {
@@ -67,7 +68,7 @@ static int check_peak(const char *device, const struct npl_device_info *info, co
 	return 0;
 }
 
-/* The counters of one partition are the parts of the whole: busy, stalled and idle cycles. */
+/* Checks that the counters of a partition sum to the whole: busy, stalled and idle cycles. */
 static int check_partitions(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 			    const struct npl_result *result, struct npl_err *err)
 {
@@ -111,7 +112,7 @@ static int check_energy(const char *device, const struct npl_layer *layer, const
 	return 0;
 }
 
-/* The bytes that crossed each memory's port are at least those that had to. */
+/* Checks that the bytes that crossed each memory's port are at least those that had to. */
 static int check_bytes(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 		       const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)
 {

@@ -6,9 +6,9 @@
 
 #include "least_bytes.h"
 
-/* NPL_EINTERNAL with the place and both figures when the result contradicts itself or the layer. Raises
- * result->bytes_at_least to `least`: a driver that knows of bytes beside the tensors' has put more there, and less
- * counts for nothing. */
+/* Returns NPL_EINTERNAL with the place and both figures when the result contradicts itself or the layer. Raises
+ * result->bytes_at_least to `least`: a driver that knows of more bytes has put a greater number there, which is
+ * kept. */
 int npl_books_check(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 		    const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err);
 

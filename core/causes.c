@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where cycles went, and what holds a layer up (causes.h). */
+ * Where cycles went, and what limits a layer (causes.h). */
 #include "npulab/causes.h"
 
 #include <string.h>
 
-#define WELL_USED 0.5 /* of the MACs that are possible while the machine computes */
+#define WELL_USED 0.5 /* share of the MACs that are possible while the machine computes */
 #define MEMORY_BUSY                                                                                                    \
-	0.75 /* of the time: DRAM that refreshes and opens rows gives no more than nine tenths of its peak */
+	0.75 /* share of the time: DRAM that refreshes and opens rows gives no more than nine tenths of its peak */
 #define LINK_BUSY 0.5
 
 static bool is_cause(const struct npl_counter_def *def)
@@ -15,7 +15,7 @@ static bool is_cause(const struct npl_counter_def *def)
 	return def->partition == 1 || def->part_of;
 }
 
-/* The cycles of the counter that no part of it has; *parts: how many it has. */
+/* Returns the amount of the counter that belongs to none of its parts; *parts: how many parts it has. */
 static uint64_t left_of(const struct npl_counter_def *def, size_t n_counters, size_t at,
 			const struct npl_result *result, int *parts)
 {
@@ -45,7 +45,7 @@ int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const st
 	return n;
 }
 
-/* The share of the MACs that were possible while the machine computed. */
+/* Returns the share of the MACs that were possible while the machine computed. */
 static double used_share(const struct npl_device_info *info, const struct npl_result *result)
 {
 	double used = 0, idle = 0;
@@ -61,7 +61,7 @@ static double share_of(double work, double rate, double seconds)
 	return rate > 0 && seconds > 0 ? work / rate / seconds : 0;
 }
 
-/* What all causes take that hold a layer up in the same way. */
+/* Returns the amount of all causes with the kind and bound of this counter. */
 static uint64_t amount_alike(const struct npl_cause *cause, int n, const struct npl_counter_def *def)
 {
 	uint64_t sum = 0;

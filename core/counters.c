@@ -15,7 +15,7 @@ static const struct npl_counter_def *find(const struct npl_counter_def *table, s
 	return NULL;
 }
 
-/* A counter that says where the time went: of partition 1, or a part of one of that. */
+/* Checks a counter of partition 1, or one that is a part of such a counter. */
 static bool cause_ok(const struct npl_counter_def *table, size_t n, const struct npl_counter_def *def, char *why,
 		     size_t why_bytes)
 {

@@ -26,7 +26,7 @@ struct npl_device {
 	const struct npl_param_value *value; /* n_values, in schema order */
 	int n_values;
 	char sha256[65];
-	const struct npl_program_sink *sink; /* of programs; NULL: none */
+	const struct npl_program_sink *sink; /* receives programs; NULL: none */
 };
 
 #endif

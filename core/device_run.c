@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers and layer groups on an opened device (device.h): the driver runs them, the books check what it says. */
+ * Layers and layer groups on an opened device (device.h): the driver runs them, and the books check its results. */
 #include "device_impl.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ int npl_device_dump_programs(struct npl_device *device, const struct npl_program
 	return 0;
 }
 
-/* The program of a layer, or of an opened layer group, for the sink. */
+/* Gives the program of a layer, or of an opened layer group, to the sink. */
 static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *group, struct npl_err *err)
 {
 	struct npl_program_dump dump = {.machine = device->machine.name};
@@ -40,7 +40,7 @@ static int tell_program(struct npl_device *device, const struct npl_layer *layer
 }
 
 /* Keeps npulab's pool out of a run that is measured: a real device has threads of its own, and `reference` runs on one.
- * Returns what npl_parallel_alone is to be told after the run. */
+ * Returns the argument for npl_parallel_alone after the run. */
 static bool begin_run(const struct npl_device *device)
 {
 	const bool before = npl_parallel_alone(true);
@@ -72,7 +72,7 @@ struct npl_layer_group_handle {
 	struct npl_layer_group_info info;
 	void *opened;
 	struct npl_least_bytes *least; /* of each layer */
-	bool program_given;            /* its program, to a sink */
+	bool program_given;            /* the sink has received its program */
 };
 
 bool npl_device_has_layer_groups(const struct npl_device *device)

@@ -85,8 +85,8 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 			NPL_NEAREST(name, names, n));
 }
 
-/* A machine's name stands in tables, in --set NAME.KEY and in lists cut at commas, and must not be taken for something
- * else: a placement, a real device, the host. */
+/* Checks a machine's name. It is used in tables, in --set NAME.KEY and in lists cut at commas, and must not be that of
+ * a placement, a real device or the host. */
 static int check_name(const struct npl_description *machine, const struct npl_driver *driver, struct npl_err *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
@@ -133,8 +133,8 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 	return 0;
 }
 
-/* The shipped machine that a file of the user's was made from. One that cannot be read is none. A device that needs no
- * file ships with its defaults. */
+/* Finds the shipped machine that a user's file was made from; one that cannot be read counts as none. A device that
+ * needs no file ships with its defaults. */
 static void find_shipped(struct npl_device *dev)
 {
 	char path[PATH_MAX + 300];
@@ -193,7 +193,7 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 	return 0;
 }
 
-/* What the machine is: its parameters, and those of a memory that one of them names. */
+/* Hashes the machine's parameters, and those of a memory that one of them names. */
 static void hash(struct npl_device *dev)
 {
 	struct npl_sha256 state;
@@ -204,7 +204,7 @@ static void hash(struct npl_device *dev)
 	npl_sha256_final(&state, dev->sha256);
 }
 
-/* "; the nearest is 'systolic'" for a name that no driver has. */
+/* Writes "; the nearest is 'systolic'" for a name that no driver has. */
 static const char *nearest_driver(const char *name, char *text, size_t n)
 {
 	const char *names[32];
@@ -215,7 +215,7 @@ static const char *nearest_driver(const char *name, char *text, size_t n)
 	return text;
 }
 
-/* The driver and its parameters, before it starts. */
+/* Reads the driver and its parameters, before it starts. */
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
 	char near[200];
@@ -462,7 +462,7 @@ int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *me
 	return device->driver->open_meter(device->state, meter, err);
 }
 
-/* A driver's note tells settings under its own name, which a machine of a file has not. */
+/* Replaces the driver's name by the machine's in a note about settings. */
 static void name_settings(const struct npl_device *device, char *note, size_t n)
 {
 	char option[80], *at;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the two files of core/integer.h share: elements of integer tensors, and the way from a scaled value to a result.
+ * What the two files of core/integer.h share: elements of integer tensors, and the conversion of a scaled value to a
+ * result.
  */
 #ifndef NPULAB_CORE_INTEGER_IMPL_H
 #define NPULAB_CORE_INTEGER_IMPL_H
 
 #include "integer.h"
 
-/* The least and the greatest of an integer type of up to 16 bits. */
+/* Return the least and the greatest value of an integer type of up to 16 bits. */
 int32_t integer_min(enum npl_dtype dtype);
 int32_t integer_max(enum npl_dtype dtype);
-/* Element i of a tensor of 8, 16 or 32 bits, and less its zero point. */
+/* Return element i of a tensor of 8, 16 or 32 bits as it is, and less its zero point. */
 int32_t integer_at(const struct npl_tensor *t, int64_t i);
 int64_t integer_less_zero(const struct npl_tensor *t, int64_t i);
-/* All elements less the zero point, to be freed; NULL when memory is short. */
+/* Returns all elements less the zero point, to be freed; NULL when memory is short. */
 int32_t *integer_elements(const struct npl_tensor *t);
 void integer_put(struct npl_tensor *t, int64_t i, int32_t q);
 
-/* From a value in units of `scale` to the element of a result, with the fused activation. What Relu and Relu6 cut off
- * is no saturation. */
+/* How a value in units of `scale` becomes an element of the result, with the fused activation. Values that Relu and
+ * Relu6 cut off are not counted as saturations. */
 struct integer_finish {
 	float scale; /* the y_scale of the rule up to the rounding: 1/4096 where a function table follows */
 	enum npl_activation fused;

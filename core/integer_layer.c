@@ -16,7 +16,8 @@ static bool is_integer(const struct npl_tensor *t)
 	return t->dtype == NPL_U8 || t->dtype == NPL_I8 || t->dtype == NPL_I16;
 }
 
-/* An activation: of 8 or 16 bits, one scale, a zero point that the type holds (0 for 16 bits). */
+/* Says whether a tensor may be an activation: 8 or 16 bits, one scale, and a zero point that the type holds (0 for 16
+ * bits). */
 static bool is_activation(const struct npl_tensor *t)
 {
 	int32_t zero = t->quant.zero_point;
@@ -87,7 +88,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	}
 }
 
-/* What becomes of the sums of a product. */
+/* How the sums of a product become results. */
 struct sums {
 	const struct npl_layer *layer;
 	struct npl_tensor *out;
@@ -118,7 +119,7 @@ static int sums_init(struct sums *s, const struct npl_layer *layer, struct npl_t
 	return 0;
 }
 
-/* Result `at` of output channel c. */
+/* Stores result `at`, of output channel c. */
 static void put_sum(struct sums *s, int64_t at, int64_t c, int64_t sum)
 {
 	const struct npl_layer *layer = s->layer;
@@ -189,7 +190,7 @@ static int conv(struct sums *s, const int32_t *x, const int32_t *w, struct npl_e
 	return 0;
 }
 
-/* The element of an operand that broadcasts to the result's element i. */
+/* Returns the element of an operand that broadcasts to the result's element i. */
 static int64_t broadcast_index(const struct npl_shape *from, const struct npl_shape *to, int64_t i)
 {
 	int64_t at = 0, step = 1;
@@ -202,7 +203,7 @@ static int64_t broadcast_index(const struct npl_shape *from, const struct npl_sh
 	return at;
 }
 
-/* The dimensions before those of the matrices: the stack. */
+/* Returns the dimensions before those of the matrices: the stack. */
 static struct npl_shape stack_of(const struct npl_shape *shape, int matrix_dims)
 {
 	struct npl_shape stack = *shape;
@@ -210,7 +211,8 @@ static struct npl_shape stack_of(const struct npl_shape *shape, int matrix_dims)
 	return stack;
 }
 
-/* A vector is a matrix of one row on the left, of one column on the right, and the result has no such dimension. */
+/* Multiplies matrices. A vector is a matrix of one row on the left, of one column on the right, and the result lacks
+ * that dimension. */
 static void matmul(struct sums *s, const int32_t *x, const int32_t *w)
 {
 	const struct npl_shape *a = &s->layer->in[0]->shape, *b = &s->layer->in[1]->shape;
@@ -266,7 +268,7 @@ static void run_pair(const struct npl_layer *layer, struct npl_tensor *out, stru
 	}
 }
 
-/* x in the format of out, through the function if there is one. */
+/* Converts x to the format of out, through the function if there is one. */
 static void convert(const struct npl_tensor *x, enum npl_activation function, struct npl_tensor *out,
 		    struct npl_integer_counts *counts)
 {
@@ -307,7 +309,7 @@ static int64_t divide_half_even(int64_t sum, int64_t count)
 	return down + (2 * rest > count || (2 * rest == count && (down & 1)));
 }
 
-/* The average of one window: taps outside the image count in the divisor where the layer says so. */
+/* Returns the average of one window: taps outside the image count in the divisor where the layer says so. */
 static int64_t average_at(const struct npl_layer *layer, const struct npl_image *in, int64_t plane, int64_t oy,
 			  int64_t ox)
 {
@@ -355,7 +357,7 @@ static void run_clip(const struct npl_layer *layer, struct npl_tensor *out)
 	}
 }
 
-/* Operators that only pick integers, and Relu after any of them. */
+/* Runs operators that only pick integers, and Relu after any of them. */
 static int run_pick(const struct npl_layer *layer, struct npl_tensor *out, struct npl_err *err)
 {
 	const struct npl_tensor *made = out;

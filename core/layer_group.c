@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layer of a layer group a device is at, for whoever waits (progress.h). */
+ * Notes as progress which layer of a layer group a device has reached (progress.h). */
 #include "npulab/layer_group.h"
 
 #include "npulab/progress.h"

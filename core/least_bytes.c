@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Least bytes (least_bytes.h). A pass is what a machine does at once, such as a convolution with the activation after
- * it. Operators that only move elements are taken to cost nothing, since a machine may as well read their inputs where
- * they are. */
+ * Least bytes (least_bytes.h). A pass is work that a machine does in one go, such as a convolution with the activation
+ * after it. Operators that only move elements are assumed to cost nothing, because a machine may read their inputs in
+ * place. */
 #include "least_bytes.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static uint64_t kept_bytes(const struct npl_device_info *info, const struct npl_
 									  : bytes;
 }
 
-/* The bytes of input k that are read: what a window covers, where one slides over it. */
+/* Returns the bytes of input k that are read: those that a window covers, where one slides over it. */
 static uint64_t read_bytes(const struct npl_device_info *info, const struct npl_layer *layer, int k)
 {
 	const struct npl_tensor *x = layer->in[k];
@@ -71,7 +71,7 @@ static void add(const struct npl_device_info *info, enum npl_crossing crossing, 
 			least->bytes[level] += bytes;
 }
 
-/* Whether the layer reads the tensor as one of its first n inputs. */
+/* Says whether the layer reads the tensor as one of its first n inputs. */
 static bool reads(const struct npl_layer *layer, const struct npl_tensor *tensor, int n)
 {
 	for (int k = 0; k < n; k++)
@@ -97,9 +97,9 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
  * `readers` are those of its result. */
 struct member {
 	const struct npl_layer *layer;
-	int index;      /* in the group */
-	int pass;       /* that makes its results; NO_PASS: it only moves elements */
-	int first_pass; /* that reads its inputs */
+	int index;      /* index in the group */
+	int pass;       /* pass that makes its results; NO_PASS: it only moves elements */
+	int first_pass; /* pass that reads its inputs */
 	int origin;     /* the pass that made its results; NO_PASS: they were given */
 	/* The pass that reads each result; NO_PASS: none, MANY_PASSES: several, or the result is wanted. */
 	int readers[NPL_MAX_OUTPUTS];
@@ -118,7 +118,7 @@ static int compare_results(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The member that makes the tensor, as its result *k; NULL: the tensor is given. */
+/* Returns the member that makes the tensor, as its result *k; NULL: the tensor is given. */
 static struct member *maker_of(const struct members *m, const struct npl_tensor *tensor, int *k)
 {
 	int low = 0, high = m->n; /* results at by_result[low - 1] and before begin at or below the tensor */
@@ -141,7 +141,7 @@ static int merge_readers(int a, int b)
 	return a == b || b == NO_PASS ? a : a == NO_PASS ? b : MANY_PASSES;
 }
 
-/* From the first layer to the last: where the elements of each come from. */
+/* Finds, from the first layer to the last, the passes that the elements of each come from. */
 static void find_origins(struct members *m)
 {
 	int k;
@@ -156,7 +156,7 @@ static void find_origins(struct members *m)
 	}
 }
 
-/* From the last layer to the first: who reads the results of each. */
+/* Finds, from the last layer to the first, the readers of each layer's results. */
 static void find_readers(struct members *m, const struct npl_layer_group *group)
 {
 	int k;
@@ -178,7 +178,7 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 	}
 }
 
-/* Whether an earlier layer of the pass reads the tensor as well. */
+/* Says whether an earlier layer of the pass reads the tensor as well. */
 static bool is_read_before(const struct members *m, const struct member *member, const struct npl_tensor *tensor)
 {
 	for (int i = 0; i < member->index; i++)
@@ -208,7 +208,8 @@ static void count_member(const struct npl_device_info *info, const struct member
 	}
 }
 
-/* The pass that a driver names for layer i. No pass, or none of the group's, does not free a layer of its bytes. */
+/* Returns the pass that a driver names for layer i. A pass that is none of the group's does not free a layer of its
+ * bytes. */
 static int named_pass(const int *pass, int i, int n)
 {
 	return pass && pass[i] >= 0 && pass[i] < n ? pass[i] : i;

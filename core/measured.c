@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the devices that run on this computer; see measured.h. */
+ * Functions shared by the devices that run on this computer (measured.h). */
 #include "measured.h"
 
 #include "core/base/dtype.h"
@@ -33,7 +33,7 @@ bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "the output of %s is %s; this device computes in float32", def->name,
 				  npl_dtype_name(layer->out->dtype));
 	if (layer->op == NPL_OP_QUANTIZELINEAR && layer->n_in > 1)
-		return true; /* its inputs say what the integers stand for, and its output may say it too */
+		return true; /* its inputs, and perhaps its output, carry scales for the integers */
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (!tensor_is_plain(&layer->out[k], "output", k, why, n))
 			return false;

@@ -12,14 +12,14 @@
 extern "C" {
 #endif
 
-/* False, with the reason in why, for a layer in another number format than float32, float16 and bfloat16, which float32
- * holds (integers that only pass through an operator, such as shapes, are none). */
+/* Returns false, with the reason in why, for a layer in a number format other than float32, float16 and bfloat16, which
+ * float32 holds. Integers that only pass through an operator, such as shapes, are accepted. */
 bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n);
-/* The operator computes in float32, and an input of it is float16 or bfloat16: such inputs come widened to float32, and
- * its results are rounded to the type once. */
+/* Says whether the operator computes in float32 and an input is float16 or bfloat16: such inputs come widened to
+ * float32, and its results are rounded to the type once. */
 bool npl_layer_widens(const struct npl_layer *layer);
 
-/* NPL_EINTERNAL when an operand or, unless timing_only, the output has no data. */
+/* Returns NPL_EINTERNAL when an operand or, unless timing_only, the output has no data. */
 int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err);
 
 /* Runs npl_op_defs[op].run into out[], a tensor for each result, and applies the fused activation to the first; seconds
@@ -29,8 +29,8 @@ int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, dou
 /* Applies a fused activation in place. */
 int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_err *err);
 
-/* Where the values of a layer go, target[NPL_MAX_OUTPUTS]: its own results, or with timing_only tensors of the same
- * shapes. The caller closes it, also after an error. */
+/* Fills target[NPL_MAX_OUTPUTS], the tensors that a layer's values go to: its own results, or with timing_only tensors
+ * of the same shapes. The caller closes it, also after an error. */
 int npl_layer_target_open(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err);
 void npl_layer_target_close(const struct npl_layer *layer, struct npl_tensor *target);
 

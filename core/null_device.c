@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `null`: takes every layer, computes nothing and costs nothing. Its outputs are zero. It shows what
- * the frontend itself takes, and it lets the frontend be tested without a machine. */
+ * The device `null`: takes every layer, computes nothing and costs nothing. Its outputs are zero. It shows how much
+ * time the frontend itself takes, and lets the frontend be tested without a machine. */
 #include <string.h>
 
 #include "npulab/driver.h"
@@ -38,7 +38,7 @@ static bool null_supports(const void *state, const struct npl_layer *layer, char
 	return true;
 }
 
-/* The result stays as the caller zeroed it: no cycles, seconds from nowhere, no energy. */
+/* The result stays as the caller zeroed it: no cycles, no seconds, no energy. */
 static int null_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	(void)state;

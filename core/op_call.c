@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Calling an operator by its number. Operators that share functions are told apart by attrs->op, which is set here;
- * those that compute in float32 are handed float16 and bfloat16 as float32, and their results rounded once. */
+ * operators that compute in float32 receive float16 and bfloat16 as float32, and their results are rounded once. */
 #include <stdlib.h>
 
 #include "core/base/dtype.h"
@@ -27,7 +27,7 @@ int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *a
 	return npl_op_defs[op].attrs(list, attrs, err);
 }
 
-/* Whether input k may be of another float type than the first: scales and ratios, a normalisation's vectors, an
+/* Says whether input k may have another float type than the first: scales and ratios, a normalisation's vectors, an
  * exponent. */
 static bool has_own_type(enum npl_op op, int k)
 {
@@ -44,8 +44,8 @@ static bool has_own_type(enum npl_op op, int k)
 	}
 }
 
-/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix, except float32 where the
- * operator says so. */
+/* Sets *half to the 16-bit float type of the inputs, or to NPL_DTYPES. Refuses two float types, except float32 where
+ * the operator accepts it. */
 static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_in, enum npl_dtype *half,
 		     struct npl_err *err)
 {
@@ -101,7 +101,7 @@ int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tenso
 	return npl_op_defs[op].shape(attrs, in, n_in, out, n_out, err);
 }
 
-/* A float32 tensor of the same shape. */
+/* Makes a float32 tensor of the same shape. */
 static int as_float(const struct npl_tensor *tensor, struct npl_tensor *wide, struct npl_err *err)
 {
 	*wide = (struct npl_tensor){.name = tensor->name, .dtype = NPL_F32, .shape = tensor->shape};
@@ -141,7 +141,7 @@ static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct 
 	return rc;
 }
 
-/* Nothing to compute: 0 x 2^31 elements are none, and no kernel counts to 2^31 for them. */
+/* Says whether the outputs have no elements: a shape such as 0 x 2^31 has none, and no kernel counts to 2^31 for it. */
 static bool makes_nothing(const struct npl_tensor *out, int n_out)
 {
 	for (int k = 0; k < n_out; k++)

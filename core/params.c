@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Machine descriptions meet their schema: reading, `--set`, and the dump that reads back (params.h). */
+ * Reads machine descriptions by their schema, applies `--set`, and dumps text that reads back (params.h). */
 #include "npulab/params.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "params_impl.h"
 #include "quantity.h"
 
-/* Where a setting came from, for messages, and whose fault a wrong one is. */
+/* Write where a setting came from, for messages, and return the code for a wrong one. */
 static const char *place(const struct npl_description *machine, const struct npl_setting *setting, char *buf, size_t n)
 {
 	if (setting->line)
@@ -30,7 +30,7 @@ static int blame(const struct npl_setting *setting)
 	return setting->line ? NPL_EINPUT : NPL_EUSAGE;
 }
 
-/* The word of a choice: of several for the same, the first. */
+/* Returns the word of a choice; of several words for the same choice, the first. */
 static const char *choice_word(const char *words, int index, char *buf, size_t n)
 {
 	size_t length;
@@ -162,7 +162,7 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 			nearest);
 }
 
-/* The last setting of a key of `length` characters; NULL: it is not given. */
+/* Returns the last setting of a key of `length` characters; NULL: it is not given. */
 static const struct npl_setting *find_setting(const struct npl_description *machine, const char *key, size_t length)
 {
 	for (int i = machine->n_settings; i-- > 0;)
@@ -176,7 +176,7 @@ const struct npl_setting *npl_description_setting(const struct npl_description *
 	return find_setting(machine, key, strlen(key));
 }
 
-/* Everything that has no default. */
+/* Checks that every parameter without a default is given. */
 static int check_given(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
 	for (const struct npl_param *p = schema; p && p->key; p++)
@@ -187,7 +187,7 @@ static int check_given(const struct npl_param *schema, const struct npl_descript
 	return 0;
 }
 
-/* A figure that was left out would count as 0, and as known. */
+/* Refuses a figure that is missing beside its origin: it would count as a known 0. */
 static int check_origins(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
 	char where[256];
@@ -237,8 +237,7 @@ static bool is_heading(const char *key)
 	       !strcmp(key, "copied_from");
 }
 
-/* Whether a key of the file is the one that says what runs it; `model:` and `driver:` of one machine are not both
- * taken. */
+/* Says whether a key of the file names what runs it; a machine may have `model:` or `driver:`, not both. */
 static bool says_what_runs(struct npl_description *machine, const char *key)
 {
 	const bool former = !strcmp(machine->driver_or_model_key, "driver") && !strcmp(key, "model");
@@ -310,7 +309,7 @@ static bool is_control(char c)
 	return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
-/* Does YAML read it back as it is, without quotes? */
+/* Says whether YAML reads the text back unchanged without quotes. */
 static bool is_plain(const char *text)
 {
 	if (!*text || strpbrk(text, ":#\"'\\{}[],&*!|>%@`") || strchr("-? ", text[0]) || text[strlen(text) - 1] == ' ')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What core says and frees of programs (npulab/program_dump.h), of which it knows nothing else. */
+ * Functions of core on programs: messages and freeing dumps (npulab/program_dump.h). */
 #include "program.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "npulab/driver.h"
 #include "npulab/program_dump.h"
 
-/* Drivers with an instruction set, for messages. */
+/* Writes the drivers with an instruction set, for messages. */
 static const char *drivers(char *list, size_t n)
 {
 	size_t used = 0;

@@ -11,7 +11,7 @@
 
 enum { SMALL = 1, LARGE = 2, BINARY = 4 };
 
-/* A unit of a schema is 10^-exponent * 2^-shift of its symbol's. */
+/* A kind of unit. The schema's unit is 10^-exponent * 2^-shift times the symbol's. */
 static const struct kind {
 	const char *unit, *symbol;
 	int exponent, shift, prefixes;
@@ -32,7 +32,7 @@ static const struct prefix {
 	const char *text;
 	int exponent, shift;
 	int class;        /* SMALL, LARGE or BINARY; 0: of every kind */
-	bool in_messages; /* written there; the others are only read */
+	bool in_messages; /* written in messages; the others are only read */
 } prefixes[] = {
 	{"f", -15, 0, SMALL, true},  {"p", -12, 0, SMALL, true},  {"n", -9, 0, SMALL, true},
 	{"u", -6, 0, SMALL, true},   {"µ", -6, 0, SMALL, false},  {"m", -3, 0, SMALL, true},
@@ -56,7 +56,7 @@ static bool allows(const struct kind *kind, const struct prefix *prefix)
 	return !prefix->class || kind->prefixes & prefix->class;
 }
 
-/* "MHz" of the kind with the symbol Hz. */
+/* Finds the prefix of a unit, such as "MHz" of the kind with the symbol Hz. */
 static const struct prefix *prefix_of(const char *text, const struct kind *kind)
 {
 	for (size_t i = 0; i < PREFIXES; i++) {
@@ -68,14 +68,15 @@ static const struct prefix *prefix_of(const char *text, const struct kind *kind)
 	return NULL;
 }
 
-/* "cycles" or "cycle" of a unit that the schema calls "cycles". */
+/* Says whether the text is the unit: "cycles" or "cycle" for a unit that the schema calls "cycles". */
 static bool is_unit(const char *text, const char *unit)
 {
 	const size_t length = strlen(text);
 	return *unit && !strncmp(text, unit, length) && (!unit[length] || !strcmp(unit + length, "s"));
 }
 
-/* Length of the decimal number that the text begins with; *exponent_at: of its part before an exponent. */
+/* Returns the length of the decimal number that the text begins with; *exponent_at: that of its part before an
+ * exponent. */
 static size_t number_length(const char *text, size_t *exponent_at)
 {
 	size_t at = strspn(text, "+-");

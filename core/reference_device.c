@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device `reference`: every operator by its kernel in core/ops in float32, or, with precision=int8 or 8x16, by the
- * integer rules; one thread. In float32 it is the oracle that the accuracy of the other devices is compared
- * with, in integers what they must give to the bit. Its seconds are measured, but they say how fast simple loops in
- * cache order are, not what this processor can do: that is the device `cpu`. */
+ * integer rules; one thread. In float32 it is the oracle that the accuracy of the other devices is compared with, in
+ * integers its results are those that they must give to the bit. Its seconds are measured, but they show the speed of
+ * simple loops in cache order, not that of this processor, which the device `cpu` shows. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 #include "npulab/driver.h"
 
 struct reference {
-	int precision; /* of `params`: f32, int8, 8x16 */
+	int precision; /* index of the choice in `params`: f32, int8, 8x16 */
 };
 
 static const struct npl_param params[] = {
@@ -36,7 +36,7 @@ static void reference_close(void *state)
 	(void)state;
 }
 
-/* Without a configuration: float32. */
+/* Returns the format of a state; float32 without a configuration. */
 static enum npl_format format_of(const void *state)
 {
 	const struct reference *reference = state;

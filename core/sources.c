@@ -12,7 +12,7 @@ static bool starts_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* What an energy's origin (result.h) says of the figures beside it. */
+/* Returns the source that an energy's origin (result.h) means for the figures beside it. */
 static enum npl_source source_of_origin(const char *origin)
 {
 	return starts_with(origin, "absent")      ? NPL_SOURCE_DEFAULT
@@ -22,7 +22,7 @@ static enum npl_source source_of_origin(const char *origin)
 		       : NPL_SOURCE_PUBLISHED; /* calibrated on published figures, or measured */
 }
 
-/* The origin that stands beside a figure, or is the parameter itself. */
+/* Returns the origin parameter beside a figure, or the parameter itself. */
 static const struct npl_param *origin_of(const struct npl_param *schema, const struct npl_param *param)
 {
 	for (const struct npl_param *p = schema; p->key; p++)
@@ -32,7 +32,7 @@ static const struct npl_param *origin_of(const struct npl_param *schema, const s
 	return NULL;
 }
 
-/* As the shipped file has it. */
+/* Returns the source that the shipped file gives. */
 static enum npl_source shipped_source(const struct npl_description *shipped, const struct npl_param *schema,
 				      const struct npl_param *param)
 {
@@ -42,7 +42,7 @@ static enum npl_source shipped_source(const struct npl_description *shipped, con
 	return !setting ? NPL_SOURCE_DEFAULT : origin ? source_of_origin(origin->value) : setting->source;
 }
 
-/* Is the value in config the one that the shipped file gives, or else the default? */
+/* Says whether the value in config is the one that the shipped file gives, or else the default. */
 static bool is_as_shipped(const struct npl_description *shipped, const struct npl_param *param, const void *config)
 {
 	union {
@@ -117,7 +117,7 @@ const char *npl_description_left_out(const struct npl_description *machine, cons
 		    : NULL;
 }
 
-/* Whether the key begins with one of these words. */
+/* Says whether the key begins with one of these words. */
 static bool begins_with_word(const char *key, const char *words)
 {
 	size_t length;

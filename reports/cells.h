@@ -11,7 +11,7 @@
 
 #define CELL 48
 
-/* A figure with its mark: "~" for modelled. */
+/* Writes a figure, with the mark "~" when it is modelled. */
 static inline const char *figure(char buf[CELL], double value, const char *unit, bool is_model)
 {
 	char text[32];

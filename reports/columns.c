@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Columns by their table (columns.def): how each kind of value is written in a table, in JSON and in CSV. */
+ * Columns from columns.def: how each kind of value is written in a table, in JSON and in CSV. */
 #include "columns.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "energy_table.h"
 #include "value_notes.h"
 
-/* A value as columns.def gives it. A ratio may be infinite, which CSV tells. */
+/* A value as columns.def gives it. A ratio may be infinite, which only CSV shows. */
 struct value {
 	enum { ABSENT, A_REAL, A_RATIO, A_COUNT, A_NUMBER, A_TEXT, A_TRUTH, AN_ENTRY, A_LAYER } kind;
 	union {
@@ -36,7 +36,7 @@ struct value {
 #define LAYER_NESTED(f)  ((struct value){.kind = A_LAYER, .of_layer = (f)})
 #define KNOWN(known, of) ((known) ? (of) : (struct value){.kind = ABSENT})
 
-/* What a "~" marks as modelled. */
+/* The figures that "~" marks as modelled. */
 enum mark { UNMARKED, MARK_TIME, MARK_ENERGY };
 
 struct column {
@@ -56,7 +56,8 @@ struct layer_column {
 	struct value (*value)(struct npl_layer_entry *l);
 };
 
-/* A simulated machine counts cycles; in a mixed run the machines' cycles are of different lengths and have no sum. */
+/* Says whether the entry counts cycles, as a simulated machine does. In a mixed run the machines' cycles are of
+ * different lengths and have no sum. */
 static bool has_clock(const struct npl_device_info *info)
 {
 	return info->kind == NPL_KIND_SIMULATED && info->clock_hz > 0;
@@ -89,7 +90,7 @@ static const char *show_figure(char buf[CELL], const struct npl_entry *e, const 
 	return figure(buf, v->real, unit, is_model);
 }
 
-/* The energy of a sample; ">" and what is known where a component is absent. */
+/* Writes the energy of a sample; ">" and the known part where a component is absent. */
 static const char *show_least_figure(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
 				     bool is_model)
 {
@@ -276,7 +277,7 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 	npl_table_row(table, cells);
 }
 
-/* A value that is a number, a text or absent. */
+/* Writes a value that is a number, a text or absent. */
 static void put_json(struct npl_json *json, const char *key, const struct value *v)
 {
 	switch (v->kind) {
@@ -327,7 +328,7 @@ void npl_layer_columns_json(struct npl_json *json, struct npl_layer_entry *l)
 	}
 }
 
-/* "inf": exact, no noise at all; "-inf": infinite or NAN where float32 is not. */
+/* Writes a value; "inf": exact, no noise at all; "-inf": infinite or NaN where float32 is not. */
 static void put_csv(FILE *out, const struct value *v)
 {
 	if (v->kind == A_RATIO && isinf(v->real))

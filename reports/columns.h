@@ -19,33 +19,35 @@ enum npl_column_group { NPL_COLUMNS_TOTALS, NPL_COLUMNS_ACCURACY };
 struct npl_entry {
 	const struct npl_comparison *c;
 	const struct npl_device_report *r;
-	const struct npl_run *run; /* the report's */
+	const struct npl_run *run; /* the run of the report */
 	const struct npl_report_context *context;
 	struct npl_figures f;
-	bool modelled; /* its kind's time comes from a model */
-	bool metered;  /* a meter told its energy */
+	bool modelled; /* the time of its kind of device comes from a model */
+	bool metered;  /* a meter measured its energy */
 	char text[400];
 };
 void npl_entry_of(const struct npl_comparison *comparison, const struct npl_device_report *report,
 		  const struct npl_report_context *context, struct npl_entry *entry);
 
-/* A layer of an entry, from which its columns are computed; or, in CSV alone, the sum of the layers that were not
+/* A layer of an entry, from which its columns are computed. In CSV it may be the sum of the layers that were not
  * chosen. */
 struct npl_layer_entry {
 	const struct npl_comparison *c;
 	const struct npl_device_report *r;
 	const struct npl_report_context *context;
 	int index;
-	const struct npl_layer_run *row; /* NULL: several layers, and so the next three are */
+	const struct npl_layer_run *row; /* NULL: several layers; the next three are then NULL too */
 	const struct npl_node *node;
-	const struct npl_device_info *machine;     /* that ran it; NULL: the host */
-	const struct npl_layer_accuracy *accuracy; /* NULL: nobody judged it */
-	const struct npl_energy *energy; /* of a layer alone the entry's, since the meter's reading is its own */
+	const struct npl_device_info *machine;     /* the machine that ran it; NULL: the host */
+	const struct npl_layer_accuracy *accuracy; /* NULL: it was not compared */
+	/* its energies; for a single layer the entry's, because the meter's reading is the layer's */
+	const struct npl_energy *energy;
 	int n_energy;
 	struct npl_layer_figures f;
 	char text[400];
 };
-/* Layer i; i below 0: those that the context does not choose, of which there may be none (f.layers). */
+/* Fills the entry of layer i. i below 0: the sum of the layers that the context does not choose, of which there may be
+ * none (f.layers). */
 void npl_layer_entry_of(const struct npl_comparison *comparison, const struct npl_device_report *report,
 			const struct npl_report_context *context, int i, struct npl_layer_entry *layer);
 
@@ -56,7 +58,7 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 void npl_columns_json(struct npl_json *json, enum npl_column_group group, struct npl_entry *entry);
 void npl_layer_columns_json(struct npl_json *json, struct npl_layer_entry *layer);
 
-/* The names, and the fields of a layer, each without the end of the line. */
+/* Write the names, and the fields of a layer, each without the end of the line. */
 void npl_layer_columns_csv_names(FILE *out);
 void npl_layer_columns_csv(FILE *out, struct npl_layer_entry *layer);
 

@@ -45,8 +45,8 @@ static void put_bytes(struct npl_json *json, const char *key, bool known, uint64
 		npl_json_null(json, key);
 }
 
-/* The bytes of an entry by memory. Those of the link are known of a modelled device, and of another one that measures
- * its link. */
+/* Writes the bytes of an entry by memory. The bytes of the link are known for a modelled device, and for one that
+ * measures its link. */
 void npl_json_entry_bytes(struct npl_json *json, const struct npl_entry *e)
 {
 	const struct npl_run *run = e->run;

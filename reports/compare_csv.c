@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The layers of a comparison as CSV (RFC 4180), for spreadsheets. Empty: not applicable or not known. Figures are sums
- * over the batches, as in the JSON. Behind the columns that every device has come the counters of all machines in the
- * comparison. */
+ * over the batches, as in the JSON. The columns that every device has are followed by the counters of all machines in
+ * the comparison. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void add_counters(struct counters *counters, const struct npl_device_info
 	}
 }
 
-/* Without memory there are none. */
+/* Finds the counters; without memory there are none. */
 static struct counters find_counters(const struct npl_comparison *c)
 {
 	struct counters counters = {0};

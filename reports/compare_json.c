@@ -2,15 +2,15 @@
  *
  * npulab.compare/1: the machine-readable form of compare, run and layer. Keys in a fixed order; counters are integers;
  * null is "not applicable or not known". An exact result has a max_abs_error of 0 and, as JSON has no infinity, a
- * sqnr_db of null; one that nobody judged has null for both; one with results that are not finite where float32's are
- * has null for both and their number in not_finite. */
+ * sqnr_db of null; a result that was not compared has null for both. One with elements that are not finite where
+ * float32's are has null for both, and their number in not_finite. */
 #include <math.h>
 #include <string.h>
 
 #include "columns.h"
 #include "unavailable.h"
 
-/* The effective parameters as one flat object of dotted keys. */
+/* Writes the parameters in force as one flat object of dotted keys. */
 static void put_settings(struct npl_json *json, const struct npl_device_report *r)
 {
 	npl_json_open(json, "settings", '{');
@@ -22,7 +22,7 @@ static void put_settings(struct npl_json *json, const struct npl_device_report *
 	npl_json_close(json, '}');
 }
 
-/* What a placement ran on. */
+/* Writes the devices that a placement ran on. */
 static void put_used_devices(struct npl_json *json, const struct npl_device_report *r)
 {
 	npl_json_open(json, "devices", '[');
@@ -105,7 +105,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_close(json, '}');
 }
 
-/* The modelled host beside all of them; null for a single layer, which has none. */
+/* Writes the modelled host of all entries; null for a single layer, which has none. */
 static void put_host(struct npl_json *json, const struct npl_comparison *c)
 {
 	if (!c->host.name) {
@@ -122,7 +122,7 @@ static void put_host(struct npl_json *json, const struct npl_comparison *c)
 
 void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
-	/* What an entry has beside its name: null where the device cannot start. */
+	/* The keys that an entry has besides its name: null where the device cannot start. */
 	static const char *const keys[] = {
 		"kind",     "engine",        "precision", "clock_hz", "machine_sha256", "detail", "notes",
 		"settings", "output_sha256", "totals",    "accuracy", "links",          "layers", NULL};

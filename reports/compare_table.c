@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The comparison as a person reads it: speed, energy and accuracy side by side, then what must be known to read
+ * The comparison as a person reads it: speed, energy and accuracy side by side, then the notes that are needed to read
  * them. */
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 #include "table.h"
 #include "unavailable.h"
 
-/* Whether the device of a placement times its link itself. */
+/* Says whether the device of a placement times its link itself. */
 static bool times_link(const struct npl_device_report *r, const char *instance)
 {
 	for (int i = 0; i < r->n_parts; i++)
@@ -81,11 +81,10 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c, const struct
 	npl_table_close(&table);
 }
 
-/* Operators that the host runs, those that take most time first, how many layers they are, and one of which it does a
- * part. */
+/* Lists the operators that the host runs, by their time, with the number of layers, and one of which it does a part. */
 static void list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
 {
-	const size_t room = size - 44; /* for what follows the list */
+	const size_t room = size - 44; /* leaves room for the text after the list */
 	struct npl_host_reason *done;
 	const int n = npl_host_reasons(c->graph, run, true, &done);
 	const char *part = NULL;
@@ -109,7 +108,7 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 		snprintf(text + used, size - used, ", %s in part", part);
 }
 
-/* Where the time of an entry goes that is more than a device's own. */
+/* Writes where the time of an entry beyond the device's own goes. */
 static void put_parts(FILE *out, const struct npl_comparison *c)
 {
 	struct npl_table table;
@@ -136,7 +135,7 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 	npl_table_close(&table);
 }
 
-/* What the links of a placement carry in a batch. */
+/* Writes what the links of a placement carry in a batch. */
 static void put_links(FILE *out, const struct npl_device_report *r)
 {
 	static const char *const header[] = {"LINK OF", "", "TRANSFERS", "BYTES", "WITHIN CYCLES", "TIME", "ENERGY"};
@@ -167,7 +166,7 @@ static void put_links(FILE *out, const struct npl_device_report *r)
 	npl_table_close(&table);
 }
 
-/* The host's time in layers that a machine runs: their inputs and results change their format. */
+/* Returns the host's time in layers that a machine runs, in which it converts their inputs and results. */
 static double conversion_seconds(const struct npl_run *run)
 {
 	double seconds = 0;
@@ -177,9 +176,9 @@ static double conversion_seconds(const struct npl_run *run)
 	return seconds;
 }
 
-#define MOST_REASONS 6 /* of a device: more are in the JSON */
+#define MOST_REASONS 6 /* the most reasons of a device: the JSON has all */
 
-/* Why layers are on the host, each operator and reason once, with the host's time per batch. */
+/* Writes why layers are on the host, each operator and reason once, with the host's time per batch. */
 static void put_reasons(FILE *out, const struct npl_comparison *c)
 {
 	static const char *const header[] = {"ON THE HOST OF", "OPERATOR", "HOST", "WHY"};

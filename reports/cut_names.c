@@ -10,7 +10,7 @@
 
 #include "npulab/text.h"
 
-/* The bytes of the text's first characters that fit in so many columns. */
+/* Returns the bytes of the text's first characters that fit in so many columns. */
 static size_t head_bytes(const char *text, int columns)
 {
 	size_t at = 0;
@@ -22,7 +22,7 @@ static size_t head_bytes(const char *text, int columns)
 	return at;
 }
 
-/* Where the text's last characters begin that fit in so many columns. */
+/* Returns the beginning of the text's last characters that fit in so many columns. */
 static const char *tail_of(const char *text, int columns)
 {
 	int have = npl_text_width(text);
@@ -31,7 +31,7 @@ static const char *tail_of(const char *text, int columns)
 	return text;
 }
 
-/* Allocated; NULL: out of memory. */
+/* Returns the cut name, allocated; NULL: out of memory. */
 static char *cut(const char *text, int width, int head)
 {
 	const size_t bytes = head_bytes(text, head);
@@ -71,7 +71,7 @@ static int count_different(uint64_t *sums, int n)
 	return different;
 }
 
-/* How many of the names differ when they are cut after `head` columns; head below 0: as they are. */
+/* Returns how many of the names differ when they are cut after `head` columns; head below 0: uncut. */
 static int differ(char *const *name, int n, int width, int head, uint64_t *sums)
 {
 	for (int i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ static int differ(char *const *name, int n, int width, int head, uint64_t *sums)
 	return count_different(sums, n);
 }
 
-/* The head at which most names differ, of several the one nearest to the middle. */
+/* Returns the head at which most names differ; of several, the one nearest to the middle. */
 static int best_head(char *const *name, int n, int width, uint64_t *sums)
 {
 	const int middle = (width - 1) / 2, all = differ(name, n, width, -1, sums);
@@ -99,7 +99,7 @@ static int best_head(char *const *name, int n, int width, uint64_t *sums)
 	return best;
 }
 
-/* Cuts that are taken, each with the name that it stands for: a hash table with free slots. */
+/* The cuts in use, each with the name that it stands for: a hash table with free slots. */
 struct taken {
 	size_t slots;
 	struct {
@@ -107,7 +107,7 @@ struct taken {
 	} * slot;
 };
 
-/* Whether the cut stands for no other name; then it is taken for this one. */
+/* Says whether the cut stands for no other name; it then stands for this one. */
 static bool take(struct taken *taken, const char *made, const char *name)
 {
 	size_t at = hash(made) % taken->slots;
@@ -119,7 +119,7 @@ static bool take(struct taken *taken, const char *made, const char *name)
 	return true;
 }
 
-/* made[i]: name i cut after head columns, or elsewhere where another name's is the same. */
+/* Sets made[i] to name i cut after head columns, or elsewhere where another name would have the same cut. */
 static bool cut_apart(char *const *name, int n, int width, int head, char **made)
 {
 	struct taken taken = {.slots = 2 * (size_t)n + 1};

@@ -93,7 +93,7 @@ static void put_counters(struct npl_json *json, const struct npl_traffic_report 
 	npl_json_close(json, '}');
 }
 
-/* "active standby" is active_standby here. */
+/* Writes the energies; "active standby" is the key active_standby. */
 static void put_energy(struct npl_json *json, const struct npl_traffic_report *r,
 		       const struct npl_traffic_figures *figures)
 {

@@ -22,7 +22,7 @@ static void put_count(struct npl_table *table, const char *name, uint64_t value,
 	put(table, name, text, what);
 }
 
-/* With a "~" where it is known. */
+/* Writes a value, with a "~" where it is known. */
 static void put_modelled(struct npl_table *table, const char *name, double value, const char *unit, const char *what)
 {
 	char text[CELL] = "~";

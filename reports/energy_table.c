@@ -9,7 +9,7 @@
 
 #include "cells.h"
 
-/* A placement is simulated where one of its devices is. */
+/* A placement's time is a model's where that of one of its devices is. */
 bool npl_report_simulated(const struct npl_device_report *r)
 {
 	bool one = !r->n_parts && npl_device_kind_is_modelled(r->info.kind);
@@ -24,13 +24,13 @@ bool npl_report_modelled(const struct npl_device_report *r)
 	return npl_report_simulated(r) || r->run.host_seconds > 0;
 }
 
-/* A byte over it costs nothing more than the link draws at rest. */
+/* On such a link a byte costs no more than the link draws at rest. */
 bool npl_link_is_free(const struct npl_resource *link)
 {
 	return link->joules >= 0 && link->joules <= 0 && link->bytes + link->bytes_within > 0;
 }
 
-/* Whether all that is known of its energy was measured: what is assumed or modelled is marked. */
+/* Says whether all known energy was measured: assumed and modelled energy is marked. */
 bool npl_energy_measured(const struct npl_device_report *r)
 {
 	for (int i = 0; i < r->run.n_energy; i++)
@@ -39,7 +39,7 @@ bool npl_energy_measured(const struct npl_device_report *r)
 	return true;
 }
 
-/* Whose energy that of a batch is, in the parts that the time has. */
+/* Divides the energy of a batch into the same parts as its time. */
 void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
@@ -58,8 +58,9 @@ void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct np
 		npl_figures_of(r, context, &f);
 		for (int p = 0; p < NPL_ENERGY_PARTS; p++) {
 			const double joules = f.part_j[part[p]];
-			/* What is not told apart is inside the chip's: memory of a processor, a link without energy of
-			 * its own, waiting of a machine without static power. A host that did nothing took nothing. */
+			/* A part that is not counted separately is within the chip's: the memory of a processor, a link
+			 * without energy of its own, the waiting of a machine without static power. A host that did
+			 * nothing used nothing. */
 			const bool no_own = part[p] != NPL_OF_HOST && joules <= 0;
 			cells[1 + p] = figure(text[p], no_own ? NAN : joules / (double)r->batches, "J", true);
 		}
@@ -73,7 +74,7 @@ void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct np
 	npl_table_close(&table);
 }
 
-/* Where the energy of some parts comes from; false: they have none. */
+/* Writes where the energy of some parts comes from; false: there are no such parts. */
 static bool origins_of(const struct npl_run *run, unsigned parts, char *text, size_t size)
 {
 	struct npl_energy some[NPL_MAX_RUN_ENERGY];
@@ -85,7 +86,8 @@ static bool origins_of(const struct npl_run *run, unsigned parts, char *text, si
 	return n > 0;
 }
 
-/* What the device is, and where its energy comes from: of a real one by what means, or why there is none. */
+/* Writes what the device is, and the origin of its energy: for a real device how it was measured, or why it is
+ * absent. */
 void npl_energy_note(FILE *note, const struct npl_device_report *r)
 {
 	char machine[300], memory[120], link[120];
@@ -101,7 +103,7 @@ void npl_energy_note(FILE *note, const struct npl_device_report *r)
 		fprintf(note, "%s%s", has_memory || has_link ? "; " : ": ", r->energy.note);
 }
 
-/* The modelled host, where it has worked. */
+/* Notes the modelled host, where it has worked. */
 void npl_host_note(struct npl_table *table, const struct npl_comparison *c)
 {
 	char line[900], origin[120];
@@ -120,7 +122,7 @@ void npl_host_note(struct npl_table *table, const struct npl_comparison *c)
 	}
 }
 
-/* What a byte of main memory costs on a device; NAN: it has none, or that is not known. */
+/* Returns what a byte of main memory costs on a device; NAN: it has none, or that is not known. */
 static double pj_per_memory_byte(const struct npl_device_report *r)
 {
 	double joules = 0;
@@ -133,7 +135,8 @@ static double pj_per_memory_byte(const struct npl_device_report *r)
 
 #define MEMORIES_DIFFER 2 /* times */
 
-/* Rows whose sources give a byte of memory very different energies are not compared by their machines alone. */
+/* Notes rows whose sources give a byte of memory very different energies: their difference is not the machines'
+ * alone. */
 void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
 {
 	const struct npl_device_report *least = NULL, *most = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Energy in the tables of a comparison: whose that of a batch is, and what must be known to read it. */
+ * Energy in the tables of a comparison: the parts that a batch's energy belongs to, and the notes that are needed to
+ * read it. */
 #ifndef NPULAB_REPORTS_ENERGY_TABLE_H
 #define NPULAB_REPORTS_ENERGY_TABLE_H
 
@@ -9,23 +10,23 @@
 #include "npulab/report.h"
 #include "table.h"
 
-/* Whether a report's own time is a model's: a placement's is where one of its devices' is. */
+/* Says whether a report's time is a model's: a placement's is where that of one of its devices is. */
 bool npl_report_simulated(const struct npl_device_report *report);
-/* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
+/* Says whether any part of an entry is modelled: a real device whose host did a layer is marked too. */
 bool npl_report_modelled(const struct npl_device_report *report);
-/* Whether all that is known of its energy was measured: what is assumed or modelled is marked. */
+/* Says whether all known energy was measured: assumed and modelled energy is marked. */
 bool npl_energy_measured(const struct npl_device_report *report);
-/* Whether a byte over the link costs nothing more than the link draws at rest. */
+/* Says whether a byte over the link costs no more than the link draws at rest. */
 bool npl_link_is_free(const struct npl_resource *link);
 
-/* The energy of a batch of each modelled device, by whose it is. */
+/* Prints the energy of a batch of each modelled device, by the parts that it belongs to. */
 void npl_energy_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 /* Writes what the device is, and where its energy comes from. */
 void npl_energy_note(FILE *note, const struct npl_device_report *report);
-/* A row of notes on the modelled host, where it has worked. */
+/* Adds a row of notes on the modelled host, where it has worked. */
 void npl_host_note(struct npl_table *table, const struct npl_comparison *comparison);
-/* A row of notes where a byte of main memory costs very different energies on two devices. */
+/* Adds a row of notes where a byte of main memory costs very different energies on two devices. */
 void npl_memory_note(struct npl_table *table, const struct npl_comparison *comparison);
 
 #endif

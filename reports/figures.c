@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Derived figures and how numbers are written. */
+ * Derived figures, and texts of numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static double sum_of_part(const struct npl_run *run, enum npl_energy_part part)
 	return sum;
 }
 
-/* A meter of a real device counts while its transfers go on, too. */
+/* Returns the time that the power is of: a real device's meter also counts during its transfers. */
 static double time_of_power(const struct npl_device_report *r)
 {
 	return npl_device_kind_is_modelled(r->info.kind)

@@ -12,7 +12,7 @@
 #include "npulab/text.h"
 #include "npulab/version.h"
 
-/* As one or two UTF-16 units, which is how JSON writes any character in ASCII. */
+/* Writes a character as one or two UTF-16 units, as JSON writes any character in ASCII. */
 static void put_escaped(FILE *out, uint32_t code)
 {
 	if (code < 0x10000)
@@ -22,7 +22,7 @@ static void put_escaped(FILE *out, uint32_t code)
 			(unsigned)(0xdc00 + ((code - 0x10000) & 0x3ff)));
 }
 
-/* The text itself, but nothing that a terminal would act on. */
+/* Writes a text, without anything that would control a terminal. */
 static void put_string(FILE *out, const char *value)
 {
 	fputc('"', out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A JSON writer: keys in the order they are written, numbers that read back to the same value, NAN and infinity as
- * null. Nesting is the caller's; commas are the writer's. */
+ * null. The caller opens and closes brackets; the writer puts commas. */
 #ifndef NPULAB_REPORTS_JSON_H
 #define NPULAB_REPORTS_JSON_H
 
@@ -23,11 +23,11 @@ void npl_json_u64(struct npl_json *json, const char *key, uint64_t value);
 void npl_json_i64(struct npl_json *json, const char *key, int64_t value);
 void npl_json_double(struct npl_json *json, const char *key, double value);
 void npl_json_number(struct npl_json *json, const char *key,
-		     const char *text); /* a finite number, true or false, as it is written */
+		     const char *text); /* writes a finite number, true or false, as it is in the text */
 void npl_json_texts(struct npl_json *json, const char *key, const char *const *text, int n); /* an array */
 void npl_json_null(struct npl_json *json, const char *key);
 
-/* "npulab": the build, and the cap of its kernels (npulab/cpu_features.h) or null. */
+/* Writes "npulab": the build, and the cap of its kernels (npulab/cpu_features.h) or null. */
 void npl_json_build(struct npl_json *json);
 
 #endif

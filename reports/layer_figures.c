@@ -49,7 +49,7 @@ void npl_layer_figures_of(const struct npl_device_report *r, const struct npl_re
 	f->possible_macs = f->info ? row->result.seconds * f->info->peak_macs_per_second : 0;
 	if (f->info && !(f->info->peak_macs_per_second > 0) && row->result.seconds > 0)
 		f->possible_macs = NAN;
-	if (context->single_layer) /* of a layer alone the meter's reading is its own */
+	if (context->single_layer) /* for a single layer the meter's reading is its own */
 		take_energy(r->run.energy, r->run.n_energy, f);
 	else
 		take_energy(row->result.energy, row->result.n_energy, f);
@@ -61,7 +61,7 @@ void npl_layer_figures_of(const struct npl_device_report *r, const struct npl_re
 
 void npl_layer_figures_add(struct npl_layer_figures *sum, const struct npl_layer_figures *f)
 {
-	struct npl_err never; /* there is no energy that could be too much */
+	struct npl_err never; /* never set: no energy can be too much here */
 	if (!sum->layers)
 		sum->no_energy = true;
 	sum->layers += f->layers;

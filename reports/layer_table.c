@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of layers (layer_table.h): times side by side where there are several devices; then for each device what is
- * known of each layer, and where the machine's cycles went. */
+ * Tables of layers (layer_table.h): times side by side where there are several devices; then for each device the
+ * figures of each layer, and where the machine's cycles went. */
 #include "layer_table.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include "layer_figures.h"
 #include "npulab/causes.h"
 
-#define DEVICES_A_TABLE 4 /* columns that fit beside names and operators */
+#define DEVICES_A_TABLE 4 /* devices whose columns fit beside names and operators */
 
 static void print(struct npl_table *table, FILE *out)
 {
@@ -25,7 +25,7 @@ static double safe_share(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-/* A share that sums up with others: always with one decimal. */
+/* Writes a share that sums with others, always with one decimal. */
 static const char *share_cell(char buf[CELL], double part, double whole)
 {
 	if (whole > 0)
@@ -37,10 +37,10 @@ static const char *share_cell(char buf[CELL], double part, double whole)
 
 /* --- times side by side --- */
 
-/* What a table of the layers says of node i on a device; false: nothing. */
+/* Writes the cell of node i on a device; false: there is nothing to show. */
 typedef bool layer_cell(const struct npl_device_report *r, int i, char text[CELL]);
 
-/* "fused" and "view" of a layer that takes no time of its own; NULL: it does. */
+/* Returns "fused" or "view" for a layer that takes no time of its own; NULL: it does. */
 static const char *role_text(const struct npl_layer_run *row)
 {
 	if (row->role == NPL_FUSED)
@@ -48,7 +48,7 @@ static const char *role_text(const struct npl_layer_run *row)
 	return row->role == NPL_VIEW && npl_row_seconds(row) <= 0 ? "view" : NULL;
 }
 
-/* Time per batch. */
+/* Writes the time per batch. */
 static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 {
 	static const struct npl_report_context network = {0};
@@ -66,8 +66,8 @@ static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 	return true;
 }
 
-/* Signal over noise of the result, with a mark where sums wrapped; "exact", or "-" where it is inside a pass, a view or
- * not judged. */
+/* Writes the signal-to-noise ratio of the result, with a mark where sums wrapped; "exact"; or "-" where it is inside a
+ * pass, a view or not compared. */
 static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL])
 {
 	const double ratio = r->layer_accuracy ? r->layer_accuracy[i].sqnr_db : NAN;
@@ -80,7 +80,7 @@ static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL]
 	return !isnan(ratio);
 }
 
-/* What is left out, with its share of each device's time where the table is of times. */
+/* Adds a row for the layers that are left out, with their share of each device's time in a table of times. */
 static void put_left_of(struct npl_table *table, const struct npl_comparison *c,
 			const struct npl_report_context *context, int first, int shown, bool times)
 {
@@ -96,7 +96,7 @@ static void put_left_of(struct npl_table *table, const struct npl_comparison *c,
 	npl_table_row(table, cells);
 }
 
-/* The layers on `shown` devices from the first on; those of which no device has anything to say are left out. */
+/* Prints the layers on `shown` devices from the first on, without layers that no device has a cell for. */
 static void put_layers_of(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context,
 			  int first, int shown, const char *heading, layer_cell *cell)
 {
@@ -136,7 +136,7 @@ enum column { LAYER, OPERATOR, TIME, SHARE, CYCLES, USED, MOVED, ENERGY, BOUND, 
 static const char *const headings[COLUMNS] = {"",          "OPERATOR", "TIME",   "SHARE", "CYCLES",
 					      "PEAK USED", "MOVED",    "ENERGY", "BOUND"};
 
-/* The cells of a row, figures of a batch. */
+/* The cells of a row, which are figures of a batch. */
 struct cells {
 	const char *cell[COLUMNS];
 	char text[COLUMNS][CELL];
@@ -199,7 +199,7 @@ static void put_cells(struct npl_table *table, const struct cells *cells, const 
 	npl_table_row(table, shown);
 }
 
-/* Columns that say something of the whole. */
+/* Finds the columns that have a figure in some row. */
 static void find_known(const struct npl_comparison *c, const struct npl_device_report *r,
 		       const struct npl_report_context *context, double all_seconds, bool *known)
 {
@@ -224,7 +224,7 @@ static void put_sum(struct npl_table *table, const struct npl_device_report *r, 
 	put_cells(table, &cells, known);
 }
 
-/* What layers do at the same time, by which their sum is longer than a batch. */
+/* Adds a row for work that overlaps, by which the layers' sum exceeds the batch. */
 static void put_overlap(struct npl_table *table, const struct npl_device_report *r, const bool *known)
 {
 	struct cells cells;
@@ -270,7 +270,8 @@ static void put_device(FILE *out, const struct npl_comparison *c, const struct n
 	print(&table, out);
 }
 
-/* A counter's name as a heading, without a unit of time: "weight_stall" is "WEIGHT STALL", "memory_ps" is "MEMORY". */
+/* Writes a counter's name as a heading, without a unit of time: "weight_stall" is "WEIGHT STALL", "memory_ps" is
+ * "MEMORY". */
 static void put_heading(char text[CELL], const char *name)
 {
 	const size_t length = strlen(name), unit = sizeof "_" NPL_COUNTER_TIME - 1;
@@ -280,7 +281,7 @@ static void put_heading(char text[CELL], const char *name)
 		*c = *c == '_' ? ' ' : (char)toupper((unsigned char)*c);
 }
 
-/* All that its causes count; 0: they count nothing. */
+/* Returns the sum of its causes; 0: they count nothing. */
 static double causes_sum(const struct npl_device_info *info, const struct npl_result *result)
 {
 	struct npl_cause cause[NPL_MAX_CAUSES];
@@ -304,7 +305,8 @@ static void put_causes_row(struct npl_table *table, const struct npl_device_info
 	npl_table_row(table, cells);
 }
 
-/* Headings of several words take two lines where one line would leave fewer characters to the names of layers. */
+/* Headings of several words take two lines where one line would leave fewer characters than this to the names of
+ * layers. */
 #define LEAST_NAME 30
 
 static void open_causes(struct npl_table *table, const struct npl_device_info *info, const char *name)
@@ -335,7 +337,7 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 		npl_table_row(table, below);
 }
 
-/* The layers of the entry that this machine ran, of a placement one of several. */
+/* Prints the causes of the entry's layers that this machine ran; a placement has several machines. */
 static void put_causes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
 		       const struct npl_report_context *context, const struct npl_device_info *info, const char *name)
 {
@@ -390,7 +392,7 @@ void npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct np
 	}
 }
 
-/* What each cause is, in the order of the table's columns. */
+/* Adds a note on each cause, in the order of the table's columns. */
 static void put_legend(struct npl_table *notes, const struct npl_device_info *info, const char *name)
 {
 	static const struct npl_result none = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layers of a comparison one by one: how long they took and what held them up, where the cycles of a machine went,
- * and how far their results are from float32. */
+ * The layers of a comparison one by one: their times and what limited them, where the cycles of a machine went, and how
+ * far their results are from float32. */
 #ifndef NPULAB_REPORTS_LAYER_TABLE_H
 #define NPULAB_REPORTS_LAYER_TABLE_H
 
@@ -11,7 +11,7 @@
 #include "table.h"
 
 void npl_layer_tables(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
-/* The rows of the notes that these tables need. */
+/* Adds the rows of notes that these tables need. */
 void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *comparison);
 
 #endif

@@ -16,7 +16,7 @@
 #include "unavailable.h"
 #include "value_notes.h"
 
-/* Which components of a sum are not known. */
+/* Writes which components of a sum are not known. */
 static void put_absent(FILE *note, const struct npl_run *run)
 {
 	int absent = 0;
@@ -26,7 +26,7 @@ static void put_absent(FILE *note, const struct npl_run *run)
 				absent++ ? ", " : "; not known and not in the sum: ", run->energy[i].component);
 }
 
-/* Why the table of links has no energy for some. */
+/* Adds why the table of links has no energy for some links. */
 static void put_links_within(struct npl_table *table, const struct npl_comparison *c)
 {
 	const struct npl_device_report *placed = &c->device[0];
@@ -59,7 +59,7 @@ static bool any_layer_judged(const struct npl_comparison *c)
 	return false;
 }
 
-/* What a device of integers left to its floats. */
+/* Writes how many layers a device of integers ran in float32, and their share of the MACs. */
 static void put_floats(FILE *note, const struct npl_device_report *r)
 {
 	int layers = 0;
@@ -76,7 +76,7 @@ static void put_floats(FILE *note, const struct npl_device_report *r)
 			r->run.macs ? 100.0 * (double)macs / (double)r->run.macs : 0.0);
 }
 
-/* Samples that had to be one batch, or do not fill the last. */
+/* Notes samples that had to be one batch, or that do not fill the last one. */
 static void put_batches(struct npl_table *table, const struct npl_comparison *c)
 {
 	const int64_t filled = c->graph->batch ? c->batches * c->graph->batch - c->samples : 0;
@@ -96,7 +96,7 @@ static void put_batches(struct npl_table *table, const struct npl_comparison *c)
 	}
 }
 
-/* What its file leaves out, what was adapted to the user's settings. */
+/* Notes what the machine's file leaves out, and what was adapted to the user's settings. */
 static void put_machine_notes(struct npl_table *table, const struct npl_device_report *r)
 {
 	for (int i = 0; i < r->n_notes; i++)
@@ -105,7 +105,7 @@ static void put_machine_notes(struct npl_table *table, const struct npl_device_r
 		put_machine_notes(table, &r->part[i]);
 }
 
-/* How far the measurement of an entry can be trusted. */
+/* Writes how far the measurement of an entry can be trusted. */
 static void put_measurement(FILE *note, const struct npl_device_report *r)
 {
 	if (isfinite(r->spread))
@@ -121,7 +121,7 @@ static void put_measurement(FILE *note, const struct npl_device_report *r)
 			r->load.others, r->load.processors, r->load.load_average);
 }
 
-/* What an entry is, and all that holds for it alone. */
+/* Adds the notes on one entry: what it is, and what applies to it alone. */
 static void put_device_notes(struct npl_table *table, const struct npl_comparison *c, const struct npl_device_report *r)
 {
 	char *text = NULL, amount[40];
@@ -150,7 +150,7 @@ static void put_device_notes(struct npl_table *table, const struct npl_compariso
 	put_machine_notes(table, r);
 }
 
-/* What the marks of figures mean. */
+/* Adds what the marks of figures mean. */
 static void put_marks(struct npl_table *table, const struct npl_comparison *c, bool single_layer)
 {
 	bool any_model = false, any_measure = false;

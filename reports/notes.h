@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The notes below the tables of a comparison: what must be known to read them. */
+ * The notes below the tables of a comparison: the explanations that are needed to read them. */
 #ifndef NPULAB_REPORTS_NOTES_H
 #define NPULAB_REPORTS_NOTES_H
 

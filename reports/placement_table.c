@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where each node ran and why, what crossed which link for it and when (`run --log-placement`), and what each resource
- * does over time, a line each. */
+ * Where each node ran and why, which bytes crossed which link for it and when (`run --log-placement`), and the work of
+ * each resource over time, a line each. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "table.h"
 
 #define CELL     48
-#define LINE     80 /* columns of the picture of time */
+#define LINE     80 /* columns of the chart of time */
 #define LABEL    24
-#define BAR      (LINE - LABEL - 8) /* borders, and how much of the time it works */
+#define BAR      (LINE - LABEL - 8) /* without the borders and the share of time that it works */
 #define MOST_WHY 400
 
 static bool moves(const struct npl_task *task)
@@ -20,7 +20,8 @@ static bool moves(const struct npl_task *task)
 	return task->kind == NPL_TASK_TO_DEVICE || task->kind == NPL_TASK_TO_HOST;
 }
 
-/* "384 tpu_v1, 768 diannao": bytes of the node's transfers by whose link they cross. Returns the transfers. */
+/* Writes "384 tpu_v1, 768 diannao": bytes of the node's transfers by the device of the link. Returns the number of
+ * transfers. */
 static int put_moved(const struct npl_run *run, int node, char *text, size_t size)
 {
 	int transfers = 0;
@@ -42,14 +43,14 @@ static int put_moved(const struct npl_run *run, int node, char *text, size_t siz
 	return transfers;
 }
 
-/* Ends with "=host"? */
+/* Says whether the rule ends with "=host". */
 static bool is_for_host(const char *rule)
 {
 	size_t length = strlen(rule);
 	return length >= 5 && !strcmp(rule + length - 5, "=host");
 }
 
-/* The rule that placed it, why it is on the host all the same, what it is done with. */
+/* Writes the rule that placed the node, why it is on the host nevertheless, and what it is fused with. */
 static void put_reason(const struct npl_layer_run *row, char *text, size_t size)
 {
 	const char *note = row->note ? row->note : "";
@@ -96,7 +97,7 @@ static void put_nodes(FILE *out, const struct npl_comparison *c, const struct np
 	npl_table_close(&table);
 }
 
-/* How much of the time from..to the resource works. */
+/* Returns how much of the time from..to the resource works. */
 static double busy(const struct npl_run *run, int resource, double from, double to)
 {
 	double sum = 0;
@@ -108,7 +109,7 @@ static double busy(const struct npl_run *run, int resource, double from, double 
 	return sum / (to - from);
 }
 
-/* "#": at least half of the time that a column stands for; "-": less; " ": none of it. */
+/* Prints the chart. "#": busy for at least half of the time that a column stands for; "-": less; " ": idle. */
 static void put_times(FILE *out, const struct npl_run *run)
 {
 	double end = 0;

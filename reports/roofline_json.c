@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rooflines as JSON, schema npulab.roofline/2 (docs/roofline.md): figures of layers are sums over all batches; null is
- * not applicable or not known, and the intensity of what moves no byte. */
+ * not applicable or not known, and the intensity of a layer that moves no byte. */
 #include <math.h>
 
 #include "json.h"
@@ -96,7 +96,7 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 
 void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *model)
 {
-	/* What an entry has beside its name: null where the device cannot start. */
+	/* The keys that an entry has besides its name: null where the device cannot start. */
 	const char *const keys[] = {"kind",
 				    "engine",
 				    "precision",

@@ -24,7 +24,7 @@ static const char *figure(char *buf, double value, const char *unit, const char 
 	return buf;
 }
 
-/* MACs per byte, three digits and no prefix. */
+/* Writes MACs per byte with three digits and no prefix. */
 static const char *intensity(char *buf, double value)
 {
 	if (!isfinite(value))
@@ -103,7 +103,7 @@ static void put_points(FILE *out, const struct npl_roofline *r, const struct npl
 	npl_table_close(&table);
 }
 
-/* The bytes that the intensities of a device are of. */
+/* Returns the name of the bytes that a device's intensities count. */
 static const char *bytes_of(const struct npl_roofline *r, const struct npl_roofline_device *d)
 {
 	if (r->intensity == NPL_INTENSITY_WEIGHTS)

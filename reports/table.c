@@ -11,7 +11,7 @@
 #include "cut_names.h"
 #include "npulab/text.h"
 
-/* A copy that cannot break a line or steer a terminal; NULL when memory is short. */
+/* Returns a copy that cannot break a line or control a terminal; NULL when memory is short. */
 static char *copy_printable(const char *text)
 {
 	char *copy = strdup(text ? text : "");
@@ -57,7 +57,7 @@ static const char *cell_at(const struct npl_table *table, int row, int column)
 	return text ? text : "";
 }
 
-/* Bytes of the next word, or of as much of it as a line holds, and the columns that they take. */
+/* Returns the bytes of the next word, or of the part of it that fits in a line; *columns is their width. */
 static int word_bytes(const char *text, int width, int *columns)
 {
 	int bytes = 0;
@@ -72,7 +72,7 @@ static int word_bytes(const char *text, int width, int *columns)
 	return bytes;
 }
 
-/* A printable text in lines of at most `width`, broken at blanks, each but the first indented. */
+/* Prints a text in lines of at most `width`, broken at blanks, each except the first indented. */
 static void put_paragraph(FILE *out, const char *text, int indent, int width)
 {
 	int at = 0;
@@ -97,7 +97,7 @@ void npl_table_text(const char *text, FILE *out)
 	free(copy);
 }
 
-/* Not the header, and not the rows of a list. */
+/* Says whether the row is a title: it is neither the header nor a row of a list. */
 static bool is_title(const struct npl_table *table, int row)
 {
 	if (row == 0 || table->columns == 1 || !table->left[0])
@@ -108,8 +108,8 @@ static bool is_title(const struct npl_table *table, int row)
 	return true;
 }
 
-/* The column that gives way where a line is too long: a last one of texts, which are broken into lines, down to what
- * can be read; then kinds of things; then the widest of names. -1: none can. */
+/* Returns the column to narrow where a line is too long: a last column of texts, which are broken into lines, down to a
+ * readable width; then columns of kinds; then the widest column of names. -1: none can be narrowed. */
 static int gives_way(const struct npl_table *table, const int *width)
 {
 	enum { READABLE = 24, LEAST = 8, KNOWN = 10 };
@@ -125,7 +125,7 @@ static int gives_way(const struct npl_table *table, const int *width)
 	return widest;
 }
 
-/* Columns as wide as their cells, or less where that is too wide for a line. */
+/* Makes columns as wide as their cells, or narrower where a line would be too long. */
 static void set_widths(const struct npl_table *table, int *width)
 {
 	int total = 2 * (table->columns - 1), column;
@@ -142,7 +142,7 @@ static void set_widths(const struct npl_table *table, int *width)
 		width[column]--;
 }
 
-/* Names that are wider than their column; a last one of texts is broken into lines instead. */
+/* Cuts names that are wider than their column. A last column of texts is broken into lines instead. */
 static void cut_columns(struct npl_table *table, const int *width)
 {
 	char **column = calloc((size_t)table->rows + 1, sizeof *column);
@@ -180,7 +180,7 @@ void npl_table_print(struct npl_table *table, FILE *out)
 				put_paragraph(out, cell_at(table, r, c), at + 2 * last, width[c]);
 			else
 				put_cell(out, cell_at(table, r, c), room, table->left[c]);
-			at += width[c]; /* of the columns before the last */
+			at += width[c]; /* width of the columns before the last */
 		}
 		fputc('\n', out);
 	}

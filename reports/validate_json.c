@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A validation as JSON, schema npulab.validate/1: fractions as fractions, null for what is not known; the reason where
- * it is the model's figure. */
+ * A validation as JSON, schema npulab.validate/1: fractions as fractions, null for what is not known, with the reason
+ * where the model's figure is not known. */
 #include <math.h>
 
 #include "json.h"

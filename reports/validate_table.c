@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A validation as a person reads it: published, model and difference of each figure, then what must be known. */
+ * A validation as a person reads it: published, model and difference of each figure, then notes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static struct scale scale_of(const struct npl_validation_row *row)
 	snprintf(scale.unit, sizeof scale.unit, "%s%s", prefix[at], is_named ? "" : row->unit);
 	if (scale.is_share)
 		scale = (struct scale){.factor = 100, .unit = "%", .is_share = true};
-	else if (value >= 1e6 && strcmp(row->unit, "cycles") != 0) { /* those are compared to the last of them */
+	else if (value >= 1e6 && strcmp(row->unit, "cycles") != 0) { /* cycles are compared to the last digit */
 		scale.factor = 1e-6;
 		snprintf(scale.unit, sizeof scale.unit, "million%s%.20s", is_named ? "" : " ",
 			 is_named ? "" : row->unit);
@@ -50,7 +50,7 @@ static struct scale scale_of(const struct npl_validation_row *row)
 	return scale;
 }
 
-/* Four digits; counts to the last one, as long as a column holds them. */
+/* Writes four digits; counts to the last one, as long as a column holds them. */
 static const char *amount(char *buf, double value, const struct scale *scale)
 {
 	value *= scale->factor;
@@ -65,7 +65,7 @@ static const char *amount(char *buf, double value, const struct scale *scale)
 	return buf;
 }
 
-/* With a sign, and none where these digits show no difference. */
+/* Writes a number with a sign, or without one where these digits show no difference. */
 static const char *signed_text(char *buf, double value, int decimals, const char *unit)
 {
 	if (fabs(value) < 0.5 * pow(10, -decimals))
@@ -75,8 +75,8 @@ static const char *signed_text(char *buf, double value, int decimals, const char
 	return buf;
 }
 
-/* Between shares the points, between ratios that nothing is asked of the factor; of others the percentage of what is
- * published, and where that is 0 what the model has. */
+/* Writes the difference: between shares the points, between ratios that are not judged the factor, otherwise the
+ * percentage of the published figure, or the model's figure where the published one is 0. */
 static const char *difference(char *buf, const struct npl_validation_row *row, const struct scale *scale)
 {
 	const double points = 100 * (row->model - row->published), percent = 100 * npl_validation_relative(row);
@@ -95,7 +95,7 @@ static const char *difference(char *buf, const struct npl_validation_row *row, c
 	return buf;
 }
 
-/* What is allowed, as the difference is told. */
+/* Writes the tolerance in the form of the difference. */
 static const char *tolerance(char *buf, const struct npl_validation_row *row, const struct scale *scale)
 {
 	char by[CELL] = "";
@@ -143,7 +143,7 @@ static bool same_source(const struct npl_validation_row *a, const struct npl_val
 	return !strcmp(a->source, b->source);
 }
 
-/* The figures of one source under its name. */
+/* Prints the figures of one source under its name. */
 static void put_source(struct npl_table *table, const struct npl_validation *v, int first, bool all)
 {
 	const char *const blank[COLUMNS] = {""};
@@ -155,7 +155,7 @@ static void put_source(struct npl_table *table, const struct npl_validation *v, 
 			put_row(table, &v->row[i]);
 }
 
-/* Whether row i is the first shown of its source. */
+/* Says whether row i is the first row shown of its source. */
 static bool begins_source(const struct npl_validation *v, int i, bool all)
 {
 	if (!npl_validation_shown(&v->row[i], all))
@@ -166,7 +166,7 @@ static bool begins_source(const struct npl_validation *v, int i, bool all)
 	return true;
 }
 
-/* Each note once, with the figures that it belongs to. */
+/* Prints each note once, with the figures that it belongs to. */
 static void put_notes(FILE *out, const struct npl_validation *v, bool all)
 {
 	for (int i = 0; i < v->n; i++) {
@@ -195,7 +195,7 @@ static bool lacks(const struct npl_validation_row *row, bool all)
 	return npl_validation_shown(row, all) && row->attempted && isnan(row->model);
 }
 
-/* Row k is told of with row i: the model lacks both for one reason. */
+/* Says whether row k is listed with row i: the model lacks both figures for one reason. */
 static bool told_with(const struct npl_validation *v, int k, int i, bool all)
 {
 	return lacks(&v->row[k], all) && !strcmp(v->row[k].reason, v->row[i].reason);
@@ -206,7 +206,7 @@ static bool same_case(const struct npl_validation_row *a, const struct npl_valid
 	return !strcmp(a->machine, b->machine) && !strcmp(a->case_name, b->case_name);
 }
 
-/* "CONV1 (speedup, energy_ratio), CONV3 (speedup): the reason" of row i and those told with it. */
+/* Writes "CONV1 (speedup, energy_ratio), CONV3 (speedup): the reason" for row i and the rows listed with it. */
 static void put_reason(FILE *text, const struct npl_validation *v, int i, bool all)
 {
 	const char *between = "no figure of ";
@@ -225,7 +225,7 @@ static void put_reason(FILE *text, const struct npl_validation *v, int i, bool a
 	fprintf(text, "): %s", v->row[i].reason);
 }
 
-/* What the model has no figure of, and why. */
+/* Prints which figures the model does not have, and why. */
 static void put_reasons(FILE *out, const struct npl_validation *v, bool all)
 {
 	for (int i = 0; i < v->n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Notes on values that went wrong (value_notes.h). */
+ * Notes on faults of values (value_notes.h). */
 #include "value_notes.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "npulab/text.h"
 
-#define LAYERS_NAMED 3 /* of those whose sums wrapped: the JSON has all */
+#define LAYERS_NAMED 3 /* layers named of those whose sums wrapped: the JSON has all */
 
 static bool counts_wraps(const struct npl_device_info *info)
 {
@@ -23,7 +23,7 @@ bool npl_report_counts_wraps(const struct npl_device_report *report)
 	return counts;
 }
 
-/* The device of that format, NULL: none. */
+/* Returns the device of that format; NULL: none. */
 static const char *name_with(const struct npl_device_report *r, enum npl_format format)
 {
 	for (int i = 0; i < r->n_parts; i++)
@@ -32,7 +32,7 @@ static const char *name_with(const struct npl_device_report *r, enum npl_format 
 	return !r->n_parts && r->info.format == format ? r->name : NULL;
 }
 
-/* What keeps the sums of the format within their bits: an option, and what it does. */
+/* Writes which option keeps the sums of the format within their bits, and what it does. */
 static void put_remedy(char *text, size_t size, const struct npl_device_report *r)
 {
 	const char *wide = name_with(r, NPL_FORMAT_INT8X16), *q16 = name_with(r, NPL_FORMAT_Q16);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a table's notes say of values that went wrong: sums that wrapped, results that are no finite number.
+ * Notes of a table on faults of values: sums that wrapped, results that are not finite.
  */
 #ifndef NPULAB_REPORTS_VALUE_NOTES_H
 #define NPULAB_REPORTS_VALUE_NOTES_H
@@ -9,10 +9,10 @@
 
 #include "npulab/report.h"
 
-/* Whether a part of the entry counts the sums that wrap. A GPU's sums wrap as well and never reach this machine's
- * memory, so nobody can count them. */
+/* Says whether a part of the entry counts the sums that wrap. A GPU's sums wrap too, but they never reach this
+ * machine's memory, so they cannot be counted. */
 bool npl_report_counts_wraps(const struct npl_device_report *report);
-/* Writes "; ..." for each fault of the entry's values, nothing where there is none. */
+/* Writes "; ..." for each fault of the entry's values; nothing where there is none. */
 void npl_value_notes(FILE *note, const struct npl_comparison *comparison, const struct npl_device_report *report);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The DianNao paper (Chen et al., ASPLOS 2014) beside the model: its ten layers (Table 5), each run for its time, over
- * the ideal and beside the SIMD core that the paper compares with (Figures 16 and 17). diannao_machine.c has the
+ * Compares the DianNao paper (Chen et al., ASPLOS 2014) with the model: the times of its ten layers (Table 5), over the
+ * ideal time and beside the SIMD core that the paper compares with (Figures 16 and 17). diannao_machine.c compares the
  * machine itself. */
 #include "diannao.h"
 
@@ -13,14 +13,14 @@
 #include "npulab/progress.h"
 
 #define MAX_SETS 32
-#define PAPER_TN 16 /* of the published figures, whatever the machine is set to */
+#define PAPER_TN 16 /* Tn of the published figures, whatever the machine's setting is */
 
 /* One layer on the machine and on the core. */
 struct outcome {
 	const struct npl_diannao_layer *layer;
 	double tn, cycles, seconds, joules; /* NAN: the machine does not run it */
-	struct npl_simd_run simd, wide;     /* of 16-bit and of 32-bit elements */
-	char why[300];                      /* it does not */
+	struct npl_simd_run simd, wide;     /* runs of the core with 16-bit and with 32-bit elements */
+	char why[300];                      /* why the machine does not run it */
 };
 
 static double over_ideal(const struct outcome *o)
@@ -126,7 +126,7 @@ static int run(struct npl_device *device, const struct npl_diannao_layer *layer,
 	return 0;
 }
 
-/* By the paper: so many times the ideal, which depends on what ideal is. */
+/* Returns the paper's time: a multiple of the ideal time, which depends on the definition of ideal. */
 static double published_seconds(const struct npl_validation *validation, const struct npl_diannao_layer *layer,
 				enum npl_diannao_ideal reading)
 {
@@ -135,7 +135,7 @@ static double published_seconds(const struct npl_validation *validation, const s
 	       1e9;
 }
 
-/* Cycles of the core for a product or a pooled input. By the paper: its speed-up of the time. */
+/* Adds the core's cycles for a product or a pooled input; the paper's follow from its speed-up and time. */
 static int add_core_cycles(struct npl_validation *validation, const struct outcome *o, enum npl_diannao_ideal reading,
 			   struct npl_err *err)
 {
@@ -158,7 +158,7 @@ static int add_core_cycles(struct npl_validation *validation, const struct outco
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 
-/* What the core must draw, memory and all, for the published energy ratio at the published speed-up. */
+/* Adds the power that the core, memory included, must draw for the published energy ratio at the published speed-up. */
 static int add_core_power(struct npl_validation *validation, const struct outcome *o, struct npl_err *err)
 {
 	const char *name = o->layer->name;
@@ -184,7 +184,7 @@ static int validate_layer(struct npl_validation *validation, const struct outcom
 	return rc ? rc : npl_validation_explain(validation, NPL_DIANNAO_MACHINE, o->layer->name, o->why, err);
 }
 
-/* What the figures of all layers say of the core. */
+/* Adds the figures of the core over all layers. */
 static int validate_core(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
 {
 	int rc = 0;
@@ -214,7 +214,7 @@ static double geometric_mean(const struct outcome *outcome, unsigned layers,
 	return exp(sum / n);
 }
 
-/* A mean lacks what its first layer without a figure lacks. */
+/* A mean without a figure gets the reason of its first layer without a figure. */
 static int explain_means(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
 {
 	for (int m = 0; m < MEANS; m++)
@@ -225,8 +225,8 @@ static int explain_means(struct npl_validation *validation, const struct outcome
 	return 0;
 }
 
-/* If the rate that the paper quotes of the core were all that there is to know of it, without a cache: over the
- * published times and over the model's. */
+/* Adds the time of the core at the rate that the paper quotes, without a cache, over the published times and over the
+ * model's. */
 static int add_quoted_rate(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
 {
 	const double rate = npl_diannao_published(validation, "CLASS and CONV", "simd_rate");

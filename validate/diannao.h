@@ -9,11 +9,11 @@
 
 #define NPL_DIANNAO_MACHINE "diannao"
 
-/* What the paper says of a case; NAN: nothing. */
+/* Returns the paper's figure of a case; NAN: none. */
 double npl_diannao_published(const struct npl_validation *validation, const char *case_name, const char *metric);
 
-/* What follows from the configuration alone: operations per cycle, peak, sizes, power, fitted parameters; and the
- * areas. */
+/* Adds the figures that follow from the configuration alone: operations per cycle, peak, sizes, power, fitted
+ * parameters, and the areas. */
 int npl_diannao_machine(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err);
 
 #endif

@@ -101,7 +101,7 @@ static int make(const struct npl_diannao_layer *from, struct made *made, struct 
 					 .out = &made->y,
 					 .macs = def->macs ? def->macs(&made->attrs, in, n_in, &made->y) : 0,
 					 .timing_only = true};
-	made->x.dtype = made->w.dtype = made->y.dtype = NPL_I16; /* the rules of shapes are those of floats */
+	made->x.dtype = made->w.dtype = made->y.dtype = NPL_I16; /* the shape rules are those of floats */
 	return 0;
 }
 

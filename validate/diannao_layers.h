@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The ten layers of the DianNao paper (Chen et al., ASPLOS 2014, Table 5): their shapes, their ideal cycles, and one of
- * them on a device. Convolutions have stride 1 and no padding (CONV1 gives the input of POOL1), pooling windows do not
- * overlap. */
+ * The ten layers of the DianNao paper (Chen et al., ASPLOS 2014, Table 5): their shapes, their ideal cycles, and the
+ * run of one of them on a device. Convolutions have stride 1 and no padding (CONV1 gives the input of POOL1), pooling
+ * windows do not overlap. */
 #ifndef NPULAB_VALIDATE_DIANNAO_LAYERS_H
 #define NPULAB_VALIDATE_DIANNAO_LAYERS_H
 
@@ -14,7 +14,7 @@ enum npl_diannao_kind { NPL_DIANNAO_CLASS, NPL_DIANNAO_CONV, NPL_DIANNAO_POOL };
 struct npl_diannao_layer {
 	const char *name; /* "*": private kernels */
 	enum npl_diannao_kind kind;
-	struct npl_simd_layer shape; /* of a classifier: one position */
+	struct npl_simd_layer shape; /* shape; a classifier has one position */
 };
 
 enum {
@@ -32,17 +32,18 @@ enum {
 };
 extern const struct npl_diannao_layer npl_diannao_layers[NPL_DIANNAO_LAYERS];
 
-/* Products, or pooled inputs. */
+/* Returns the number of products, or of pooled inputs. */
 double npl_diannao_operations(const struct npl_diannao_layer *layer);
 
-/* Cycles with all operands at hand, with Tn x Tn multipliers. The paper does not define them; two readings. STEPS: Tn
- * inputs by Tn outputs a cycle, both rounded up to whole rows; pooling: whole windows of Tn maps a cycle, rounded up as
- * well. OTHER: operations over what can be done in a cycle, nothing rounded up: Tn x Tn products; pooling: Tn
- * inputs. */
+/* Ideal cycles: those with all operands at hand and Tn x Tn multipliers. The paper does not define them, so there are
+ * two readings. STEPS: Tn inputs by Tn outputs a cycle, both rounded up to whole rows; pooling: whole windows of Tn
+ * maps a cycle, rounded up as well. OTHER: operations over what can be done in a cycle, nothing rounded up: Tn x Tn
+ * products; pooling: Tn inputs. */
 enum npl_diannao_ideal { NPL_DIANNAO_STEPS, NPL_DIANNAO_OTHER };
 double npl_diannao_ideal(const struct npl_diannao_layer *layer, enum npl_diannao_ideal reading, double tn);
 
-/* Its time and counters, without values. *taken false: the device does not run it, for the reason in why. */
+/* Runs the layer without values for its time and counters. *taken is false where the device does not run it, with the
+ * reason in why. */
 int npl_diannao_run(struct npl_device *device, const struct npl_diannao_layer *layer, struct npl_result *result,
 		    bool *taken, char *why, size_t n, struct npl_err *err);
 

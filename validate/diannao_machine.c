@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The machine of the DianNao paper (Chen et al., ASPLOS 2014, section 7.1 and Table 6) beside the configuration of the
- * model: operations per cycle and second, sizes, power at full rate. Area is the paper's alone. */
+ * model: operations per cycle and second, sizes, power at full rate. The model has no area. */
 #include <math.h>
 #include <string.h>
 
@@ -24,13 +24,13 @@ static double critical_path_ns(const struct npl_device *device)
 	return 1 / clock_ghz(device);
 }
 
-/* Tn x Tn multipliers, and Tn trees of as many adders but one. */
+/* Returns operations per cycle: Tn x Tn multipliers, and Tn trees of Tn - 1 adders. */
 static double operations(const struct npl_device *device)
 {
 	return tn(device) * tn(device) + tn(device) * (tn(device) - 1);
 }
 
-/* NFU-3 has a multiplier and an adder for each output. */
+/* Adds to these a multiplier and an adder of NFU-3 for each output. */
 static double operations_with_nfu3(const struct npl_device *device)
 {
 	return operations(device) + 2 * tn(device);
@@ -66,7 +66,7 @@ static double sb_kib(const struct npl_device *device)
 	return rows_kib(device, "sb.rows", tn(device) * tn(device));
 }
 
-/* Its memory is what the link leads to. */
+/* Returns the memory's bandwidth: that of the link. */
 static double memory_gb_per_s(const struct npl_device *device)
 {
 	return npl_device_get_info(device)->link.bytes_per_second / 1e9;
@@ -89,7 +89,7 @@ static const struct {
 };
 #define METRICS ((int)(sizeof metrics / sizeof *metrics))
 
-/* The same rate in decimal units. */
+/* Adds the same peak in decimal units. */
 static int add_decimal_peak(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)
 {
 	const struct npl_validation_row row = {
@@ -119,13 +119,13 @@ static int add_fitted(struct npl_validation *validation, const struct npl_device
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 
-/* Without the last bits of a product or sum. */
+/* Returns a value without the last bits of a product or sum. */
 static double rounded(double value)
 {
 	return nearbyint(value * 1e9) / 1e9;
 }
 
-/* Table 6's blocks. What each draws when every cycle is a step: pJ of an event, events a cycle. */
+/* Table 6's blocks, with the power that each draws when every cycle is a step: pJ of an event times events a cycle. */
 static const struct {
 	const char *name, *key;
 	int power_of_tn; /* events: bytes of that many values, two each, or lanes */

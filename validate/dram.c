@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The DRAM model beside two simulators (published/dram.csv has their versions and the patterns): Ramulator 2.1's cycles
- * and DRAMsim3's energy are judged; DRAMsim3's cycles stand beside. And what bandwidth is left of the peak for the
- * TPU's weight tiles, and for streams where DDR4's bank groups are in their way. */
+ * and DRAMsim3's energy are judged; DRAMsim3's cycles are shown beside them. Also compares the bandwidth for the TPU's
+ * weight tiles with the peak, and that of streams that DDR4's bank groups limit. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +16,12 @@
 enum { REQUESTS = 100000, CASE_NAME = 60 };
 
 struct outcome {
-	double peak_bytes_per_second, group_share; /* group_share: of the peak, that one bank group can have */
+	double peak_bytes_per_second, group_share; /* group_share: the share of the peak that one bank group can have */
 	struct npl_traffic_result result;
 	struct npl_traffic_figures figures;
 };
 
-/* The clocks of a burst over those from one to the next of the group. */
+/* Finds the clocks of a burst over those from one burst of the group to the next. */
 static int find_group_share(const struct npl_memory *memory, struct outcome *outcome, struct npl_err *err)
 {
 	struct npl_arena arena = {0};
@@ -65,7 +65,7 @@ static double energy(const struct outcome *o)
 	return o->figures.energy_j;
 }
 
-/* The energy of the parts whose names end in `end`. */
+/* Returns the energy of the parts whose names end in `end`. */
 static double parts(const struct outcome *o, const char *end)
 {
 	double joules = 0;
@@ -123,7 +123,7 @@ static double read_latency(const struct outcome *o)
 	return o->result.read_latency.mean;
 }
 
-/* What both simulators tell has two rows. */
+/* A figure that both simulators have gets two rows. */
 static const struct {
 	const char *metric, *unit;
 	double (*of)(const struct outcome *outcome);
@@ -158,15 +158,15 @@ static int validate_pattern(struct npl_validation *validation, const char *patte
 	int rc = run_pattern("ddr3-2133", &(struct npl_memory_options){.channels = channels}, pattern, &outcome, err);
 	for (int m = 0; m < METRICS && !rc; m++) {
 		const double model = metrics[m].of(&outcome);
-		if (!isnan(model)) /* a pattern without reads has no latency of them */
+		if (!isnan(model)) /* a pattern without reads has no latency of reads */
 			rc = npl_validation_set(validation, MACHINE, name, metrics[m].metric, metrics[m].unit, model,
 						err);
 	}
 	return rc;
 }
 
-/* Tiles at random places on the memory that the first TPU has for its weights: what the paper draws beside it is less
- * than the peak, and more than that much less the model must not lose. */
+/* Runs tiles at random places on the weight memory of the first TPU. The paper draws less than the peak; the model must
+ * not lose more than that difference. */
 static int validate_tiles(struct npl_validation *validation, struct npl_err *err)
 {
 	static const char name[] = "64 KiB tiles, two channels";
@@ -219,7 +219,7 @@ static int validate_bank_groups(struct npl_validation *validation, struct npl_er
 	return npl_validation_add(validation, MACHINE, &bound, err);
 }
 
-/* A memory has no settings but its file's. */
+/* Refuses settings: a memory has only those of its file. */
 static int refuse_sets(const struct npl_validate_options *options, struct npl_err *err)
 {
 	for (int s = 0; s < options->n_sets; s++)

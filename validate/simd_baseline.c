@@ -29,17 +29,17 @@ const struct npl_simd npl_simd_chen2014 = {
 	.core_watts = 2.2,
 };
 
-/* What loops run over: output rows and columns, output maps, rows and columns of the window, input maps. */
+/* The dimensions of loops: output rows and columns, output maps, rows and columns of the window, input maps. */
 enum { Y, X, N, KY, KX, I, DIMS };
 
-#define BLOCK 16 /* maps that the innermost loops take at once: Tn and Ti */
+#define BLOCK 16 /* maps that the innermost loops take at a time: Tn and Ti */
 
 /* Loops from the innermost to the outermost; the first body is a block of maps. */
 struct nest {
 	int n;
 	struct {
-		int64_t body[DIMS]; /* what one iteration covers */
-		int64_t all[DIMS];  /* what the loop covers */
+		int64_t body[DIMS]; /* the part that one iteration covers */
+		int64_t all[DIMS];  /* the part that the loop covers */
 	} loop[12];
 };
 
@@ -91,7 +91,7 @@ static void make_nest(const struct npl_simd_layer *layer, const struct npl_simd_
 	add_loop(nest, Y, all[Y]);
 }
 
-/* Lines of a box in an array of n dimensions, the innermost last: runs of elements that lie side by side begin at
+/* Returns the lines of a box in an array of n dimensions, the innermost last: runs of adjacent elements begin at
  * lines. */
 static double lines_of(const struct npl_simd *simd, int n, const int64_t *box, const int64_t *array)
 {
@@ -106,8 +106,8 @@ static double lines_of(const struct npl_simd *simd, int n, const int64_t *box, c
 	return runs * ceil(run / (double)simd->line_bytes);
 }
 
-/* Of each array, maps innermost: inputs [y][x][i], synapses [ky][kx][n][i] (private ones of each [y][x]), results
- * [y][x][n]. */
+/* Returns the lines of each array that a box touches. Maps are innermost: inputs [y][x][i], synapses [ky][kx][n][i]
+ * (private ones of each [y][x]), results [y][x][n]. */
 static struct lines touched(const struct npl_simd *simd, const struct npl_simd_layer *layer, const int64_t cover[DIMS])
 {
 	int64_t all[DIMS];
@@ -117,7 +117,7 @@ static struct lines touched(const struct npl_simd *simd, const struct npl_simd_l
 	const int64_t synapse[] = {cover[Y], cover[X], cover[KY], cover[KX], cover[N], cover[I]};
 	const int64_t synapses[] = {all[Y], all[X], all[KY], all[KX], all[N], all[I]};
 	const int64_t result[] = {cover[Y], cover[X], layer->pools ? cover[I] : cover[N]};
-	const int shared = layer->private_kernels ? 0 : 2; /* these have no y and x */
+	const int shared = layer->private_kernels ? 0 : 2; /* shared synapses have no y and x */
 	return (struct lines){{
 		lines_of(simd, 3, input, (const int64_t[]){layer->in[0], layer->in[1], layer->ni}),
 		layer->pools ? 0 : lines_of(simd, 6 - shared, synapse + shared, synapses + shared),
@@ -142,12 +142,12 @@ static bool depends(const struct npl_simd_layer *layer, int array, int d)
 	}
 }
 
-/* Lines that each array brings into a cache of so many. */
+/* Returns the lines that each array brings into a cache of so many lines. */
 static struct lines misses(const struct npl_simd *simd, const struct npl_simd_layer *layer, const struct nest *nest,
 			   int64_t cache_bytes)
 {
 	int64_t all[DIMS];
-	int fits = 0; /* a block alone always does */
+	int fits = 0; /* a block alone always fits */
 	whole(layer, all);
 	for (int l = 1; l < nest->n; l++) {
 		const struct lines body = touched(simd, layer, nest->loop[l].body);

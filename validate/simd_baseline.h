@@ -27,36 +27,37 @@ struct npl_simd {
 	int64_t vector_bytes, element_bytes;
 	int64_t line_bytes, l1_bytes, l2_bytes;
 	double l1_miss_cycles, l2_miss_cycles;
-	double access_bytes, access_nj; /* of memory */
-	double core_watts;              /* of the core with its caches while it runs */
+	double access_bytes, access_nj; /* of a memory access */
+	double core_watts;              /* power of the core with its caches while it runs */
 };
 
-/* 16-bit elements. Everything but core_watts is the paper's. */
+/* The paper's core, with 16-bit elements. All members except core_watts are the paper's. */
 extern const struct npl_simd npl_simd_chen2014;
 
 struct npl_simd_layer {
 	bool pools;           /* else products */
-	bool private_kernels; /* every position has its own */
+	bool private_kernels; /* every position has kernels of its own */
 	int64_t in[NPL_SPATIAL], kernel[NPL_SPATIAL], stride[NPL_SPATIAL];
 	int64_t ni, no; /* maps; equal where it pools */
 };
 
-/* Output positions and maps (of outputs; pooling: of inputs) that an outer loop steps by. */
+/* The steps of an outer loop: output positions, and maps (of outputs; for pooling, of inputs). */
 struct npl_simd_tiles {
 	int64_t y, x, maps;
 };
 
 struct npl_simd_run {
 	double operations, l1_misses, l2_misses; /* misses: lines */
-	double memory_bytes;                     /* lines that come, and results that go */
+	/* bytes of the lines that are read, and of the results that are written */
+	double memory_bytes;
 	double cycles, seconds, joules;
 	struct npl_simd_tiles tiles;
 };
 
-/* The layer with these tiles. */
+/* Runs the layer with these tiles. */
 void npl_simd_run_tiles(const struct npl_simd *simd, const struct npl_simd_layer *layer,
 			const struct npl_simd_tiles *tiles, struct npl_simd_run *run);
-/* With the best tiles: powers of two and whole sizes are tried. */
+/* Runs the layer with the best tiles; powers of two and whole sizes are tried. */
 void npl_simd_run(const struct npl_simd *simd, const struct npl_simd_layer *layer, struct npl_simd_run *run);
 
 #endif

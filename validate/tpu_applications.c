@@ -24,7 +24,8 @@ const struct npl_tpu_application npl_tpu_applications[NPL_TPU_APPLICATIONS] = {
 	{"LSTM1", "lstm1", true, 70, "LSTMs"}, {"CNN0", "cnn0", false, 0, "CNNs"}, {"CNN1", "cnn1", false, 0, "CNNs"},
 };
 
-/* A memory at command level is as many times as fast with as many times the channels. */
+/* Writes the change of a setting. A memory at command level becomes so many times as fast by as many times the
+ * channels. */
 static void write_change(const struct npl_device *plain, const struct npl_tpu_change *change, char *text, size_t n)
 {
 	const char *key = change->key;
@@ -113,7 +114,7 @@ int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct n
 	return rc;
 }
 
-/* States of cells: an input h1 where the graph puts out h1_next. */
+/* Finds the states of cells: an input h1 where the graph has an output h1_next. */
 static bool *find_states(const struct npl_graph *graph)
 {
 	static const char next[] = "_next";

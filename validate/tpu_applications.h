@@ -15,8 +15,8 @@
 
 struct npl_tpu_application {
 	const char *name, *model;
-	bool wide; /* 16-bit activations: the counters show half speed */
-	/* samples in the batches that Table 3's counters saw, where they were not full; 0: Table 1's */
+	bool wide; /* 16-bit activations: the paper's counters show half speed */
+	/* samples in the batches that Table 3's counters saw, where the batches were not full; 0: Table 1's */
 	int64_t counted;
 	const char *kind; /* as Table 1 gives the machines' load: two applications each */
 };
@@ -24,40 +24,40 @@ struct npl_tpu_application {
 enum { NPL_TPU_MLP0, NPL_TPU_MLP1, NPL_TPU_LSTM0, NPL_TPU_LSTM1, NPL_TPU_CNN0, NPL_TPU_CNN1, NPL_TPU_APPLICATIONS };
 extern const struct npl_tpu_application npl_tpu_applications[NPL_TPU_APPLICATIONS];
 
-/* What happened to one batch. Counters are sums over all layers; NAN when the machine did not run every layer that
+/* The figures of one batch. Counters are sums over all layers; NAN when the machine did not run every layer that
  * multiplies, or does not know them. */
 struct npl_tpu_counts {
 	int64_t batch;
-	double cycles, seconds, cells, macs, passes; /* passes of the array that one multiply-accumulate takes */
+	double cycles, seconds, cells, macs, passes; /* passes: those of the array that one multiply-accumulate takes */
 	double array_active, useful_macs, unused_macs, weight_stall, weight_shift, non_matrix, raw_stall, input_stall,
 		tiles;
 	double peak_buffer_bytes;
-	char why[300]; /* some are NAN; "" where all are known */
+	char why[300]; /* why some figures are NAN; "" where all are known */
 };
 
-/* A change to the machine: a parameter, as many times as large as it is set to, or set to `value`. */
+/* A change to the machine: a parameter, multiplied by a factor, or set to `value`. */
 struct npl_tpu_change {
-	const char *key; /* NPL_TPU_WEIGHT_RATE: that of weight memory, whatever it consists of */
+	const char *key; /* NPL_TPU_WEIGHT_RATE: the rate of weight memory, of whatever model it is */
 	double factor;
 	const char *value;
 };
 #define NPL_TPU_WEIGHT_RATE "weight_memory.bytes_per_second"
 
-/* The machine with options->set and the changes. NPL_EUSAGE, and what npl_device_open says. */
+/* Opens the machine with options->set and the changes. Returns NPL_EUSAGE, or the code of npl_device_open. */
 int npl_tpu_open(const struct npl_validate_options *options, bool wide, const struct npl_tpu_change *change, int n,
 		 struct npl_device **device, struct npl_err *err);
 
-/* What the paper says of a case; NAN: nothing. */
+/* Returns the paper's figure of a case; NAN: none. */
 double npl_tpu_published(const struct npl_validation *validation, const char *case_name, const char *metric);
 
-/* Means of a figure of each application, of n from `first` on and of all: weighted by Table 1's shares of load, each
- * between its two applications alike, as the paper does not say more. */
+/* Means of a figure over applications: of n from `first` on, and of all. The weighted mean takes Table 1's shares of
+ * load, each divided equally between its two applications, because the paper does not say more. */
 double npl_tpu_geometric_mean(const double *of, int first, int n);
 double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *of);
 
-/* The application's graph at batch `batch` (0: its own). */
+/* Loads the application's graph at batch `batch` (0: its own). */
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err);
-/* One batch, of app->counted samples where the counters are meant; 0: of Table 1's. */
+/* Runs one batch: of app->counted samples where the paper's counters are compared; 0: of Table 1's. */
 int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const struct npl_validate_options *options,
 		  const struct npl_tpu_change *change, int n, struct npl_tpu_counts *counts, struct npl_err *err);
 

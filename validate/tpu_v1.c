@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The TPU paper (Jouppi et al., ISCA 2017) beside the model: the machine (Table 2), its six applications as
+ * Compares the TPU paper (Jouppi et al., ISCA 2017) with the model: the machine (Table 2), its six applications as
  * reconstructed in models/ (Table 1), the counters of one batch of each (Table 3), cycles (Table 7) and the unified
- * buffer (Table 8). tpu_v1_sweeps.c has the machine changed. A new figure is a row in one of the tables below. */
+ * buffer (Table 8). tpu_v1_sweeps.c changes the machine. A new figure is a row in one of the tables below. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 /* One application on the machine. */
 struct app {
 	const struct npl_graph *graph;       /* at Table 1's batch */
-	const struct npl_tpu_counts *counts; /* of one batch as the counters saw it */
+	const struct npl_tpu_counts *counts; /* those of one batch as the paper's counters saw it */
 };
 
-/* What Table 1 counts a node as. */
+/* The kind of layer that Table 1 counts a node as. */
 enum layer_kind { FC, CONVOLUTION, VECTOR, POOL, OTHER };
 
 static bool multiplies(const struct npl_graph *graph, int i)
@@ -25,7 +25,8 @@ static bool multiplies(const struct npl_graph *graph, int i)
 	return i >= 0 && (npl_op_defs[graph->node[i].op].flags & NPL_OP_IS_GEMM);
 }
 
-/* An activation of a product is the product's "nonlinear function", no layer of its own. */
+/* Returns the kind of node i. An activation of a product is the product's "nonlinear function", not a layer of its
+ * own. */
 static enum layer_kind kind_of(const struct npl_graph *graph, int i)
 {
 	const struct npl_node *node = &graph->node[i];
@@ -85,7 +86,7 @@ static double layers(const struct app *app)
 	return fc_layers(app) + conv_layers(app) + vector_layers(app) + pool_layers(app);
 }
 
-/* Elements of the matrices and filters, without biases. */
+/* Returns the elements of the matrices and filters, without biases. */
 static double weights(const struct app *app)
 {
 	double sum = 0;
@@ -209,7 +210,7 @@ static double on_chip_mib(const struct npl_device *device)
 	return (npl_device_setting_number(device, "unified_buffer.bytes") + accumulators) / 1048576;
 }
 
-/* Multiply-accumulates per byte of weights from which on the array and not the memory is the limit. */
+/* Returns the multiply-accumulates per byte of weights from which on the array limits, and not the memory. */
 static double ridge_point(const struct npl_device *device)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
@@ -235,8 +236,7 @@ static const struct {
 };
 #define MACHINE_METRICS ((int)(sizeof machine_metrics / sizeof *machine_metrics))
 
-/* Parameters that were fitted, on MLP0 and LSTM0 (machines/tpu_v1.yaml says how): of the machine, not of an
- * application. */
+/* Parameters of the machine that were fitted on MLP0 and LSTM0 (machines/tpu_v1.yaml says how). */
 static const struct {
 	const char *key, *unit;
 } fitted[] = {
@@ -272,7 +272,7 @@ static int validate_machine(struct npl_validation *validation, const struct npl_
 	return rc;
 }
 
-/* Cycles of a batch by the paper: its multiply-accumulates over what row 2 says of them per cycle. */
+/* Adds the cycles of a batch by the paper: its multiply-accumulates over row 2's multiply-accumulates per cycle. */
 static int validate_cycles(struct npl_validation *validation, const struct npl_tpu_application *app,
 			   const struct npl_tpu_counts *counts, struct npl_err *err)
 {
@@ -298,7 +298,8 @@ static int validate_cycles(struct npl_validation *validation, const struct npl_t
 	return rc;
 }
 
-/* What a weight tile computes over the cycles of its shift, where that cannot be hidden: how full batches were. */
+/* Adds the cycles that a weight tile computes over those of its shift, where the shift cannot be hidden: how full
+ * batches were. */
 static int validate_vectors(struct npl_validation *validation, const struct npl_tpu_application *app,
 			    const struct npl_tpu_counts *counts, struct npl_err *err)
 {
@@ -342,7 +343,7 @@ static int validate_app(struct npl_validation *validation, const struct npl_tpu_
 	return rc;
 }
 
-/* The counters of LSTM1 if its batches had been full. */
+/* Adds the counters of LSTM1 as if its batches had been full. */
 static int validate_full(struct npl_validation *validation, const struct npl_validate_options *options,
 			 struct npl_err *err)
 {

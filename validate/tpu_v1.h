@@ -6,7 +6,8 @@
 
 #include "tpu_applications.h"
 
-/* The paper's sensitivity study, its roofline's knee and its 600 x 600 example. counts[]: of the machine as it is. */
+/* Adds the paper's sensitivity study, its roofline's knee and its 600 x 600 example. counts[]: those of the unchanged
+ * machine. */
 int npl_tpu_v1_sweeps(struct npl_validation *validation, const struct npl_validate_options *options,
 		      const struct npl_tpu_counts counts[NPL_TPU_APPLICATIONS], struct npl_err *err);
 

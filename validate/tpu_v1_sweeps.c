@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The TPU paper's machine changed (Jouppi et al., ISCA 2017, section 7 and Figure 11), its roofline's knee (Figure 5)
- * and its example of a 600 x 600 matrix (section 7), beside the model's. */
+ * Compares with the model: changes of the TPU paper's machine (Jouppi et al., ISCA 2017, section 7 and Figure 11), its
+ * roofline's knee (Figure 5) and its example of a 600 x 600 matrix (section 7). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
  * it. */
 struct speedups {
 	double of[NPL_TPU_APPLICATIONS];
-	char why[NPL_TPU_APPLICATIONS][300]; /* NAN */
+	char why[NPL_TPU_APPLICATIONS][300]; /* why a speed-up is NAN */
 };
 
 static int find_speedups(const struct npl_validate_options *options, const struct npl_tpu_counts *counts,
@@ -34,7 +34,7 @@ static int find_speedups(const struct npl_validate_options *options, const struc
  * the matrix unit. */
 struct bound {
 	double (*of)(double non_matrix);
-	double tolerance; /* of the bound */
+	double tolerance; /* tolerance of the bound */
 	bool at_most;
 	const char *note;
 };
@@ -72,7 +72,7 @@ static int add_speedup(struct npl_validation *validation, int a, const char *met
 	return npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
 }
 
-/* The applications that wait for weights have a bound. */
+/* Adds the applications that wait for weights, which have a bound. */
 static int add_bounded(struct npl_validation *validation, const char *metric, const struct bound *bound,
 		       const struct speedups *speedups, struct npl_err *err)
 {
@@ -178,7 +178,7 @@ static int change_array(struct npl_validation *validation, const struct npl_vali
 	return 0;
 }
 
-/* What refresh and the row commands of real DDR3 cost: the same peak bandwidth, less of it usable. */
+/* Adds the cost of refresh and of the row commands of real DDR3: at the same peak bandwidth less of it is usable. */
 static int refreshed_memory(struct npl_validation *validation, const struct npl_validate_options *options,
 			    const struct npl_tpu_counts *counts, struct npl_err *err)
 {
@@ -195,7 +195,7 @@ static int refreshed_memory(struct npl_validation *validation, const struct npl_
 	return 0;
 }
 
-/* TPU', the machine that the paper would have built with 15 months more. */
+/* Adds TPU', the machine that the paper would have built with 15 months more. */
 static int better_tpu(struct npl_validation *validation, const struct npl_validate_options *options,
 		      const struct npl_tpu_counts *counts, struct npl_err *err)
 {
@@ -215,7 +215,7 @@ static int better_tpu(struct npl_validation *validation, const struct npl_valida
 	return 0;
 }
 
-/* Seconds of n products of the same `rows` x k by k x k matrices of their own. */
+/* Measures the seconds of n products of the same `rows` x k by k x k matrices of their own. */
 static int products(const struct npl_validate_options *options, bool wide, const struct npl_tpu_change *change,
 		    int n_changes, int n, int64_t rows, int64_t k, double *seconds, struct npl_err *err)
 {
@@ -257,13 +257,13 @@ static int products(const struct npl_validate_options *options, bool wide, const
 	return rc;
 }
 
-/* Where the slope of few samples, all waiting for weights, meets the roof of many: Figure 5's ridge point, in
+/* Finds where the slope of few samples, all waiting for weights, meets the roof of many: Figure 5's ridge point, in
  * samples. */
 static int find_knee(struct npl_validation *validation, const struct npl_validate_options *options, bool wide,
 		     struct npl_err *err)
 {
 	enum { FEW = 64, SIZE = 4096 };
-	int64_t most = wide ? 1024 : 2048; /* vectors that fit in the unified buffer beside as many results */
+	int64_t most = wide ? 1024 : 2048; /* the most vectors that fit in the unified buffer beside as many results */
 	double few, many, ridge = npl_tpu_published(validation, "TPU", "ridge_point");
 	if (products(options, wide, NULL, 0, 1, FEW, SIZE, &few, err) ||
 	    products(options, wide, NULL, 0, 1, most, SIZE, &many, err))
@@ -282,7 +282,7 @@ static int find_knee(struct npl_validation *validation, const struct npl_validat
 	return npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
 }
 
-/* One more matrix where the memory is always busy. */
+/* Adds one more matrix where the memory is always busy. */
 static int matrix_600(struct npl_validation *validation, const struct npl_validate_options *options,
 		      struct npl_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which machines can be validated, and by which functions (validate.h). */
+ * The machines that can be validated, and the functions that do it (validate.h). */
 #include "npulab/validate.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef int validator(struct npl_validation *validation, const struct npl_valida
 #undef NPL_VALIDATOR
 
 static const struct {
-	const char *machine, *sets; /* sets: words */
+	const char *machine, *sets; /* sets: the machines whose settings it takes, as words */
 	validator *run;
 } validators[] = {
 #define NPL_VALIDATOR(machine, sets) {#machine, sets, npl_validate_##machine},
@@ -26,7 +26,7 @@ static const struct {
 };
 #define VALIDATORS ((int)(sizeof validators / sizeof *validators))
 
-/* Whether DEVICE of "DEVICE.KEY=VALUE" is one of the words. */
+/* Says whether DEVICE of "DEVICE.KEY=VALUE" is one of the words. */
 static bool takes_set(const char *words, const char *set)
 {
 	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ') {
@@ -37,7 +37,7 @@ static bool takes_set(const char *words, const char *set)
 	return false;
 }
 
-/* Every setting must be of a machine that is validated. */
+/* Checks that every setting is of a machine that is validated. */
 static int check_sets(const char *machine, const struct npl_validate_options *options, struct npl_err *err)
 {
 	for (int s = 0; s < options->n_sets; s++) {

@@ -25,7 +25,7 @@ enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row)
 		return NPL_UNJUDGED;
 	if (isnan(row->model))
 		return NPL_MISSING;
-	/* a hair more, so that 0.05 read from text takes a difference of 0.05 */
+	/* slightly more, so that 0.05 read from text includes a difference of 0.05 */
 	double difference = row->model - row->published, tolerance = row->tolerance * (1 + 1e-9);
 	return difference <= tolerance && (row->at_most || difference >= -tolerance) ? NPL_WITHIN : NPL_OUTSIDE;
 }
@@ -69,7 +69,7 @@ const struct npl_validation_row *npl_validation_find(const struct npl_validation
 	return find_row(validation, machine, case_name, metric);
 }
 
-/* Memory without a limit has none to lay beside another's. */
+/* Replaces an infinite figure, of a memory without a limit, by a reason: it cannot be compared. */
 static void refuse_infinity(struct npl_validation_row *row)
 {
 	if (!isinf(row->model))
@@ -146,7 +146,7 @@ int npl_validation_explain(struct npl_validation *validation, const char *machin
 	return 0;
 }
 
-/* "0.02" in the row's unit, "3%" of the value, "" none. */
+/* Reads "0.02" in the row's unit, "3%" of the value, or "" for none. */
 static int read_tolerance(const struct npl_csv *csv, int i, int column, double value, double *tolerance,
 			  struct npl_err *err)
 {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Products of two 64-bit numbers, and what they are divided by. */
+/* Holds products of two 64-bit numbers, and the dividends of such products. */
 __extension__ typedef unsigned __int128 npl_u128;
 
 static inline int64_t npl_min_i64(int64_t a, int64_t b)
@@ -31,13 +31,13 @@ static inline uint64_t npl_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The value, but no less than low and no more than high; low where low exceeds high. */
+/* Returns the value, limited to low..high; low where low exceeds high. */
 static inline int64_t npl_clamp_i64(int64_t value, int64_t low, int64_t high)
 {
 	return value < low ? low : value > high ? high : value;
 }
 
-/* The quotient a / b rounded towards plus infinity, for any a and a positive b. No sum is formed that could
+/* Returns a / b rounded towards plus infinity, for any a and a positive b, without an intermediate sum that could
  * overflow. */
 static inline int64_t npl_div_up_i64(int64_t a, int64_t b)
 {
@@ -49,7 +49,7 @@ static inline uint64_t npl_div_up_u64(uint64_t a, uint64_t b)
 	return a / b + (a % b > 0);
 }
 
-/* The least multiple of a positive unit that is not below the value. */
+/* Returns the least multiple of a positive unit that is not below the value. */
 static inline int64_t npl_round_up_i64(int64_t value, int64_t unit)
 {
 	return npl_div_up_i64(value, unit) * unit;

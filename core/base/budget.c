@@ -15,7 +15,7 @@
 #include "process_limit.h"
 
 #define ALWAYS_ALLOWED                                                                                                 \
-	((uint64_t)16 << 20) /* at a time: asking what is in use costs more than so few bytes could harm */
+	((uint64_t)16 << 20) /* in one request: finding the bytes in use costs more than these could harm */
 #define PATH_BYTES 1024
 
 static atomic_uint_fast64_t allowed;
@@ -36,7 +36,7 @@ uint64_t npl_memory_allowed(void)
 	return bytes ? bytes : physical();
 }
 
-/* The number in a file that holds nothing else; UINT64_MAX: there is none ("max"). */
+/* Returns the number in a file that holds nothing else; UINT64_MAX: there is none ("max"). */
 static uint64_t number_in(const char *path)
 {
 	unsigned long long value;
@@ -47,7 +47,7 @@ static uint64_t number_in(const char *path)
 	return known ? value : UINT64_MAX;
 }
 
-/* The limit of the group `path` below the folder, and of the groups that hold it. */
+/* Returns the least limit of the group `path` below the folder and of the groups above it. */
 static uint64_t limit_of_group(const char *folder, const char *path, const char *file)
 {
 	char group[PATH_BYTES], name[2 * PATH_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the processor has and what of it may be used (npulab/cpu_features.h). Asked once: in a virtual machine cpuid
- * takes microseconds. */
+ * The instruction sets of the processor, and those of them that may be used (npulab/cpu_features.h). The processor is
+ * asked only once: in a virtual machine cpuid takes microseconds. */
 #include "npulab/cpu_features.h"
 
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ static const struct {
 	{"avx512", AVX512}, {"avx512-vnni", AVX512 | NPL_CPU_AVXVNNI | NPL_CPU_AVX512VNNI},
 };
 #define WORDS (sizeof words / sizeof *words)
-#define ASKED (1u << 31) /* of a set that is cached */
+#define ASKED (1u << 31) /* marks a set that is cached */
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -41,7 +41,8 @@ static unsigned ask_processor(void)
 	set |= __builtin_cpu_supports("avx512vl") ? NPL_CPU_AVX512VL : 0;
 	set |= __builtin_cpu_supports("avx512cd") ? NPL_CPU_AVX512CD : 0;
 	set |= __builtin_cpu_supports("avx512vnni") ? NPL_CPU_AVX512VNNI : 0;
-	/* What the compiler knows no name for; that the system saves 256-bit registers is what "avx2" has checked. */
+	/* The compiler has no name for this feature. The check of "avx2" has shown that the system saves 256-bit
+	 * registers. */
 	if (__builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & 1u << 29))
 		set |= NPL_CPU_SHA;
 	if ((set & NPL_CPU_AVX2) && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What several folders ask of an element type. */
+ * Questions about element types that several folders ask. */
 #ifndef NPULAB_CORE_BASE_DTYPE_H
 #define NPULAB_CORE_BASE_DTYPE_H
 
@@ -16,7 +16,7 @@ static inline bool npl_is_half(enum npl_dtype dtype)
 	return dtype == NPL_F16 || dtype == NPL_BF16;
 }
 
-/* Floats that a float32 holds exactly. */
+/* Says whether a float32 holds every value of the type, which is a float. */
 static inline bool npl_is_float32_or_half(enum npl_dtype dtype)
 {
 	return dtype == NPL_F32 || npl_is_half(dtype);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays that grow as things are added to them.
+ * Arrays that grow as elements are added.
  *
  *     struct thing *more = npl_grow(list->thing, list->count, &list->capacity, sizeof *more);
  *     if (!more)
@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* The array of `capacity` elements of so many bytes (NULL: of none) with room for one more than `count`, moved and made
- * twice as long where it is full. NULL when there is no memory for it, and the array is as it was. */
+/* Returns the array of `capacity` elements of so many bytes (NULL: an empty one) with room for one more than `count`; a
+ * full array is moved and made twice as long. Returns NULL, and leaves the array unchanged, when memory is short. */
 void *npl_grow(void *array, int64_t count, int64_t *capacity, size_t bytes);
 
 #ifdef __cplusplus

@@ -38,14 +38,14 @@ uint16_t npl_f16_of_double(double x)
 	return (uint16_t)(sign | (((uint32_t)(exponent + 14) << 10) + (steps - 1024)));
 }
 
-/* The 32-bit patterns of numbers that the conversions turn on. */
+/* The bits, in float32, of the numbers at which the conversions change rules. */
 #define F32_INFINITY     0x7f800000u
 #define F16_LEAST        0x38800000u  /* 2^-14, the least normal one of float16 */
 #define F16_GREATEST     0x477fefffu  /* below half a step above 65504, which becomes infinity */
-#define F16_EXPONENTS    (112u << 23) /* by which the exponents of the two formats differ */
+#define F16_EXPONENTS    (112u << 23) /* the difference between the exponents of the two formats */
 #define ALL_IF(question) (0u - (uint32_t)(question))
 
-/* Without branches, so that loops are done in vectors. Each case is computed, the one that holds is kept. */
+/* Has no branches, so that loops are vectorised: every case is computed, and the right one selected. */
 static inline __attribute__((always_inline)) uint16_t f16_of_float(float x)
 {
 	uint32_t bits = bits_of(x), size = bits & 0x7fffffffu;

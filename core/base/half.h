@@ -19,7 +19,7 @@ uint16_t npl_f16_of_double(double x);
 float npl_bf16_to_float(uint16_t bits);
 uint16_t npl_bf16_of_float(float x);
 
-/* n elements of a half type as floats, and back. Both lie where their types may. */
+/* Convert n elements of a half type to floats, and back. Both arrays are aligned for their types. */
 void npl_half_widen(enum npl_dtype dtype, const void *from, int64_t n, float *to);
 void npl_half_narrow(enum npl_dtype dtype, const float *from, int64_t n, void *to);
 

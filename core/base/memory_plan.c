@@ -24,7 +24,8 @@ static int lower_first(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* The lowest gap that is wide enough between the pieces that live at the same time, which lie in busy[n]. */
+/* Returns the offset of the lowest gap that is wide enough between the n pieces that live at the same time, which are
+ * in busy. */
 static size_t lowest_gap(struct npl_memory_piece **busy, int n, size_t bytes, size_t alignment)
 {
 	size_t at = 0;

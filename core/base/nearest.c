@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The nearest known word to a misspelt one: Levenshtein's edit distance, where replacing a letter by the same
- * letter in the other case costs a quarter of an edit. A word cut short is taken for what it begins: "tpu" means
- * "tpu_v1", though "cpu" is fewer edits away. What is farther than a third of its letters is another word. */
+ * The nearest known word to a misspelt one: Levenshtein's edit distance, where replacing a letter by the same letter in
+ * the other case costs a quarter of an edit. A shortened word means the name that it begins: "tpu" means "tpu_v1",
+ * though "cpu" is fewer edits away. A name whose distance is more than a third of the letters is not near. */
 #include "core/base/arith.h"
 #include "npulab/text.h"
 
@@ -12,9 +12,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define LONGEST         128 /* letters compared; keys and operator names are shorter */
-#define LEAST_BEGINNING 4   /* letters of a name that another word may begin with */
-#define MOST_LISTED     8   /* names that a message tells where none is near */
+#define LONGEST         128 /* the most letters that are compared; keys and operator names are shorter */
+#define LEAST_BEGINNING 4   /* the fewest letters of a name that another word may begin with */
+#define MOST_LISTED     8   /* the most names that a message lists where none is near */
 #define EDIT            4   /* cost of one edit, so that a change of case can cost 1 */
 
 static int replace_cost(char a, char b)
@@ -58,7 +58,7 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n)
 	int least_distance = 0;
 	for (int i = 0; i < n; i++) {
 		if (!strcmp(word, candidates[i]))
-			return candidates[i]; /* also where it begins another one */
+			return candidates[i]; /* also where the word begins another candidate */
 		int d = distance(word, candidates[i]);
 		if (word[0] && word[1] && !strncasecmp(word, candidates[i], strlen(word)))
 			d = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process's pool (parallel.h). A thread that finds it taken works alone: what two threads do at a time then never
- * takes more threads than one more than are allowed. */
+ * The process's pool (parallel.h). A thread that finds it in use works alone: two threads together then never use more
+ * than one thread above the allowed number. */
 #include "parallel.h"
 
 #include <pthread.h>
@@ -29,7 +29,8 @@ int npl_parallel_workers(void)
 	return is_alone ? 1 : npl_threads_allowed();
 }
 
-/* The threads of the parent do not exist in a child, nor is there anybody who would give the pool back. */
+/* Drops the pool in a child process: the parent's threads do not exist there, and the thread that holds the pool would
+ * never give it back. */
 static void forget(void)
 {
 	pthread_mutex_init(&shared_pool.taken, NULL);
@@ -42,7 +43,7 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, forget);
 }
 
-/* NULL: no thread can be started. */
+/* Returns a pool of so many threads; NULL: none could be started. */
 static struct npl_pool *pool_of(int threads)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -101,7 +102,8 @@ static void run_piece(void *context, int64_t i, int worker)
 void npl_parallel_pieces(int64_t count, int64_t piece, void (*work)(void *context, int64_t first, int64_t end),
 			 void *context)
 {
-	enum { PIECES_OF_WORKER = 4 }; /* so that a thread which is late does not keep the others waiting for long */
+	/* pieces for each thread, so that a late thread does not keep the others waiting */
+	enum { PIECES_OF_WORKER = 4 };
 	const int workers = npl_parallel_workers();
 	const int64_t most = (int64_t)PIECES_OF_WORKER * workers;
 	struct pieces p = {.count = count, .n = count / piece, .work = work, .context = context};

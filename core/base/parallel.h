@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loops over independent tasks by the threads that npulab may use (npl_threads_allow): one pool for the process, which
- * is started when it is first needed. Results must not depend on who runs which task: what tasks add up is kept by
- * worker and added when the loop is over.
+ * is started when it is first needed. Results must not depend on which thread runs which task: sums over tasks are kept
+ * for each worker and added after the loop.
  *
  *     const int workers = npl_parallel_workers();
  *     ... scratch for each worker ...
@@ -14,20 +14,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many threads a loop of this thread may use, itself among them: 1 within a task that the pool runs and while the
- * thread works alone. */
+/* Returns how many threads a loop of this thread may use, itself included: 1 within a task that the pool runs and while
+ * npl_parallel_alone holds. */
 int npl_parallel_workers(void);
 
 /* Returns when all tasks are done; workers is 1 or what npl_parallel_workers gave, worker in [0, workers). The calling
- * thread does them alone where workers is 1, where another thread has the pool, and where no thread can be started. */
+ * thread does all tasks itself where workers is 1, where another thread uses the pool, and where no thread can be
+ * started. */
 void npl_parallel(int workers, int64_t n_tasks, void (*task)(void *context, int64_t i, int worker), void *context);
 
-/* The same over the elements [0, count), in pieces of at least `piece` elements, so that short loops wake nobody. */
+/* Does the same over the elements [0, count), in pieces of at least `piece` elements, so that short loops wake no
+ * thread. */
 void npl_parallel_pieces(int64_t count, int64_t piece, void (*work)(void *context, int64_t first, int64_t end),
 			 void *context);
 
-/* From now on the calling thread works alone, or no longer; returns which it was before. For what is timed on threads
- * of its own. */
+/* Sets whether the calling thread's loops run without the pool, for measurements of code with threads of its own.
+ * Returns the former setting. */
 bool npl_parallel_alone(bool alone);
 
 #endif

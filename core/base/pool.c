@@ -19,13 +19,13 @@ struct worker {
 };
 
 struct npl_pool {
-	int threads, started;  /* started: of the other threads */
-	struct worker *worker; /* of index 1 and up */
+	int threads, started;  /* started: how many of the other threads run */
+	struct worker *worker; /* the workers of index 1 and up */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	uint64_t generation; /* lists so far */
 	bool listed;         /* the present list has tasks that a worker may come for */
-	int busy;            /* workers at it */
+	int busy;            /* workers at work on the list */
 	bool quit;
 	int64_t n_tasks;
 	atomic_llong next;

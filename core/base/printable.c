@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text of users on terminals (npulab/text.h): well-formed UTF-8 by the table of RFC 3629, characters that steer a
+ * A user's text on terminals (npulab/text.h): well-formed UTF-8 by the table of RFC 3629, characters that control a
  * terminal or turn the direction of what follows them, and the columns that characters take, by Unicode 15's East Asian
  * Width. */
 #include <stdbool.h>
@@ -27,8 +27,8 @@ static bool is_in(uint32_t code, const struct range *range, size_t n)
 
 #define IS_IN(code, ranges) is_in((code), (ranges), sizeof(ranges) / sizeof *(ranges))
 
-/* The character that the bytes begin with; *length is 0 when they are no well-formed UTF-8, or at the end of the
- * text. */
+/* Returns the character that the bytes begin with; *length is 0 when they are not well-formed UTF-8, or at the end of
+ * the text. */
 static uint32_t decode(const char *bytes, size_t *length)
 {
 	const unsigned char *text = (const unsigned char *)bytes;

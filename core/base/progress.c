@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Notes of progress (progress.h): texts under a lock, which is taken only while they are asked for. */
+ * Notes of progress (progress.h): texts under a lock, which is taken only while noting is on. */
 #include "npulab/progress.h"
 
 #include <inttypes.h>
@@ -63,7 +63,7 @@ void npl_progress_step(const char *unit, int64_t index, int64_t count, const cha
 	pthread_mutex_unlock(&noted.lock);
 }
 
-/* Appends to a text of `bytes` in which `used` stand; returns how many stand there then. */
+/* Appends to a text of `bytes`, of which `used` are in use; returns how many are in use then. */
 static size_t append(char *text, size_t bytes, size_t used, const char *between, const struct counted *counted)
 {
 	const bool one = counted->count == 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a device says of a layer that it does not take. A refusal is no error: the layer runs somewhere else, and
- * reports show the reason.
+ * The reason why a device does not take a layer. A refusal is no error: the layer runs somewhere else, and reports show
+ * the reason.
  */
 #ifndef NPULAB_CORE_BASE_REFUSE_H
 #define NPULAB_CORE_BASE_REFUSE_H
@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* Writes the reason into why, of n bytes, cut where it is longer. Always false, so that a check can end with `return
- * npl_refuse(...)` or `return fits || npl_refuse(...)`. */
+/* Writes the reason into why, of n bytes, cut where it is longer. Returns false always, so that a check can end with
+ * `return npl_refuse(...)` or `return fits || npl_refuse(...)`. */
 bool npl_refuse(char *why, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-double npl_clock_seconds(void); /* since some fixed moment */
+double npl_clock_seconds(void); /* seconds since a fixed moment */
 
 #ifdef __cplusplus
 }

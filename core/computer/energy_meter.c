@@ -39,7 +39,7 @@ void npl_energy_meter_close(struct npl_energy_meter *meter)
 static void sleep_seconds(double seconds)
 {
 	struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * (seconds - floor(seconds)))};
-	while (nanosleep(&left, &left)) /* a signal: what is left of it */
+	while (nanosleep(&left, &left)) /* after a signal, sleeps for the rest */
 		;
 }
 
@@ -72,7 +72,7 @@ static void close_rapl(void *state)
 	free(state);
 }
 
-/* "RAPL: package-0 and package-1"; of many the first few. */
+/* Writes "RAPL: package-0 and package-1"; of many packages the first few. */
 static void name_domains(const struct npl_rapl *rapl, char *text, size_t size)
 {
 	size_t used = (size_t)snprintf(text, size, "RAPL: ");

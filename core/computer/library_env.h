@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Shared libraries that read the environment once, while they are loaded (OpenBLAS its kernel family, OpenMP how long
- * its threads wait): npulab chooses for them what the user has not chosen.
+ * its threads wait): npulab sets the variables that the user has not set.
  */
 #ifndef NPULAB_CORE_COMPUTER_LIBRARY_ENV_H
 #define NPULAB_CORE_COMPUTER_LIBRARY_ENV_H
@@ -15,16 +15,17 @@ extern "C" {
 struct npl_library_setting {
 	const char *variable, *value; /* value NULL: leave it as it is */
 	const char *unless; /* another variable that, when set, also means that the user has chosen; or NULL */
-	/* instead of what the user has set, which the library could not run with; value NULL: as if it were unset */
+	/* set it even where the user has set it, because the library could not run with the user's value; value NULL:
+	 * unset it */
 	bool always;
 };
 
-#define NPL_LIBRARY_SETTINGS 4 /* at most */
+#define NPL_LIBRARY_SETTINGS 4 /* the most settings */
 
-/* dlopen(soname) that keeps the library until the process ends, with the variables set for as long as it takes, except
- * those that the user has set (an empty value counts as unset) and that are not to be set always. The environment is as
- * before afterwards; no other thread may read or write it meanwhile, unless through this function. NULL: dlerror tells
- * why. */
+/* Opens a library by dlopen, with the variables set during the call, and keeps it until the process ends. Variables
+ * that the user has set (an empty value counts as unset) are left, unless `always` is set. Afterwards the environment
+ * is as before; meanwhile no other thread may read or write it except through this function. NULL: dlerror has the
+ * reason. */
 void *npl_library_open(const char *soname, const struct npl_library_setting *setting, int n);
 
 #ifdef __cplusplus

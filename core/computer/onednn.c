@@ -12,9 +12,9 @@
 #include "library_env.h"
 #include "npulab/cpu_features.h"
 
-/* Threads of OpenMP (libgomp) wait for more work by spinning 300,000 times, about a millisecond, in which they take
- * their processor from OpenBLAS's threads or ours, whose layer is next. A tenth of it still spans what lies between two
- * convolutions. */
+/* Threads of OpenMP (libgomp) wait for more work by spinning 300,000 times, about a millisecond, in which they keep a
+ * processor from OpenBLAS's threads or npulab's own, which run the next layer. A tenth of it still spans the time
+ * between two convolutions. */
 #define OPENMP_SPINS "30000"
 
 static const void *symbol(void *library, const char *name, void *pointer)
@@ -28,7 +28,7 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 {
 	const struct {
 		const char *name;
-		void *pointer; /* to the function pointer */
+		void *pointer; /* pointer to the function pointer */
 	} symbols[] = {
 		{"dnnl_gemm_u8s8s32", &onednn->gemm_u8s8s32},
 		{"dnnl_gemm_s8s8s32", &onednn->gemm_s8s8s32},
@@ -51,7 +51,7 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 	return 0;
 }
 
-/* NPULAB_MAX_ISA in its words. A library that was used before keeps what it was told then, and refuses. */
+/* Sets oneDNN's limit from NPULAB_MAX_ISA. A library that was used before keeps its former limit, and refuses. */
 static void limit_isa(const struct npl_onednn *onednn)
 {
 	struct npl_onednn_limit own;

@@ -24,7 +24,7 @@ struct npl_onednn_version {
 	const char *hash;
 	unsigned cpu_runtime, gpu_runtime;
 };
-enum { NPL_ONEDNN_SEQUENTIAL = 1, NPL_ONEDNN_OPENMP = 2 }; /* of cpu_runtime */
+enum { NPL_ONEDNN_SEQUENTIAL = 1, NPL_ONEDNN_OPENMP = 2 }; /* values of cpu_runtime */
 
 /* dnnl_cpu_isa_t: levels that multiply bytes exactly are those with the bits of AVX512_VNNI, and AVX2_VNNI. */
 enum {
@@ -38,8 +38,8 @@ enum {
 	NPL_ONEDNN_AVX2_VNNI = 0x407,
 };
 
-/* c (m,n) = (op(a) - a_zero) (op(b) - b_zero), row-major, with alpha 1, beta 0, offset_c 'F' and *co 0; returns 0 when
- * all went well. a_type is that of a. */
+/* c (m,n) = (op(a) - a_zero) (op(b) - b_zero), row-major, with alpha 1, beta 0, offset_c 'F' and *co 0; returns 0 on
+ * success. a_type is that of a. */
 #define NPL_ONEDNN_GEMM_ARGUMENTS(a_type)                                                                              \
 	(char trans_a, char trans_b, char offset_c, int64_t m, int64_t n, int64_t k, float alpha, const a_type *a,     \
 	 int64_t lda, a_type a_zero, const int8_t *b, int64_t ldb, int8_t b_zero, float beta, int32_t *c, int64_t ldc, \
@@ -51,19 +51,19 @@ struct npl_onednn {
 	int(*gemm_s8s8s32) NPL_ONEDNN_GEMM_ARGUMENTS(int8_t);
 	const struct npl_onednn_version *(*version)(void);
 	int (*effective_isa)(void);
-	int (*set_max_isa)(int isa); /* before anything else is asked of the library */
+	int (*set_max_isa)(int isa); /* must be called before any other function of the library */
 	/* Functions of the OpenMP that came with the library, for the calling thread. NULL: the library has no
 	 * threads. */
 	void (*set_num_threads)(int n);
 	int (*get_max_threads)(void);
 };
 
-/* NPL_EDEVICE with the reason: not there, not oneDNN 2, or with threads that cannot be counted. The library stays until
- * the process ends, as code that it has generated does. */
+/* Loads oneDNN. Returns NPL_EDEVICE with the reason when it is not there, is not oneDNN 2, or has threads that cannot
+ * be counted. The library stays until the process ends, because code that it has generated does too. */
 int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err);
 
-/* The user's limit of instructions, in the variable that the library reads first; false: there is none. A word that it
- * does not know it ignores in silence. */
+/* The user's limit of instructions, in the variable that the library reads first; false: there is none. The library
+ * ignores a word that it does not know without a message. */
 struct npl_onednn_limit {
 	const char *variable, *word;
 	bool known;
@@ -72,7 +72,7 @@ bool npl_onednn_limit(struct npl_onednn_limit *limit);
 #define NPL_ONEDNN_LIMITS                                                                                              \
 	"SSE41 AVX AVX2 AVX2_VNNI AVX512_CORE AVX512_CORE_VNNI AVX512_CORE_BF16 AVX512_CORE_AMX ALL" /* of 2.6 */
 
-/* The vectors of an instruction set: "SSE4.1", "AVX", "AVX2" or "AVX-512". */
+/* Returns the vectors of an instruction set: "SSE4.1", "AVX", "AVX2" or "AVX-512". */
 const char *npl_onednn_vectors(int isa);
 const char *npl_onednn_isa_name(int isa); /* "AVX-512 VNNI"; NULL: not one that is exact in 8 bits */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading what Linux tells of the processor (processor.h). */
+ * Reads Linux's description of the processor (processor.h). */
 #include "npulab/processor.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define MOST_PROCESSORS 4096
 
-/* "key : value" of cpuinfo; NULL: another key. */
+/* Returns the value of a line "key : value" of cpuinfo; NULL: the line has another key. */
 static const char *value_of(const char *line, const char *key)
 {
 	size_t length = strlen(key);
@@ -25,7 +25,7 @@ static int number(const char *text)
 	return value < 0 || value > 1 << 20 ? -1 : (int)value;
 }
 
-/* Adds key to a list that holds each once. */
+/* Adds key to a list that holds each key once. */
 static void note_once(int64_t *list, int *n, int64_t key)
 {
 	for (int i = 0; i < *n; i++)
@@ -36,7 +36,7 @@ static void note_once(int64_t *list, int *n, int64_t key)
 }
 
 struct counting {
-	int package; /* of the processor that is being read, -1: not told */
+	int package; /* package of the processor that is being read; -1: not known */
 	int n_packages, n_cores;
 	int64_t packages[MOST_PROCESSORS], cores[MOST_PROCESSORS];
 };
@@ -83,7 +83,7 @@ static void read_cpuinfo(const char *root, struct npl_processor *p)
 	free(c);
 }
 
-/* The first line of a file below cpuN, without its newline; false: it is not there. */
+/* Reads the first line of a file below cpuN, without its newline; false: it is not there. */
 static bool cpu_text(const char *root, int cpu, const char *name, char *text, int size)
 {
 	char path[512];
@@ -113,7 +113,7 @@ static uint64_t size_of(const char *text)
 	return value < 1ull << 32 ? value << shift : 0;
 }
 
-/* One that several processors share is counted at the first of them. */
+/* Adds a cache. A cache that several processors share is counted at the first of them. */
 static void read_cache(const char *root, int cpu, int index, struct npl_processor *p)
 {
 	char level[16], type[32], size[32], shared[64];

@@ -67,7 +67,7 @@ static bool zone_text(const char *root, int zone, const char *file, char *text, 
 	return ok;
 }
 
-/* Adds zone N if it is a package that can be read; otherwise says why not in why, which keeps the last reason. */
+/* Adds zone N if it is a package that can be read; otherwise puts the reason into why, which keeps the last one. */
 static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *why, size_t n)
 {
 	struct npl_rapl_domain domain = {.fd = -1};
@@ -88,7 +88,7 @@ static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *wh
 	rapl->domain[rapl->n_domains++] = domain;
 }
 
-/* What this thread has had of a processor: the time that it waits for one is no load. */
+/* Returns the processor time of this thread: the time that it waits for a processor is no load. */
 static double own_seconds(void)
 {
 	struct timespec t;
@@ -163,7 +163,8 @@ int npl_rapl_start(struct npl_rapl *rapl, struct npl_err *err)
 	return 0;
 }
 
-/* A counter that jumps, or goes back, which looks as if it had wrapped, tells of power that nothing draws. */
+/* Refuses a difference that means more power than a package can draw: the counter jumped, or went back, which looks
+ * like a wrap. */
 static int plausible(const struct npl_rapl_domain *domain, uint64_t delta_uj, double seconds, struct npl_err *err)
 {
 	const double watts = seconds > 0 ? (double)delta_uj * 1e-6 / seconds : 0;
@@ -173,7 +174,7 @@ static int plausible(const struct npl_rapl_domain *domain, uint64_t delta_uj, do
 			watts);
 }
 
-/* Microjoules since start over at most one wrap. */
+/* Gives the microjoules since start, with at most one wrap. */
 static int domain_delta(const struct npl_rapl_domain *domain, double seconds, uint64_t *delta_uj, struct npl_err *err)
 {
 	uint64_t now;

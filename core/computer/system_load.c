@@ -10,9 +10,9 @@
 
 #include "clock.h"
 
-#define SHORTEST_SECONDS 0.1 /* the kernel counts in steps of 10 ms: of one processor, within a tenth */
+#define SHORTEST_SECONDS 0.1 /* the kernel counts in steps of 10 ms: an error of a tenth of one processor */
 
-/* The first line of a file, NULL: it cannot be read. */
+/* Returns the first line of a file; NULL: it cannot be read. */
 static const char *first_line(const char *root, const char *name, char *line, int size)
 {
 	char path[512];
@@ -24,8 +24,8 @@ static const char *first_line(const char *root, const char *name, char *line, in
 	return read;
 }
 
-/* Seconds that all processors have worked since the computer started; those of guests are in user's and nice's, those
- * that a hypervisor took away count as others' work. */
+/* Returns the seconds that all processors have worked since the computer started. The seconds of guests are within user
+ * and nice; those that a hypervisor took away count as other work. */
 static double total_seconds(const char *root)
 {
 	unsigned long long user, nice, system, idle, wait, irq, softirq, steal;

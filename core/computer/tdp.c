@@ -14,7 +14,7 @@
 
 #define NAME 160
 
-/* A word that says nothing of the model: "cpu", "processor", "16-core", "12th", "gen". */
+/* Says whether a word does not identify the model: "cpu", "processor", "16-core", "12th", "gen". */
 static bool is_filler(const char *word)
 {
 	size_t digits = strspn(word, "0123456789");
@@ -25,7 +25,7 @@ static bool is_filler(const char *word)
 			  !strcmp(rest, "st"));
 }
 
-/* The name in small letters, without trade marks, fillers, the clock and what graphics there are besides. */
+/* Writes the name in lower case, without trade marks, fillers, the clock and a built-in graphics unit. */
 static void plain_name(const char *model, char plain[NAME])
 {
 	char text[NAME];

@@ -21,7 +21,7 @@ struct reader {
 	struct npl_err *err;
 };
 
-/* Unquotes the field at *to in place and leaves r->at on what ended it. */
+/* Unquotes the field at *to in place and leaves r->at on the character that ended it. */
 static int read_quoted(struct reader *r, char *to)
 {
 	for (r->at++; r->at < r->end && *r->at != '\n'; *to++ = *r->at++) {
@@ -40,7 +40,7 @@ static int read_quoted(struct reader *r, char *to)
 			r->line);
 }
 
-/* Reads one line's fields; the line's end is passed. */
+/* Reads the fields of one line and passes the line's end. */
 static int read_fields(struct reader *r, const char **field, int most, int *n)
 {
 	for (*n = 0;;) {

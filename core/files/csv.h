@@ -22,27 +22,27 @@ extern "C" {
 #define NPL_CSV_COLUMNS 64
 
 struct npl_csv_row {
-	int line;                 /* of the file, from 1 */
-	int n;                    /* fields: as many as columns but in a ragged file */
+	int line;                 /* line of the file, from 1 */
+	int n;                    /* number of fields: that of the columns, except in a ragged file */
 	const char *const *field; /* n of them */
 };
 
 struct npl_csv { /* everything lives in the arena */
 	const char *path;
-	int line; /* of the names, from 1 */
+	int line; /* line of the names, from 1 */
 	int n_columns, n_rows;
 	const char *const *column; /* names */
 	struct npl_csv_row *row;
 };
 
-/* NPL_EINPUT, naming file and line: cannot be read, no header, a column named twice, another number of fields than
- * columns, a quote out of place, a NUL byte. */
+/* Reads a file. Returns NPL_EINPUT, with file and line, when it cannot be read, has no header, a column twice, a row
+ * with another number of fields, a quote out of place or a NUL byte. */
 int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err);
-/* The same for files whose rows are as long as they like, and whose columns may have no names or share them. */
+/* Reads a file whose rows may have any number of fields, and whose columns may have no names or share them. */
 int npl_csv_load_ragged(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err);
-/* The index of a column, or NPL_EINPUT. */
+/* Returns the index of a column, or NPL_EINPUT. */
 int npl_csv_column(const struct npl_csv *csv, const char *name, struct npl_err *err);
-/* The number in a field; NAN when it is empty. */
+/* Gives the number in a field; NAN when it is empty. */
 int npl_csv_number(const struct npl_csv *csv, int row, int column, double *value, struct npl_err *err);
 
 #ifdef __cplusplus

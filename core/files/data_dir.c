@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the program's data lies: beside the source tree when run from a build, under share/npulab when installed. */
+ * Finds the program's data: in the source tree when run from a build, under share/npulab when installed. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool is_folder(const char *path)
 	return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-/* The data root that belongs to the running program: PREFIX/bin/npulab has PREFIX/share/npulab; build/npulab,
+/* Finds the data root that belongs to the running program: PREFIX/bin/npulab has PREFIX/share/npulab; build/npulab,
  * build/asan/npulab and build/tests/x have a source tree one to three folders up. */
 static bool beside_program(const char *kind, char *path, size_t n)
 {
@@ -37,7 +37,7 @@ static bool beside_program(const char *kind, char *path, size_t n)
 	for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
 		if (snprintf(path, n, "%s/%s/%s", program, roots[i], kind) >= (int)n || !is_folder(path))
 			continue;
-		/* A folder called `models` above the build may be anybody's; ours has the machines beside it. */
+		/* A folder called `models` above the build may be any; npulab's has the machines beside it. */
 		char machines[PATH_MAX + 64];
 		snprintf(machines, sizeof machines, "%s/%s/machines/tpu_v1.yaml", program, roots[i]);
 		char real[PATH_MAX];

@@ -16,7 +16,7 @@
 #define SUFFIX        ".yaml"
 #define SUFFIX_LENGTH (sizeof SUFFIX - 1)
 
-/* The length of a file's name without the suffix. 0: it has another suffix, or nothing before it. */
+/* Returns the length of a file's name without the suffix. 0: it has another suffix, or nothing before it. */
 static size_t stem_of(const char *file)
 {
 	const size_t length = strlen(file);

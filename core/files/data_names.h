@@ -10,16 +10,16 @@
 #include "npulab/arena.h"
 #include "npulab/error.h"
 
-/* Whether a user's word is the path of a file: it has a '/' or ends in ".yaml". */
+/* Says whether a user's word is the path of a file: it has a '/' or ends in ".yaml". */
 bool npl_is_yaml_path(const char *word);
 
-/* The names in the folder `kind`, sorted, after the n_first that are given; they and the list live in the arena.
- * NPL_EINPUT: the folder cannot be listed. */
+/* Lists the n_first given names, then the names in the folder `kind`, sorted; all live in the arena. Returns NPL_EINPUT
+ * when the folder cannot be listed. */
 int npl_data_names(const char *kind, const char *const *first, int n_first, struct npl_arena *arena,
 		   const char *const **names, int *n, struct npl_err *err);
 
-/* The path of the file called name in the folder `kind`, of n bytes. *found: it is there. NPL_EINPUT: there is no such
- * folder. */
+/* Writes the path of the file called name in the folder `kind` into path, of n bytes. *found: the file exists. Returns
+ * NPL_EINPUT when there is no such folder. */
 int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool *found, struct npl_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Mapping whole files in, as core/files/file.h promises. */
+ * Maps whole files, as core/files/file.h describes. */
 #include "file_impl.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is wrong with this kind of file, or NULL when it is a regular one. */
+/* Returns what is wrong with this kind of file, or NULL when it is a regular one. */
 static const char *not_regular(mode_t mode)
 {
 	if (S_ISREG(mode))
@@ -20,7 +20,7 @@ static const char *not_regular(mode_t mode)
 	return S_ISDIR(mode) ? "is a directory, not a file" : "is not a regular file";
 }
 
-/* O_NONBLOCK: opening a FIFO that nobody writes to must not hang before fstat can refuse it. */
+/* O_NONBLOCK: opening a FIFO without a writer must not hang before fstat can refuse it. */
 #define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 
 static int cannot_open(const char *path, struct npl_err *err)
@@ -29,7 +29,7 @@ static int cannot_open(const char *path, struct npl_err *err)
 			strerror(errno));
 }
 
-/* Maps an open file, which is closed; -1: it could not be opened. */
+/* Maps an open file, and closes fd; fd -1: the file could not be opened. */
 static int map(int fd, const char *path, size_t max_bytes, struct npl_file *file, struct npl_err *err)
 {
 	*file = (struct npl_file){0};
@@ -75,7 +75,7 @@ int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, stru
 	return map(open(path, READING), path, max_bytes, file, err);
 }
 
-/* What is wrong with a path that shall stay in a folder, by its text alone; NULL: nothing. */
+/* Returns what is wrong with a path that must stay in a folder, by its text alone; NULL: nothing. */
 static const char *leaves(const char *location)
 {
 	if (!*location)
@@ -88,8 +88,8 @@ static const char *leaves(const char *location)
 	return NULL;
 }
 
-/* Opens folder/inside, a path that was without links when it was looked at, following none: what has become one since
- * is refused. */
+/* Opens folder/inside, a path that had no links when it was resolved, without following any: a part that has become a
+ * link since is refused. */
 static int open_without_links(const char *folder, char *inside)
 {
 	int at = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);

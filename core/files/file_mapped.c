@@ -16,7 +16,7 @@ struct npl_mapping {
 	_Atomic size_t bytes; /* 0: the entry is free */
 	char *path;           /* printable */
 	char *spelled;        /* the path as it was given */
-	struct stat status;   /* when it was mapped */
+	struct stat status;   /* the file's status when it was mapped */
 	struct npl_mapping *next, *next_free;
 };
 
@@ -83,7 +83,7 @@ int npl_file_unchanged(const struct npl_file *file, struct npl_err *err)
 	struct stat now;
 	if (!mapping || stat(mapping->spelled, &now) || now.st_dev != mapping->status.st_dev ||
 	    now.st_ino != mapping->status.st_ino)
-		return 0; /* removed, or another file in its place: what is mapped stays */
+		return 0; /* the file was removed or replaced: the mapped one is unchanged */
 	if (now.st_size == mapping->status.st_size && now.st_mtim.tv_sec == mapping->status.st_mtim.tv_sec &&
 	    now.st_mtim.tv_nsec == mapping->status.st_mtim.tv_nsec)
 		return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Declared outputs (core/files/file.h): what can be known of them before there is anything to write, and that nothing
- * reads them. */
+ * Declared outputs (core/files/file.h): checks them before there is anything to write, and refuses to read them. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -16,9 +15,9 @@
 enum { MOST = 16, MOST_LINKS = 40 };
 
 static struct declared {
-	char *path; /* as it was spelled; NULL: the place is free */
+	char *path; /* as it was spelled; NULL: this entry is free */
 	struct npl_output_target target;
-	bool was_asked_for; /* somebody wanted to read it */
+	bool was_asked_for; /* an attempt was made to read it */
 } declared[MOST];
 /* Files that were read since an output was declared. */
 static struct read_file {
@@ -41,8 +40,7 @@ static int cannot(const char *path, int failure, struct npl_err *err)
 			strerror(failure));
 }
 
-/* The absolute path of a file that is not there yet, where its folder is; the path as it is where that cannot be
- * told. */
+/* Returns the absolute path of a file that does not exist yet, by its folder; the path unchanged where that fails. */
 static char *in_real_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -61,7 +59,7 @@ static char *in_real_folder(const char *path)
 	return joined;
 }
 
-/* Where the link at path leads, itself perhaps a link; NULL with errno 0: path is none. */
+/* Returns the target of the link at path, which may be a link itself; NULL with errno 0: path is no link. */
 static char *link_target(const char *path)
 {
 	char text[PATH_MAX], *joined = NULL;
@@ -77,7 +75,7 @@ static char *link_target(const char *path)
 	return joined;
 }
 
-/* Follows links to the file behind them, which need not be there. NULL with errno set. */
+/* Follows links to their last target, which need not exist. Returns NULL with errno set on failure. */
 static char *behind_links(const char *path)
 {
 	char *at = realpath(path, NULL);
@@ -98,7 +96,7 @@ static char *behind_links(const char *path)
 	return NULL;
 }
 
-/* What is wrong with writing to what is there; NULL: nothing. */
+/* Returns why a file of this mode cannot be written; NULL: it can. */
 static const char *cannot_be_written(mode_t mode)
 {
 	return S_ISDIR(mode)    ? "it is a directory, not a file"
@@ -107,7 +105,7 @@ static const char *cannot_be_written(mode_t mode)
 				: NULL;
 }
 
-/* Whether standard output or error goes to this regular file: replacing it would lose what is printed. */
+/* Says whether standard output or error goes to this regular file: replacing it would lose the printed text. */
 static bool is_printed_to(const struct stat *status)
 {
 	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -119,7 +117,7 @@ static bool is_printed_to(const struct stat *status)
 	return false;
 }
 
-/* There is a folder for a file that is not there yet, and it takes a new one. */
+/* Checks that the folder of a file that does not exist yet is there and accepts a new file. */
 static int check_folder(const char *path, const char *target, struct npl_err *err)
 {
 	const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
@@ -149,7 +147,7 @@ static int check(const char *path, struct npl_output_target *target, struct npl_
 		return npl_fail(err, NPL_EUSAGE, "%s is where standard output or standard error goes", path);
 	if (S_ISREG(status.st_mode))
 		return 0;
-	free(target->path); /* what /proc says of a pipe or a terminal is no path */
+	free(target->path); /* the entry of /proc for a pipe or a terminal is no path */
 	target->path = strdup(path);
 	return target->path ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
@@ -236,7 +234,7 @@ void npl_file_forget_outputs(void)
 	pthread_mutex_unlock(&changing);
 }
 
-/* Each once. */
+/* Notes that a file was read, each file once. */
 static int remember(const struct stat *status, struct npl_err *err)
 {
 	for (int64_t i = 0; i < n_read; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Temporary files beside the files that they will replace, which a program that is stopped by a signal can remove. The
- * names stand in a table that a signal handler may read. A handler takes a name before it removes the file, and a name
- * that was taken is not written over any more, so that nothing else can be removed by mistake. */
+ * names are in a table that a signal handler may read. A handler takes a name before it removes the file, and a taken
+ * name is never overwritten, so that no other file can be removed by mistake. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ static struct {
 	char path[PATH_MAX];
 } slot[SLOTS];
 
-/* -1: none is free, or the path is longer than any system call takes. */
+/* Returns a free entry of the table; -1: none is free, or the path is longer than any system call takes. */
 static int claim_slot(const char *path)
 {
 	const size_t bytes = strlen(path) + 1;
@@ -47,7 +47,7 @@ static void set_slot(int i, int from, int to)
 		atomic_compare_exchange_strong(&slot[i].state, &from, to);
 }
 
-/* Makes the file and notes it, with signals held back, so that this thread's handler finds both done or neither. */
+/* Makes the file and notes it, with signals blocked, so that this thread's handler sees both steps or neither. */
 static void make(struct npl_temporary *t, mode_t mode)
 {
 	sigset_t every, before;
@@ -65,7 +65,7 @@ struct npl_temporary npl_temporary_open(const char *target, mode_t mode)
 {
 	static _Atomic unsigned made;
 	const char *base = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
-	/* A name that leaves no room for more is not used in part, which could cut a character in two. */
+	/* A name that is too long is replaced: cutting it could cut a character in two. */
 	const char *stem = strlen(base) + 40 <= NAME_MAX ? base : "npulab";
 	for (int attempt = 0; attempt < 1000; attempt++) {
 		struct npl_temporary t = {.fd = -1, .slot = -1};
@@ -101,7 +101,7 @@ void npl_file_remove_temporaries(void)
 	for (int i = 0; i < SLOTS; i++) {
 		const struct timespec moment = {.tv_nsec = 1000000};
 		for (int wait = 0; wait < 1000 && atomic_load(&slot[i].state) == MAKING; wait++)
-			nanosleep(&moment, NULL); /* for the thread that is making it */
+			nanosleep(&moment, NULL); /* waits for the thread that is making it */
 		int state = MADE;
 		if (atomic_compare_exchange_strong(&slot[i].state, &state, TAKEN))
 			unlink(slot[i].path);

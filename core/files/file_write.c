@@ -15,16 +15,16 @@
 #include "file_impl.h"
 #include "npulab/progress.h"
 
-/* One document on its way. */
+/* A document that is being written. */
 struct document {
 	const struct npl_output_target *target;
 	const struct npl_file_piece *piece;
 	int n_pieces;
-	struct stat now; /* of the target */
+	struct stat now; /* status of the target */
 	bool exists;
 };
 
-/* write() until all is out; 0 or an errno. */
+/* Calls write() until all bytes are written. Returns 0 or an errno. */
 static int write_all(int fd, const char *data, size_t bytes)
 {
 	while (bytes) {
@@ -47,8 +47,8 @@ static int write_pieces(int fd, const struct document *d)
 	return failure;
 }
 
-/* Gives a new file what is kept of the one that it replaces. Where the group cannot be kept, it gets no more than
- * everybody has. The mode comes last, since a change of owner takes bits of it away. */
+/* Gives a new file the owner, group and mode of the file that it replaces. Where the group cannot be kept, the group
+ * gets only the permissions of all users. The mode comes last, since a change of owner takes bits of it away. */
 static void take_after(int fd, const struct stat *old)
 {
 	mode_t mode = old->st_mode & 0777;
@@ -58,7 +58,7 @@ static void take_after(int fd, const struct stat *old)
 		return; /* some file systems have no modes */
 }
 
-/* 0 or an errno. `in_place`: what failed may work without a new file. */
+/* Replaces the file by a new one. Returns 0 or an errno. *in_place: writing in place may still work. */
 static int replace(const struct document *d, bool *in_place)
 {
 	struct npl_temporary temporary = npl_temporary_open(d->target->path, d->exists ? 0600 : 0666);
@@ -68,7 +68,8 @@ static int replace(const struct document *d, bool *in_place)
 		failure = write_pieces(temporary.fd, d);
 	if (!failure && d->exists)
 		take_after(temporary.fd, &d->now);
-	/* Network file systems tell of delayed errors when a file is closed, which closing a copy of it does too. */
+	/* Network file systems report delayed errors when a file is closed; closing a duplicate of the descriptor
+	 * reports them too. */
 	const int copy = failure ? -1 : dup(temporary.fd);
 	if (copy >= 0 && close(copy))
 		failure = errno;
@@ -80,7 +81,7 @@ static int replace(const struct document *d, bool *in_place)
 	return failure;
 }
 
-/* A reader of a FIFO that goes away is an error of write() here, and no signal to the program. */
+/* Writes the pieces. A FIFO's reader that goes away causes an error of write() here, and no signal. */
 static int write_pieces_unsignalled(int fd, const struct document *d)
 {
 	sigset_t pipe, before, pending;
@@ -97,7 +98,7 @@ static int write_pieces_unsignalled(int fd, const struct document *d)
 	return failure;
 }
 
-/* Room for the whole document before any of the old one is lost; 0 or an errno. */
+/* Reserves room for the whole document before any of the old one is lost. Returns 0 or an errno. */
 static int make_room(int fd, const struct document *d)
 {
 	struct rlimit limit;
@@ -111,7 +112,7 @@ static int make_room(int fd, const struct document *d)
 	return errno;
 }
 
-/* 0 or an errno. */
+/* Writes the document over the file. Returns 0 or an errno. */
 static int write_in_place(const struct document *d)
 {
 	const bool regular = S_ISREG(d->now.st_mode);
@@ -123,7 +124,7 @@ static int write_in_place(const struct document *d)
 		return errno;
 	int failure = fstat(fd, &status) ? errno : 0;
 	if (!failure && d->target->existed && (status.st_dev != d->target->device || status.st_ino != d->target->inode))
-		failure = ESTALE; /* another file than the one that was declared, which may be one that was read */
+		failure = ESTALE; /* the file is not the one that was declared, and may be one that was read */
 	if (!failure && regular)
 		failure = make_room(fd, d);
 	if (!failure)

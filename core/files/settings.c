@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Settings files over libyaml's event parser. The parser is told nothing of schemas: it only flattens. */
+ * Settings files over libyaml's event parser. The parser does not use schemas: it only flattens. */
 #include "settings.h"
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ struct reader {
 	const char *key; /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
 };
 
-/* A tag of YAML's own (!!str) says nothing here. */
+/* Reads a tag. A tag of YAML's own (!!str) gives no source. */
 static int read_tag(const struct reader *r, const char *tag, int line, enum npl_source *source, struct npl_err *err)
 {
 	static const enum npl_source of[] = {NPL_SOURCE_PUBLISHED, NPL_SOURCE_MODELLED, NPL_SOURCE_FITTED,

@@ -14,7 +14,7 @@ _Static_assert(sizeof(SHA256_CTX) <= sizeof(struct npl_sha256), "struct npl_sha2
 _Static_assert(_Alignof(SHA256_CTX) <= _Alignof(struct npl_sha256), "and be aligned for it");
 
 #define BLOCK     64
-#define FEW_BYTES 512 /* not worth asking what the processor can */
+#define FEW_BYTES 512 /* too few bytes to check for the processor's instructions */
 
 void npl_sha256_init(struct npl_sha256 *state)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 bool npl_sha256_has_instructions(void);
-/* Takes so many blocks of 64 bytes into the state. Only where npl_sha256_has_instructions(). */
+/* Hashes `blocks` blocks of 64 bytes into the state. Call it only where npl_sha256_has_instructions(). */
 void npl_sha256_blocks(uint32_t state[8], const unsigned char *data, size_t blocks);
 
 #endif

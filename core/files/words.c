@@ -41,7 +41,7 @@ static bool is_one_of(char c, const char *characters)
 	return c && strchr(characters, c);
 }
 
-/* What stands after the blanks, up to the end of the line. */
+/* Returns the text after the blanks, within the line. */
 static const char *past_blanks(const struct npl_words *words)
 {
 	const char *at = words->at;
@@ -78,7 +78,7 @@ bool npl_words_at_end(const struct npl_words *words)
 	return past_blanks(words) == words->end;
 }
 
-/* To the next line; false: there is none. */
+/* Goes to the next line; false: there is none. */
 static bool next_line(struct npl_words *words)
 {
 	if (words->line) { /* past the one before */

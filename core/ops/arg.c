@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ArgMax and ArgMin: where along the axis the greatest or least element stands, the first of equals or, from opset 12
- * on, the last if select_last_index says so. NaN is greatest and least, as in numpy. */
+ * ArgMax and ArgMin: the index of the greatest or least element along the axis; of equal elements the first or, from
+ * opset 12 on with select_last_index, the last. NaN is both greatest and least, as in numpy. */
 #include "elements.h"
 #include "ops.h"
 
@@ -39,7 +39,7 @@ int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	return 0;
 }
 
-/* The index of the greatest or least of n elements, `step` apart. */
+/* Returns the index of the greatest or least of n elements, `step` apart. */
 #define DEFINE_ARG(dtype, type)                                                                                        \
 	static int64_t arg_##type(bool most, bool last, const void *data, int64_t n, int64_t step)                     \
 	{                                                                                                              \

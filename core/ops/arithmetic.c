@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of Add, Sub, Mul, Div, Min, Max, Mod, BitShift and BitwiseAnd and its kind (loops.h). Integers are computed
- * modulo 2^64 and cut to their width, so that signed overflow wraps, and a division by 0 gives 0. Min and Max of a NaN
- * are NaN. */
+ * The loops of Add, Sub, Mul, Div, Min, Max, Mod, BitShift and BitwiseAnd, BitwiseOr and BitwiseXor (loops.h). Integers
+ * are computed modulo 2^64 and cut to their width, so that signed overflow wraps, and a division by 0 gives 0. Min and
+ * Max of a NaN are NaN. */
 #include <math.h>
 
 #include "loops.h"

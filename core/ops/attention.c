@@ -5,11 +5,11 @@
  * past_key and past_value, (batch, heads, length, size), stand before k and v. A mask of bools says which positions
  * take part, one of floats is added; with is_causal position i of q sees those up to i of k, all of the past included.
  * The order is that of ONNX's errata for opset 23: scale, softcap, mask, softmax, so that a cap lets nothing through a
- * mask; qk_matmul_output_mode 0 shows what there is before the softcap, 1 before the mask, 2 before the softmax, 3
- * after it.
+ * mask; qk_matmul_output_mode 0 gives the scores before the softcap, 1 before the mask, 2 before the softmax, 3 after
+ * it.
  *
- * In a graph the operator becomes products and a Softmax (frontend/graph/compose_attention.c), which devices run: this
- * kernel, in double, computes it where it stands alone. */
+ * In a graph the operator is replaced by products and a Softmax (frontend/graph/compose_attention.c), which devices
+ * run. This kernel, in double, computes the operator by itself. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ int op_attention_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return 0;
 }
 
-/* heads, length and size of one of q, k and v. */
+/* Reads heads, length and size of one of q, k and v. */
 static int read_heads(const struct npl_shape *x, const char *what, int64_t heads, int64_t *n, int64_t *length,
 		      int64_t *size, struct npl_err *err)
 {
@@ -152,7 +152,7 @@ uint64_t op_attention_macs(const struct npl_attrs *attrs, const struct npl_tenso
 	return (uint64_t)(a.batch * a.q_heads * a.rows * (a.past + a.length)) * (uint64_t)(a.size + a.v_size);
 }
 
-/* Element e of position i of head h of k or v, the past before it. */
+/* Returns element e of position i of head h of k or v; the past comes first. */
 static double key_at(const struct op_attention *a, const struct npl_tensor *x, const struct npl_tensor *past, int64_t b,
 		     int64_t h, int64_t i, int64_t e, int64_t size)
 {
@@ -163,7 +163,7 @@ static double key_at(const struct op_attention *a, const struct npl_tensor *x, c
 						     : ((b * a->length + i) * a->kv_heads + h) * size + e);
 }
 
-/* What the masks add to a score: 0, the mask's number, or -infinity. */
+/* Returns the number that the masks add to a score: 0, the mask's number, or -infinity. */
 static double masked(const struct op_attention *a, bool causal, int64_t b, int64_t h, int64_t row, int64_t i)
 {
 	const struct npl_tensor *mask = a->in[OP_MASK];
@@ -181,7 +181,7 @@ static double masked(const struct op_attention *a, bool causal, int64_t b, int64
 	return npl_tensor_real(mask, at);
 }
 
-/* One row of scores in the four states that qk_matmul_output_mode names; `score` ends as the weights of v. */
+/* Computes one row of scores in the four stages that qk_matmul_output_mode names; `score` ends as the weights of v. */
 static void weigh(const struct npl_attention_attrs *how, const struct op_attention *a, const double *scores, int64_t b,
 		  int64_t h, int64_t row, double *score, const struct npl_tensor *shown)
 {

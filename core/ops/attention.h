@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sizes that an Attention has, of its inputs' shapes: for its kernel and for what a graph makes of it.
+ * The sizes of an Attention, from its inputs' shapes: for its kernel and for the nodes that replace it in a graph.
  */
 #ifndef NPULAB_CORE_OPS_ATTENTION_H
 #define NPULAB_CORE_OPS_ATTENTION_H
 
 #include "ops.h"
 
-enum { OP_MASK, OP_PAST_KEY, OP_PAST_VALUE }; /* of op_attention.in */
+enum { OP_MASK, OP_PAST_KEY, OP_PAST_VALUE }; /* indices of op_attention.in */
 
 struct op_attention {
 	int64_t batch, q_heads, kv_heads;
@@ -17,7 +17,7 @@ struct op_attention {
 	const struct npl_tensor *in[3]; /* optional inputs, NULL: absent */
 };
 
-/* NPL_EINPUT when the shapes of the inputs do not fit each other. */
+/* Reads the sizes. Returns NPL_EINPUT when the shapes of the inputs do not fit each other. */
 int op_attention_read(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		      struct op_attention *a, struct npl_err *err);
 

@@ -2,8 +2,8 @@
  *
  * BatchNormalization: y = (x - mean) * (scale / sqrt(variance + epsilon)) + bias, per channel (dimension 1; a
  * one-dimensional input is one channel), or per element of a sample with the spatial=0 of models before opset 9.
- * training_mode=1, from opset 14, takes mean and variance from the batch itself, and gives the running ones. Not here:
- * training before opset 14, which asks for up to five outputs (the importer drops those that nobody reads). */
+ * training_mode=1, from opset 14, takes mean and variance from the batch itself, and gives the running ones. Not
+ * supported: training before opset 14, which has up to five outputs (the importer drops those without readers). */
 #include <math.h>
 
 #include "ops.h"
@@ -15,7 +15,7 @@ int op_batchnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	bool spatial;
 	op_attr_accept(list, "consumed_inputs");
 	if (op_before(out, 7))
-		op_attr_accept(list, "is_test"); /* a node with one output is inference whatever this says */
+		op_attr_accept(list, "is_test"); /* a node with one output is inference whatever this attribute says */
 	if (op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err) ||
 	    op_attr_float(list, "momentum", 0.9f, &out->norm.momentum, err) ||
 	    op_attr_flag(list, "spatial", true, &spatial, err) ||
@@ -27,7 +27,7 @@ int op_batchnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return 0;
 }
 
-/* What has statistics of its own: `images` times `channels` vectors of `plane` elements. */
+/* The vectors with statistics of their own: `images` times `channels` vectors of `plane` elements. */
 struct layout {
 	int64_t images, channels, plane;
 };
@@ -41,7 +41,7 @@ static struct layout layout_of(const struct npl_attrs *attrs, const struct npl_s
 	return (struct layout){x->dim[0], x->dim[1], op_count(x->dim + 2, x->rank - 2)};
 }
 
-/* The parameters are one vector or, one per element, in the shape of a sample. */
+/* Says whether a parameter is one vector or, one element per element, has the shape of a sample. */
 static bool parameter_fits(const struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *parameter)
 {
 	bool sample = attrs->norm.per_element && parameter->rank == x->rank - 1;
@@ -77,7 +77,7 @@ int op_batchnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-/* Mean and population variance of a channel over the batch. */
+/* Computes mean and population variance of a channel over the batch. */
 static void statistics(const struct layout *l, const float *x, int64_t channel, double *mean, double *variance)
 {
 	double sum = 0, squares = 0, count = (double)l->images * (double)l->plane;

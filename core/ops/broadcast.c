@@ -18,7 +18,7 @@ int op_broadcast_shape(const struct npl_shape *a, const struct npl_shape *b, str
 	return op_output_fits(out, 1, err);
 }
 
-/* Elements from one position to the next of each dimension of out; 0 where the operand repeats. */
+/* Computes the elements from one position to the next in each dimension of out; 0 where the operand repeats. */
 static void strides(const struct npl_shape *out, const struct npl_shape *operand, int64_t stride[NPL_MAX_RANK])
 {
 	int64_t step = 1;

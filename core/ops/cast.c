@@ -15,7 +15,7 @@
 int op_cast_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	if (!op_before(out, 19))
-		op_attr_accept(list, "saturate"); /* of results in 8-bit floats, which there are none of */
+		op_attr_accept(list, "saturate"); /* concerns results in 8-bit floats, which npulab does not have */
 	if (out->op == NPL_OP_CASTLIKE)
 		return 0;
 	if (op_attr_type(list, "to", &out->cast.to, err))
@@ -34,7 +34,7 @@ int op_cast_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	return 0;
 }
 
-/* The nearest bfloat16. Rounding to float first must not make a tie of what is none: an inexact float is made odd. */
+/* Returns the nearest bfloat16. Rounding to float first must not create a tie, so an inexact float is made odd. */
 static uint16_t bf16_of(double x)
 {
 	float near = (float)x;
@@ -49,8 +49,8 @@ static uint16_t bf16_of(double x)
 	return npl_bf16_of_float(near);
 }
 
-/* A double that rounds to a 16-bit float as the integer does: of large ones the low bits only tell that they are
- * there. */
+/* Returns a double that rounds to a 16-bit float as the integer does: the low bits of a large integer are kept as one
+ * sticky bit. */
 static double sticky(uint64_t bits, bool is_unsigned)
 {
 	bool large = (bits >> 32) != 0 && (is_unsigned || (bits >> 32) != 0xffffffff);

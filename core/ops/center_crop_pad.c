@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * CenterCropPad: each dimension, or those of the attribute axes, gets the length that the constant input asks for: what
- * is too long loses as much at both ends, what is too short gains zeros at both, one more after than before where the
- * number is odd. */
+ * CenterCropPad: each dimension, or those of the attribute axes, gets the length that the constant input asks for. A
+ * dimension that is too long is cut equally at both ends; one that is too short gets zeros at both ends, one more after
+ * than before where the number is odd. */
 #include "ops.h"
 
 int op_centercroppad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)

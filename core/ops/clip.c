@@ -25,7 +25,7 @@ int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 	return has_high ? op_attr_float(list, "max", 0, &out->clip.max, err) : 0;
 }
 
-/* A limit given as input k: its value, where it is constant. */
+/* Reads a limit from input k: its value, where it is constant. */
 static int read_limit(const struct npl_tensor *const *in, int n_in, int k, const char *name, float *limit, bool *known,
 		      struct npl_err *err)
 {
@@ -59,7 +59,7 @@ int op_clip_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	return read_limit(in, n_in, 2, "max", &attrs->clip.max, &attrs->clip.known, err);
 }
 
-/* Attributes are floats, and so is the data then; a limit of infinity never bites. */
+/* Limits that are attributes are floats, as the data then is; a limit of infinity has no effect. */
 #define CLIP(type, given)                                                                                              \
 	do {                                                                                                           \
 		const type *x = in[0]->data;                                                                           \

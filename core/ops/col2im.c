@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Col2Im: columns, each the elements of a window over an image, are added up where they came from: the inverse of what
- * makes a convolution a product. x (N, C * elements of the window, positions) -> y (N, C, image). Sums are in
- * double. */
+ * Col2Im: columns, each the elements of a window over an image, are added at the places that they came from. This
+ * inverts the step that makes a convolution a product. x (N, C * elements of the window, positions) -> y (N, C, image).
+ * Sums are in double. */
 #include <stdlib.h>
 
 #include "cast.h"
 #include "ops.h"
 
-/* A list of `n` values for each dimension of the image, or `fallback` for all; *n is -1 when it is absent. */
+/* Reads a list of `n` values, one for each dimension of the image, or uses `fallback` for all; *n is -1 when it is
+ * absent. */
 static int read_list(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, int *n,
 		     struct npl_err *err)
 {
@@ -42,7 +43,7 @@ int op_col2im_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return 0;
 }
 
-/* Windows along a dimension; 0: its numbers cannot be. */
+/* Returns the number of windows along a dimension; 0: its numbers are invalid. */
 static int64_t positions_along(const struct npl_col2im_attrs *b, int d)
 {
 	const int64_t limit = (int64_t)1 << 40;
@@ -93,7 +94,7 @@ int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return op_output_fits(y, 1, err);
 }
 
-/* Where element `tap` of the window at `place` lies in the image; false: in the padding. */
+/* Finds the position in the image of element `tap` of the window at `place`; false: it is in the padding. */
 static bool element_at(const struct npl_col2im_attrs *b, int64_t place, int64_t tap, int64_t *at)
 {
 	int64_t step = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of the comparisons and of And, Or and Xor (loops.h): bool results. Of bool operands any byte but 0 is
+ * The loops of the comparisons and of And, Or and Xor (loops.h): bool results. In bool operands any byte except 0 is
  * true. */
 #include "loops.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Compress (the slices of an axis, or the elements, whose condition holds) and NonZero (the indices of the elements
- * that are not zero, one row per dimension). How many there are is part of the output's shape, so the condition, and
+ * that are not zero, one row per dimension). Their number is part of the output's shape, so the condition, and
  * NonZero's input, must be constant. */
 #include <string.h>
 

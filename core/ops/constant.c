@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Constant and ConstantOfShape. Values are borrowed from the model's attributes, which live as long as its graph. Not
- * here: sparse values and strings. */
+ * supported: sparse values and strings. */
 #include <string.h>
 
 #include "ops.h"

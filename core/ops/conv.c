@@ -2,17 +2,17 @@
  *
  * Conv in one to three dimensions, with groups, strides, dilations and padding. Each image and group is a product of
  * its filters (M,K) by the patches (K, output positions), K running over channel, kernel slice, row and column; a few
- * patches at a time are packed where the product wants them, the whole matrix is never built. With very few filters
- * per group (depthwise) packing costs more than the sums: these go row by row. Private kernels, which no two outputs
- * share, go output by output. Either way an output is its bias plus its products in the order of K. */
+ * patches at a time are packed for the product, and the whole matrix is never built. With very few filters per group
+ * (depthwise) packing costs more than the sums, so these are computed row by row. Private kernels, which no two outputs
+ * share, are computed output by output. Either way an output is its bias plus its products in the order of K. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "core/base/parallel.h"
 #include "ops.h"
 
-#define FEW_FILTERS   4     /* per group: fewer go row by row */
-#define ALONE_RESULTS 16384 /* so few are done before another thread has woken up */
+#define FEW_FILTERS   4     /* per group: fewer are computed row by row */
+#define ALONE_RESULTS 16384 /* fewer results are done before another thread has woken up */
 
 int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
@@ -21,7 +21,7 @@ int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 	return op_window_attrs(list, &out->conv.window, err);
 }
 
-/* The filters of a position, where each has its own: the rows of w over the positions. */
+/* Returns the number of filters of a position, where each position has its own: the rows of w over the positions. */
 static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
 			   int64_t *filters, struct npl_err *err)
 {
@@ -97,7 +97,7 @@ struct patches {
 	int64_t in[NPL_VOLUME], out[NPL_VOLUME];
 };
 
-/* Output positions of a panel that lie in one output row read one input row per kernel element. */
+/* Output positions of a panel that are in one output row: they read one input row per kernel element. */
 struct run {
 	int64_t z, y, x;  /* input position that the kernel's first element reads */
 	int first, count; /* columns of the panel */
@@ -120,7 +120,7 @@ static int split_into_runs(const struct patches *p, int64_t n0, int cols, struct
 	return n_runs;
 }
 
-/* count values of an input row from position x on, zeros outside it. */
+/* Packs count values of an input row from position x on, with zeros outside it. */
 static void pack_run(const float *row, int64_t width, int64_t x, int64_t stride, int count, float *to)
 {
 	if (stride == 1 && x >= 0 && x + count <= width) {
@@ -163,7 +163,7 @@ static void pack_patches(const void *b, int64_t k0, int64_t depth, int64_t n0, i
 	}
 }
 
-/* One kernel element times the part of an input volume that it meets, added to the output volume. */
+/* Adds one kernel element times the part of an input volume that it meets to the output volume. */
 static void add_tap(const struct patches *p, int64_t tap, const float *x, float weight, float *y)
 {
 	const struct npl_window *w = &p->window;
@@ -194,7 +194,7 @@ static bool is_pointwise(const struct npl_window *w)
 	return true;
 }
 
-/* filters(m,k) times the patches of one group of one image, added to y(m, output positions). */
+/* Adds filters(m,k) times the patches of one group of one image to y(m, output positions). */
 static int convolve_group(const struct patches *p, int64_t filters, int64_t channels, const float *weight, float *y,
 			  struct npl_err *err)
 {
@@ -219,7 +219,7 @@ static int convolve_group(const struct patches *p, int64_t filters, int64_t chan
 	return op_product(&product, err);
 }
 
-/* One output whose kernel no other position has: `sum` plus its products. */
+/* Returns one output whose kernel is its own: `sum` plus its products. */
 static float private_at(const struct patches *p, int64_t channels, int64_t oy, int64_t ox, const float *weight,
 			float sum)
 {
@@ -234,8 +234,8 @@ static float private_at(const struct patches *p, int64_t channels, int64_t oy, i
 	return sum;
 }
 
-/* Added to y(m, output positions) of one group of one image. weight: of its first filter at the first position, `next`
- * floats before that of the next position. */
+/* Adds the products of one group of one image to y(m, output positions). weight is that of its first filter at the
+ * first position; the next position's is `next` floats further. */
 static void convolve_private(const struct patches *p, int64_t filters, int64_t channels, const float *weight,
 			     int64_t next, float *y)
 {
@@ -245,13 +245,13 @@ static void convolve_private(const struct patches *p, int64_t filters, int64_t c
 			y[i] = private_at(p, channels, i / p->out[1], i % p->out[1], weight + i * next, y[i]);
 }
 
-/* A convolution as groups of images, which have nothing to do with each other. */
+/* A convolution as groups of images, which are independent. */
 struct groups {
 	const struct npl_attrs *attrs;
 	const struct npl_tensor *const *in;
 	const float *bias; /* NULL: none */
 	struct patches patches;
-	int64_t channels, filters, plane; /* of a group; positions of an output map */
+	int64_t channels, filters, plane; /* channels and filters of a group; positions of an output map */
 	float *out;
 	atomic_bool failed;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * ConvTranspose in one to three dimensions: the convolution that goes the other way, each input position adding its
- * value times the kernel to the output. Each image and group is a product of the kernels (M*K, C) by the input
- * (C, positions), some filters and lines of positions at a time, whose results are then scattered: element (m, tap,
- * position) goes where the convolution's tap would have read. An output is its bias plus these sums over C. */
+ * value times the kernel to the output. Each image and group is a product of the kernels (M*K, C) by the input (C,
+ * positions), some filters and lines of positions at a time, whose results are then scattered: element (m, tap,
+ * position) goes to the place that the convolution's tap would read. An output is its bias plus these sums over C. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ int op_convtranspose_attrs(struct npl_attr_list *list, struct npl_attrs *out, st
 	return 0;
 }
 
-/* The pads that give the output a size asked for; where there is more of it than the input reaches, the rest is padding
- * at its end. */
+/* Computes the pads that give the output the size that the model asks for. Where the output is longer than the input
+ * reaches, the rest is padding at its end. */
 static void pads_for(struct npl_window *w, int d, int64_t natural, int64_t output, int64_t *padding)
 {
 	int64_t total = natural > output ? natural - output : 0, less = total / 2;
@@ -30,7 +30,7 @@ static void pads_for(struct npl_window *w, int d, int64_t natural, int64_t outpu
 	*padding += output - (natural - total);
 }
 
-/* One dimension: pads for what the model asks, and the output size. */
+/* Completes one dimension: the pads for the model's request, and the output size. */
 static int complete_dimension(struct npl_conv_attrs *conv, int d, int64_t input, int64_t *output, struct npl_err *err)
 {
 	struct npl_window *w = &conv->window;
@@ -95,7 +95,7 @@ int op_convtranspose_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 	return op_output_fits(x, op_count(&w->dim[1], w->rank - 1), err);
 }
 
-/* Pairs of an input position and a tap that meet inside the output, times the channels on both sides. */
+/* Counts the pairs of an input position and a tap that meet inside the output, times the channels on both sides. */
 uint64_t op_convtranspose_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 			       const struct npl_tensor *out)
 {
@@ -124,7 +124,7 @@ struct scatter {
 	float *products;      /* of some filters by some lines of the input */
 };
 
-/* The products of one filter and one tap with `lines` lines of the input from `line` on, added to its output volume. */
+/* Adds the products of one filter and one tap with `lines` lines of the input, from `line` on, to its output volume. */
 static void scatter_tap(const struct scatter *s, int64_t tap, int64_t line, int64_t lines, const float *products,
 			float *y)
 {
@@ -148,7 +148,7 @@ static void scatter_tap(const struct scatter *s, int64_t tap, int64_t line, int6
 	}
 }
 
-/* How many lines of the input, and how many filters, fill the buffer. */
+/* Chooses how many lines of the input, and how many filters, fill the buffer. */
 static void choose_block(const struct scatter *s, int64_t *lines, int64_t *filters)
 {
 	int64_t taps = op_volume(s->window.kernel), all = s->in[NPL_DEPTH] * s->in[0];

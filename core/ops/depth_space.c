@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * DepthToSpace and SpaceToDepth: blocks of channels become squares of the picture and back; any type. In mode DCR
- * (the only one before opset 11) the block is the outer part of the channels, in CRD the inner one. */
+ * DepthToSpace and SpaceToDepth: blocks of channels become squares of the image, and back; any type. In mode DCR (the
+ * only one before opset 11) the block is the outer part of the channels, in CRD the inner one. */
 #include "ops.h"
 #include "strided.h"
 

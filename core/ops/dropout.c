@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Dropout in inference, or with a ratio of 0: the input unchanged; the optional mask says that every element was kept
- * (bool from opset 10, the input's type before). Not here: training, which drops at random. */
+ * (bool from opset 10, the input's type before). Not supported: training, which drops at random. */
 #include <string.h>
 
 #include "elements.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Einsum: the sum over products of elements of the operands whose indices carry the same letters. A product of two
- * float matrices, or a stack of them, goes to the matrix product and has its sums in float; all else is done by plain
- * loops over all letters, floats in double and integers modulo 2^64. */
+ * float matrices, or a stack of them, goes to the matrix product and has its sums in float; every other equation is
+ * computed by plain loops over all letters, floats in double and integers modulo 2^64. */
 #include "einsum.h"
 #include "elements.h"
 
@@ -13,7 +13,7 @@ int op_einsum_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return out->einsum.equation ? 0 : npl_fail(err, NPL_EINPUT, "the attribute equation is missing");
 }
 
-/* Multiply-accumulates per element of the output; negative when there are too many to count. */
+/* Returns the multiply-accumulates per element of the output; negative when they are too many to count. */
 static int64_t macs_per_element(const struct einsum *e)
 {
 	int64_t macs = e->n > 1 ? e->n - 1 : 0;
@@ -68,7 +68,7 @@ static void step_all(int64_t *at, const int64_t *step, int operands, int64_t tim
 		at[k] += times * step[k];
 }
 
-/* The sum of the products of one output element, whose operands begin at `at` (and are there again afterwards). */
+/* Returns the sum of the products of one output element, whose operands begin at `at`; `at` is restored at the end. */
 #define DEFINE_SUM(type, wide)                                                                                         \
 	static type sum_##type(const struct sums *s, const struct npl_tensor *const *in, int64_t *at)                  \
 	{                                                                                                              \

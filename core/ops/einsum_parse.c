@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading of einsum equations (einsum.h): "bij,bjk->bik", "...ij->...ji", "ii". Without "->" the output has the labels
- * that stand once, in alphabetical order, after the dimensions of "...". */
+ * that occur once, in alphabetical order, after the dimensions of "...". */
 #include <string.h>
 
 #include "einsum.h"

@@ -23,7 +23,7 @@ static enum role role_of(const struct einsum *e, int label)
 	return !out ? NONE : a ? ROWS : COLUMNS;
 }
 
-/* The labels of a role in the order in which they stand in a list. */
+/* Collects the labels of a role in their order in a list. */
 static void collect(const struct einsum *e, const int *list, int n, enum role role, int *label, int *count)
 {
 	for (int d = 0; d < n; d++)
@@ -45,7 +45,7 @@ static bool is_product(const struct einsum *e, const struct npl_tensor *const *i
 	return true;
 }
 
-/* The product of the sizes of all labels of a role. */
+/* Returns the product of the sizes of all labels of a role. */
 static int64_t extent(const struct einsum *e, enum role role)
 {
 	int64_t product = 1;
@@ -55,8 +55,8 @@ static int64_t extent(const struct einsum *e, enum role role)
 	return product;
 }
 
-/* The operand with its dimensions in the order of the labels: its own data where they are, else a copy that the caller
- * frees. */
+/* Brings the operand's dimensions into the order of the labels: gives its own data where they are in that order, else a
+ * copy that the caller frees. */
 static int ordered(const struct einsum *e, const struct npl_tensor *x, int operand, const int *order,
 		   struct npl_tensor *result, struct npl_err *err)
 {

@@ -38,12 +38,12 @@
 bool op_is_number(enum npl_dtype dtype);  /* of OP_EACH_NUMBER */
 bool op_is_integer(enum npl_dtype dtype); /* of OP_EACH_INTEGER */
 
-/* Element i as an integer, of floats as Cast makes it: cast.h, which also stores elements. Any type, the 16-bit floats
- * and bool (0, 1) too. As a double: npl_tensor_real. */
+/* Returns element i as an integer, converting floats as Cast does (cast.h, which also stores elements). Any type,
+ * including the 16-bit floats and bool (0, 1). npl_tensor_real returns it as a double. */
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i);
 
-/* condition ? a : b by bits, both computed beforehand: a loop with such a choice is vectorised, where a branch around
- * an operation that may trap would stay. */
+/* condition ? a : b by bits, both computed beforehand: a loop with such a choice is vectorised, unlike a branch around
+ * an operation that may trap. */
 #define OP_CHOOSE(type, bits_type)                                                                                     \
 	static inline type op_choose_##type(bool condition, type a, type b)                                            \
 	{                                                                                                              \

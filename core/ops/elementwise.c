@@ -2,7 +2,7 @@
  *
  * The operators of two operands with broadcasting: Add, Sub, Mul, Div, Mod, BitShift, the comparisons and the logical
  * ones. Integers are exact and wrap: shape computations that constant folding removes are int64. Before opset 7 they
- * broadcast only with the attribute broadcast=1, and then b's dimensions stand at a's from `axis` on. */
+ * broadcast only with the attribute broadcast=1; b's dimensions then meet a's from `axis` on. */
 #include "loops.h"
 #include "ops.h"
 

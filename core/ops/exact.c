@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * exp, log and what comes of them by IEEE double operations alone (exact.h). libm's own differ in the last bit between
+ * exp, log and functions of them, by IEEE double operations alone (exact.h). libm's own differ in the last bit between
  * versions and between CPUs with and without fused multiply-add; results here are the same everywhere. Argument
  * reductions as in fdlibm (Sun Microsystems); plain Taylor series, long enough for double. */
 #include <math.h>

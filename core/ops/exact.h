@@ -3,8 +3,8 @@
  * Functions of libm whose last bit would depend on its version and the CPU, computed in plain double arithmetic: the
  * same results everywhere. In units of the last place of double, where the result is normal: within 2 for exp, within 3
  * for log, expm1 and log1p, within 4 for the others (tests/core/ops/test_exact.c compares them with libm in long
- * double); the limits, signs of zero and NaN are libm's. Rounded to float they are the nearest float, or the one beside
- * it where that is all but half way.
+ * double); the limits, signs of zero and NaN are libm's. Rounded to float, results are the nearest float, or its
+ * neighbour where the exact result is almost half way between both.
  */
 #ifndef NPULAB_CORE_OPS_EXACT_H
 #define NPULAB_CORE_OPS_EXACT_H

@@ -27,11 +27,11 @@ struct op_exact_kernels {
 	void (*run[OP_MANY_FUNCTIONS])(const double *x, double *y, int64_t n);
 };
 
-/* The kernels there are, the best first, the last usable anywhere. */
+/* All kernels, the best first; the last is usable on every computer. */
 extern const struct op_exact_kernels *const op_exact_all[];
 #define OP_EXACT_KERNELS 3
 
-/* The function, by the best kernels. */
+/* Computes the function by the best kernels. */
 void op_exact_many(enum op_many function, const double *x, double *y, int64_t n);
 
 #endif

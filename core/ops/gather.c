@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gather (slices along an axis by index), GatherElements (one element by index for each element of the output) and
- * GatherND (slices by tuples of indices). Tensors of any type; negative indices count from the end. */
+ * Gather (slices along an axis by index), GatherElements (one element for each index) and GatherND (slices by tuples of
+ * indices). Tensors of any type; negative indices count from the end. */
 #include <string.h>
 
 #include "ops.h"

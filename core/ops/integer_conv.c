@@ -36,7 +36,7 @@ uint64_t op_integerconv_macs(const struct npl_attrs *attrs, const struct npl_ten
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_count(&w->dim[1], w->rank - 1);
 }
 
-/* Elements less their zero point, that of each part of dimension 0 where there are several. */
+/* Returns the elements less their zero point, or less that of each part of dimension 0 where there are several. */
 static int16_t *elements(const struct npl_tensor *x, const struct npl_tensor *zero, int64_t parts)
 {
 	int64_t count = npl_tensor_count(x), each = parts && count ? count / parts : 1;
@@ -54,7 +54,7 @@ struct integer_conv {
 	int16_t *patch; /* channels x taps under one output position */
 };
 
-/* The patch of the group's channels, which begin at x, under output position p. */
+/* Gathers the patch of the group's channels, which begin at x, under output position p. */
 static void gather(const struct integer_conv *c, const int16_t *x, int64_t p)
 {
 	const struct npl_window *w = &c->window;

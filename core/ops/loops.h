@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops over two operands, one for each element type, and what applies them with broadcasting.
+ * Loops over two operands, one for each element type, and the function that applies them with broadcasting.
  */
 #ifndef NPULAB_CORE_OPS_LOOPS_H
 #define NPULAB_CORE_OPS_LOOPS_H
@@ -47,7 +47,7 @@ extern const struct op_loops op_add_loops, op_sub_loops, op_mul_loops, op_div_lo
 extern const struct op_loops op_equal_loops, op_less_loops, op_less_equal_loops, op_greater_loops,
 	op_greater_equal_loops, op_and_loops, op_or_loops, op_xor_loops; /* comparison.c; results are bool */
 
-/* out = a OP b for operands of the type, both broadcast to out's shape (elementwise.c). */
+/* Computes out = a OP b for operands of the type, both broadcast to out's shape (elementwise.c). */
 void op_apply(const struct op_loops *loops, enum npl_dtype dtype, const struct npl_shape *a_shape, const void *a,
 	      const struct npl_shape *b_shape, const void *b, const struct npl_tensor *out);
 

@@ -2,7 +2,7 @@
  *
  * MatMul with numpy's rules: the last two dimensions are matrices, those before broadcast; a one-dimensional operand is
  * a row (left) or a column (right) whose dimension of 1 leaves the result. Sums run in the order of k; float64 and the
- * integers of 32 and 64 bits, which wrap, by plain loops. */
+ * integers of 32 and 64 bits, which wrap, are computed by plain loops. */
 #include <string.h>
 
 #include "ops.h"

@@ -2,15 +2,15 @@
  *
  * MaxPool and GlobalMaxPool over one to three spatial dimensions. Maxima pass NaN on and ignore padding; a window of
  * padding only (possible with dilation) gives the lowest value of the type, and the index -1. The second output, the
- * indices, is found in a walk of its own: networks for inference seldom ask for it. */
+ * indices, is computed in a pass of its own: networks for inference seldom use it. */
 #include <math.h>
 
 #include "elements.h"
 #include "pool.h"
 
-/* Maxima of several channels, for each type; BETTER_(v, m) says that v replaces the maximum so far. Tap by tap, so that
- * the bounds, which take divisions, are worked out once a tap for all the channels and the row loop has none. Constant
- * strides let the compiler load whole vectors. */
+/* Maxima of several channels, for each type; BETTER_(v, m) says that v replaces the maximum so far. The order is tap by
+ * tap, so that the bounds, which take divisions, are computed once per tap for all channels, and the row loop has none.
+ * Constant strides let the compiler load whole vectors. */
 #define MAX_ROW(stride_)                                                                                               \
 	for (int64_t ox = first[1]; ox < end[1]; ox++)                                                                 \
 	to_row[ox] = BETTER_(from_row[ox * (stride_)], to_row[ox]) ? from_row[ox * (stride_)] : to_row[ox]
@@ -74,7 +74,7 @@ static bool is_whole(const struct npl_window *window, const int64_t in[NPL_VOLUM
 	return whole;
 }
 
-/* Which of equal integers is found first does not matter, so many are compared at a time. */
+/* Finds the maximum of many at a time: it does not matter which of equal integers is found. */
 #define MAX_WHOLE(name, type, lowest)                                                                                  \
 	static void name##_or_whole(const struct npl_window *window, const int64_t in[NPL_VOLUME],                     \
 				    const int64_t out[NPL_VOLUME], int64_t planes, const void *from, void *to)         \
@@ -157,7 +157,8 @@ int op_maxpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-/* Where in its channel the greatest value of one window stands: the first of equals, the last NaN; -1: nowhere. */
+/* Returns the index, in its channel, of the greatest value of one window: the first of equals, the last NaN; -1: there
+ * is none. */
 static int64_t find_greatest(const struct npl_window *w, const struct npl_image *size, const struct npl_tensor *x,
 			     int64_t channel, const struct op_reach reach[NPL_VOLUME])
 {
@@ -176,7 +177,7 @@ static int64_t find_greatest(const struct npl_window *w, const struct npl_image 
 	return found;
 }
 
-/* Position `at` of a volume, counted with its first dimension the fastest. */
+/* Returns position `at` of a volume, counted with its first dimension the fastest. */
 static int64_t by_columns(const int64_t size[NPL_VOLUME], int64_t at)
 {
 	int64_t c = at % size[1], r = at / size[1] % size[0], z = at / size[1] / size[0];

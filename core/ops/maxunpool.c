@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * MaxUnpool: every value goes to the element that its index names, the rest is zero; of two for one element the later
- * stays. Indices count the elements of the shape that kernel, strides and pads give, batch and channels included, as
- * ONNX's own definition has it; an output_shape that is larger holds that shape in its first corner. */
+ * MaxUnpool: every value goes to the element that its index names, and all other elements are zero. Of two values for
+ * one element the later one is kept. Indices count the elements of the shape that kernel, strides and pads give, batch
+ * and channels included, as ONNX's own definition has it; in a larger output_shape that shape is the first corner. */
 #include <string.h>
 
 #include "elements.h"
@@ -79,7 +79,7 @@ int op_maxunpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return op_output_fits(&out->shape, 1, err);
 }
 
-/* The element of `outer` that is element `at` of `inner` put into its first corner. */
+/* Returns the element of `outer` that element `at` of `inner` becomes when inner is put into its first corner. */
 static int64_t in_corner(const struct npl_shape *inner, const struct npl_shape *outer, int64_t at)
 {
 	int64_t to = 0, step = 1;

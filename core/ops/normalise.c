@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Normalisations by what the values themselves say: LayerNormalization and RMSNormalization (without the mean) over the
- * last dimensions, InstanceNormalization over a channel of a sample, GroupNormalization over some channels,
+ * Normalisations by statistics of the values themselves: LayerNormalization and RMSNormalization (without the mean)
+ * over the last dimensions, InstanceNormalization over a channel of a sample, GroupNormalization over some channels,
  * MeanVarianceNormalization over any dimensions, LpNormalization by a norm along one. Means, variances and norms are in
  * double; float32 and float64 alike, so a float result is rounded once or twice. */
 #include <math.h>
@@ -124,7 +124,8 @@ int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-/* y = y * scale + bias for the elements of y from `at` on that have this shape; both broadcast, bias may be NULL. */
+/* Computes y = y * scale + bias for the elements of y from `at` on that have this shape; both broadcast, bias may be
+ * NULL. */
 static void apply_affine(const struct npl_shape *shape, const struct npl_tensor *by, const struct npl_tensor *bias,
 			 struct npl_tensor *y, int64_t at)
 {
@@ -136,8 +137,8 @@ static void apply_affine(const struct npl_shape *shape, const struct npl_tensor 
 		affine_float(&walk, by->data, bias ? bias->data : NULL, (float *)y->data + at);
 }
 
-/* What is normalised together, where scale and bias are the same for all of it, so that both are applied while the
- * values are in the cache; else the whole. */
+/* Returns the shape that scale and bias are applied to at once. It is that of the values normalised together, while
+ * they are in the cache, where scale and bias are the same for each such part; else the whole. */
 static struct npl_shape affine_shape(const struct npl_shape *x, int axis, const struct npl_tensor *by,
 				     const struct npl_tensor *bias)
 {
@@ -215,7 +216,7 @@ int op_groupnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return op_before(out, 21) ? 0 : stash_type(list, err);
 }
 
-/* Scale and bias are of each group before opset 21, since then of each channel. */
+/* Scale and bias belong to each group before opset 21, and to each channel from then on. */
 int op_groupnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		       int n_out, struct npl_err *err)
 {

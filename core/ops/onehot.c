@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * OneHot: for each index a vector of `depth` elements (constant) along the axis, the on value at the index and the off
- * value elsewhere: `values` holds both. Indices may be of any numeric type. Negative ones count from the end from opset
- * 11 on; others outside of the depth give all off. */
+ * value elsewhere: `values` holds both. Indices may be of any numeric type. Negative indices count from the end from
+ * opset 11 on; all other indices outside of the depth give only off values. */
 #include <string.h>
 
 #include "elements.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of core/ops/ share: the prototypes of all operators' functions, expanded from ops.def, and the
- * helpers for attributes, shapes, broadcasting and products. Messages name shapes and attributes, not the node:
- * whoever calls an operator puts the node's name before them.
+ * What the files of core/ops/ share: the prototypes of all operators' functions, expanded from ops.def, and the helpers
+ * for attributes, shapes, broadcasting and products. Messages name shapes and attributes, not the node: the caller of
+ * an operator puts the node's name before them.
  */
 #ifndef NPULAB_CORE_OPS_OPS_H
 #define NPULAB_CORE_OPS_OPS_H
@@ -24,7 +24,7 @@
 #include "npulab/ops.def"
 #undef NPL_OP
 
-/* Does the model's opset precede this one? An opset of 0, as in layers made without a model, is the newest. */
+/* Says whether the model's opset precedes this one. An opset of 0, as in layers made without a model, is the newest. */
 static inline bool op_before(const struct npl_attrs *attrs, int opset)
 {
 	return attrs->opset > 0 && attrs->opset < opset;
@@ -35,65 +35,65 @@ static inline bool op_before(const struct npl_attrs *attrs, int opset)
 
 /* attributes.c: each reads an attribute, or takes `fallback` when the model leaves it out. */
 int op_attr_int(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, struct npl_err *err);
-/* At least 1; 0 when absent. */
+/* Reads a number of at least 1; 0 when absent. */
 int op_attr_count(struct npl_attr_list *list, const char *name, int64_t *value, struct npl_err *err);
-/* 0 or 1. */
+/* Reads an attribute that is 0 or 1. */
 int op_attr_flag(struct npl_attr_list *list, const char *name, bool fallback, bool *value, struct npl_err *err);
 int op_attr_float(struct npl_attr_list *list, const char *name, float fallback, float *value, struct npl_err *err);
-/* Borrowed from the model. */
+/* Reads a string, borrowed from the model. */
 int op_attr_string(struct npl_attr_list *list, const char *name, const char *fallback, const char **value,
 		   struct npl_err *err);
-/* The place of a string attribute in a NULL-terminated list of what it may be; anything else is refused. */
+/* Gives the index of a string attribute in a NULL-terminated list of accepted values; refuses every other value. */
 int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int fallback, int *choice,
 		   struct npl_err *err);
-/* At most `capacity` values; *n is -1 when absent. */
+/* Reads at most `capacity` values; *n is -1 when absent. */
 int op_attr_ints(struct npl_attr_list *list, const char *name, int capacity, int64_t *values, int *n,
 		 struct npl_err *err);
-/* An ONNX element type by its number; NPL_DTYPES when absent. Strings and complex numbers are refused. */
+/* Reads an ONNX element type by its number; NPL_DTYPES when absent. Refuses strings and complex numbers. */
 int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err);
-/* The floats of a list, borrowed from the model; *n is -1 when absent. */
+/* Gives the floats of a list, borrowed from the model; *n is -1 when absent. */
 int op_attr_floats(struct npl_attr_list *list, const char *name, const float **values, int64_t *n, struct npl_err *err);
-/* An attribute of the type, or NULL. */
+/* Finds an attribute of this type, or NULL. */
 int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err);
 /* Accepts an attribute that does not change what inference computes, whatever its value. */
 void op_attr_accept(struct npl_attr_list *list, const char *name);
 
 /* inputs.c */
-/* The first `required` inputs are there, every one that is has a possible shape and, unless dtype is NPL_DTYPES,
- * that type. */
+/* Checks that the first `required` inputs are there, and that every input that is there has a possible shape and,
+ * unless dtype is NPL_DTYPES, that type. */
 int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum npl_dtype dtype, struct npl_err *err);
-/* Makes a negative axis count from the end; refuses what is not in -rank..last. */
+/* Makes a negative axis count from the end; refuses an axis outside of -rank..last. */
 int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err);
-/* The values of a constant one-dimensional int64 input of at most NPL_MAX_RANK elements, called `what`. */
+/* Reads a constant one-dimensional int64 input of at most NPL_MAX_RANK elements, called `what`. */
 int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
-/* The same of int32 or int64, as indices may be. */
+/* Reads such an input of int32 or int64, as indices may be. */
 int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
-/* The one element of a constant input, a scalar or a vector of one; of type double or cut to an integer. */
+/* Read the only element of a constant input, a scalar or a vector of one; as a double or cut to an integer. */
 int op_input_scalar(const struct npl_tensor *tensor, const char *what, struct npl_err *err);
-/* Axes, from a constant input or attribute list: made positive, each at most once. */
+/* Makes axes from a constant input or attribute list positive; refuses an axis that occurs twice. */
 int op_axes(int64_t *axes, int n, int rank, struct npl_err *err);
-/* What every rule says of an input whose values it must know and does not: "the WHAT must be constant...". */
+/* Refuses an input whose values a rule must know and does not: "the WHAT must be constant...". */
 int op_not_constant(const char *what, struct npl_err *err);
-/* The shape of n dimensions (at most NPL_MAX_RANK) that a model asks for; refuses negative ones. */
+/* Makes the shape of n dimensions (at most NPL_MAX_RANK) that a model asks for; refuses negative ones. */
 int op_asked_shape(const int64_t *dims, int n, struct npl_shape *shape, struct npl_err *err);
 /* Refuses a shape with too many elements, or more than 2^63 multiply-accumulates (count * per_element). */
 int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err);
-/* The kernel of the view operators: the bytes of in[0] are those of out[0]. */
+/* The kernel of the view operators: copies the bytes of in[0] to out[0]. */
 int op_copy_bytes(const struct npl_tensor *in, struct npl_tensor *out);
-/* Product of dimensions of a shape that has been checked. */
+/* Returns the product of dimensions of a shape that has been checked. */
 int64_t op_count(const int64_t *dim, int n);
 
-/* Elements from one index to the next of each dimension. */
+/* Computes the elements from one index to the next of each dimension. */
 void op_strides(const struct npl_shape *shape, int64_t stride[NPL_MAX_RANK]);
-/* n elements of `size` bytes, all like the one given. */
+/* Fills n elements of `size` bytes with copies of the given one. */
 void op_fill(void *to, const void *element, size_t size, int64_t n);
-/* Dimension i of the result is dimension perm[i] of x (strided.c). */
+/* Permutes dimensions: dimension i of the result is dimension perm[i] of x (strided.c). */
 void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm, const void *x, void *y);
-/* from(rows,cols) as to(cols,rows). */
+/* Transposes from(rows,cols) into to(cols,rows). */
 void op_turn_matrix(const float *from, int64_t rows, int64_t cols, float *to);
 
-/* pick.c: where the elements that a tensor of indices (int32, int64; negative: from the end) names lie in a tensor of
- * shape x. An index that is not there is refused when it is read. */
+/* pick.c: finds the elements of a tensor of shape x that a tensor of indices names (int32, int64; negative: from the
+ * end). An index out of range is refused when it is read. */
 int op_pick_type(const struct npl_tensor *indices, struct npl_err *err);
 int op_pick_index(const struct npl_tensor *indices, int64_t i, int64_t size, int64_t *index, struct npl_err *err);
 struct op_pick { /* one after the other in the order of the indices: each replaces the index along an axis */
@@ -103,7 +103,7 @@ struct op_pick { /* one after the other in the order of the indices: each replac
 };
 void op_pick_init(struct op_pick *pick, const struct npl_shape *x, int axis, const struct npl_tensor *indices);
 int op_pick_next(struct op_pick *pick, int64_t *offset, struct npl_err *err);
-/* Tuple i of indices along their last dimension, over the dimensions of x from `first` on. */
+/* Finds the element of tuple i of indices along their last dimension, over the dimensions of x from `first` on. */
 int op_pick_tuple(const struct npl_tensor *indices, int64_t i, const struct npl_shape *x, int first, int64_t *offset,
 		  struct npl_err *err);
 
@@ -117,27 +117,28 @@ void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *
 		       struct npl_tensor *y);
 
 /* window.c */
-/* Reads kernel_shape, strides, dilations, pads and auto_pad; rank 0 when no list says how many there are. */
+/* Reads kernel_shape, strides, dilations, pads and auto_pad; rank is 0 when no list shows it. */
 int op_window_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err);
-/* Reads a list with one value per spatial dimension to where windows hold it; *rank says how many, 0: any number. */
+/* Reads a list with one value per spatial dimension into a window's order; *rank is its length, 0: any. */
 int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_VOLUME],
 		   struct npl_err *err);
 /* Fixes the window's rank and kernel for input x (and, for a convolution, weight w; NULL for pooling); checks its
  * numbers. */
 int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
 		     struct npl_err *err);
-/* The same and pads in the place of auto_pad; gives the spatial output sizes. */
+/* Does the same, replaces auto_pad by pads, and gives the spatial output sizes. */
 int op_window_complete(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
 		       int64_t output[NPL_VOLUME], struct npl_err *err);
-/* Makes the dimensions that a window of this rank has not ones that change nothing. */
+/* Sets the dimensions beyond the window's rank so that they change nothing. */
 void op_window_flatten(struct npl_window *window, int rank);
-/* The window as kernels over three dimensions see it: one of rank 1 or 2, perhaps made by hand, has a depth of 1. */
+/* Returns the window as kernels over three dimensions see it: a window of rank 1 or 2, perhaps made by hand, gets a
+ * depth of 1. */
 struct npl_window op_window_volume(const struct npl_window *window);
-/* (N, channels, spatial sizes) with as many spatial dimensions as the window's rank. */
+/* Returns the shape (N, channels, spatial sizes), with as many spatial dimensions as the window's rank. */
 struct npl_shape op_window_shape(const struct npl_window *window, int64_t images, int64_t channels,
 				 const int64_t output[NPL_VOLUME]);
 
-/* Elements of a volume; the element that begins row y of its slice z. */
+/* Return the elements of a volume, and the element that begins row y of its slice z. */
 static inline int64_t op_volume(const int64_t size[NPL_VOLUME])
 {
 	return size[NPL_DEPTH] * size[0] * size[1];
@@ -146,7 +147,7 @@ static inline int64_t op_row(const int64_t size[NPL_VOLUME], int64_t z, int64_t 
 {
 	return (z * size[0] + y) * size[1];
 }
-/* The input position along dimension d that the kernel's element `tap` reads for an output position. */
+/* Returns the input position along dimension d that the kernel's element `tap` reads for an output position. */
 static inline int64_t op_window_reads(const struct npl_window *window, int d, int64_t output, int64_t tap)
 {
 	return output * window->stride[d] - window->pad_begin[d] + tap * window->dilation[d];
@@ -160,36 +161,39 @@ static inline bool op_inside(int64_t at, int64_t size)
 struct op_walk {
 	int rank; /* at least 1; neighbouring dimensions that walk alike are merged */
 	int64_t dim[NPL_MAX_RANK];
-	int64_t a[NPL_MAX_RANK], b[NPL_MAX_RANK]; /* elements to the next position; 0 along a broadcast dimension */
+	/* elements from one position to the next; 0 along a broadcast dimension */
+	int64_t a[NPL_MAX_RANK], b[NPL_MAX_RANK];
 };
 int op_broadcast_shape(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *out,
 		       struct npl_err *err);
 void op_walk_init(struct op_walk *walk, const struct npl_shape *out, const struct npl_shape *a,
 		  const struct npl_shape *b);
-/* Steps the outer dimensions, all but the last `inner`; index is zeroed before the first. False after the last. */
+/* Steps through the outer dimensions, all except the last `inner`; index is zeroed before the first call. Returns false
+ * after the last step. */
 bool op_walk_next(const struct op_walk *walk, int inner, int64_t index[NPL_MAX_RANK], int64_t *offset_a,
 		  int64_t *offset_b);
 
-/* matmul.c: the matrices of one operand of a MatMul, and how many of them there are in which shape. */
+/* matmul.c: the matrices of one operand of a MatMul: their sizes, and the shape of the stack of them. */
 struct op_stack {
 	int64_t rows, cols;
 	struct npl_shape batch;
 };
 struct op_stack op_stack_of(const struct npl_shape *shape, bool left);
-/* The shape of a product of the two; NPL_EINPUT when they do not multiply. */
+/* Gives the shape of a product; NPL_EINPUT when the operands do not multiply. */
 int op_matmul_result(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *y, struct npl_err *err);
 
-/* conv.c: the shape of Conv's result; completes the window. bias may be NULL. */
+/* conv.c: gives the shape of Conv's result and completes the window. bias may be NULL. */
 int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
 		   const struct npl_tensor *bias, struct npl_shape *y, struct npl_err *err);
 
-/* elementwise.c: what the operators of two operands share. */
-/* The shape of a OP b; before opset 7 that is a's. */
+/* elementwise.c: functions that the operators of two operands share. */
+/* Gives the shape of a OP b; before opset 7 that is a's. */
 int op_binary_broadcast(struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b,
 			struct npl_shape *out, struct npl_err *err);
-/* b as it broadcasts: before opset 7 its dimensions are put at a's from axis on (-1: the last ones meet). */
+/* Returns the shape of b as it broadcasts: before opset 7 its dimensions meet a's from axis on (-1: the last ones
+ * meet). */
 struct npl_shape op_legacy_operand(const struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b);
-/* Refuses a b, put as `placed`, that does not broadcast to a as a is. */
+/* Refuses a b, placed as `placed`, that does not broadcast to the shape of a. */
 int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *placed, const struct npl_shape *a,
 		    struct npl_err *err);
 
@@ -214,7 +218,7 @@ struct op_matrix { /* b given as an array */
 	bool transposed;
 };
 int op_product(const struct op_product *product, struct npl_err *err);
-/* The same with b given as a matrix: sets pack and b itself. */
+/* Computes a product with b given as a matrix: sets pack and b itself. */
 int op_product_matrix(struct op_product *product, const struct op_matrix *b, struct npl_err *err);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Pad: puts a constant, the mirror image (without the edge itself), the edge or, from opset 19 on, the tensor again
- * around a tensor; a negative pad cuts off. What is cut off is gone before anything is mirrored or repeated. Pads and
- * value are attributes before opset 11, inputs from then on; opset 18 brought the axes that are padded. Numbers and
- * bool. */
+ * around a tensor; a negative pad cuts elements off, before anything is mirrored or repeated. Pads and value are
+ * attributes before opset 11, inputs from then on; opset 18 brought the axes that are padded. Numbers and bool. */
 #include "cast.h"
 #include "elements.h"
 #include "npulab/text.h"
@@ -35,7 +34,7 @@ int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_e
 	return 0;
 }
 
-/* The dimensions that are padded: those that an input names, else all. */
+/* Gives the dimensions that are padded: those that an input names, else all. */
 static int read_axes(const struct npl_attrs *attrs, const struct npl_tensor *given, int rank, int64_t *axes, int *n,
 		     struct npl_err *err)
 {
@@ -49,7 +48,7 @@ static int read_axes(const struct npl_attrs *attrs, const struct npl_tensor *giv
 	return op_input_indices(given, "axes", axes, n, err) || op_axes(axes, *n, rank, err) ? NPL_EINPUT : 0;
 }
 
-/* Pads from opset 11 on: all that go before, then all that go after. */
+/* Reads the pads from opset 11 on: first all at the beginnings, then all at the ends. */
 static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, const struct npl_tensor *given, int rank,
 		     struct npl_err *err)
 {
@@ -72,7 +71,7 @@ static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, con
 	return 0;
 }
 
-/* The part of a dimension that is left once negative pads have cut. */
+/* Gives the part of a dimension that is left after negative pads. */
 static void left_of(const struct npl_attrs *attrs, int d, int64_t size, int64_t *first, int64_t *end)
 {
 	*first = attrs->pad.before[d] < 0 ? -attrs->pad.before[d] : 0;
@@ -119,7 +118,7 @@ int op_pad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	return op_output_fits(&out->shape, 1, err);
 }
 
-/* Where position i, counted from the first element left of n, comes from; -1: from nowhere. */
+/* Returns the position that position i, counted from the first element left of n, is copied from; -1: none. */
 static int64_t source(int mode, int64_t i, int64_t n)
 {
 	if (i >= 0 && i < n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where indices point (ops.h), for the operators that gather and scatter. */
+ * Finds the elements that indices name (ops.h), for the operators that gather and scatter. */
 #include "elements.h"
 #include "ops.h"
 

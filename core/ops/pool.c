@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling over one to three spatial dimensions: what all of it shares, and AveragePool, LpPool and their global forms.
- * Sums are in double, so a float result is a rounding away from exact. LpPool is the p-th root of the sum of the p-th
+ * Pooling over one to three spatial dimensions: functions that all poolings share, and AveragePool, LpPool and their
+ * global forms. Sums are in double, so a float result is rounded once. LpPool is the p-th root of the sum of the p-th
  * powers of the absolute values inside the input. */
 #include "pool.h"
 
@@ -70,12 +70,12 @@ void op_pool_each(op_pool_kernel *kernel, const struct npl_window *window, const
 		       (const char *)x->data + (size_t)i * x_bytes, (char *)y->data + (size_t)i * y_bytes);
 }
 
-/* What becomes of the values of a window. */
+/* How the values of a window become a result. */
 struct reduction {
 	const struct npl_window *window;
 	int64_t power;                             /* LpPool: p; 0: an average */
 	int64_t in[NPL_VOLUME], out[NPL_VOLUME];   /* sizes */
-	int64_t low[NPL_VOLUME], high[NPL_VOLUME]; /* bounds of what an average's divisor counts */
+	int64_t low[NPL_VOLUME], high[NPL_VOLUME]; /* bounds of the positions that an average's divisor counts */
 };
 
 static double finish(const struct reduction *r, double sum, int64_t counted)
@@ -92,7 +92,7 @@ static double finish(const struct reduction *r, double sum, int64_t counted)
 	}
 }
 
-/* The columns of windows that lie inside the input for at least one of n results from `first` on. */
+/* Returns the columns of windows that are inside the input for at least one of n results from `first` on. */
 static struct op_reach columns_inside(const struct reduction *r, int64_t first, int64_t n)
 {
 	const struct npl_window *w = r->window;
@@ -103,8 +103,8 @@ static struct op_reach columns_inside(const struct reduction *r, int64_t first, 
 	return (struct op_reach){begin, end < w->kernel[1] ? end : w->kernel[1], 0};
 }
 
-/* Of n results from `first` on, those whose windows have column k inside the input: the column of the first in `first`,
- * which of the n it is in `end`, how many there are in `count`. */
+/* Returns, of n results from `first` on, those whose windows have column k inside the input: `first` is the column of
+ * the first such result, `end` its index among the n, `count` their number. */
 static struct op_reach inside(const struct reduction *r, int64_t k, int64_t first, int64_t n)
 {
 	const struct npl_window *w = r->window;
@@ -114,7 +114,7 @@ static struct op_reach inside(const struct reduction *r, int64_t k, int64_t firs
 	return (struct op_reach){at + skipped * stride, skipped, (end < n ? end : n) - skipped};
 }
 
-/* Where the windows of a line of results reach in depth and rows; returns how many of those positions an average
+/* Finds the depths and rows that the windows of a line of results reach; returns how many of those positions an average
  * counts. */
 static int64_t reach_of_line(const struct reduction *r, int64_t line, struct op_reach at[NPL_VOLUME])
 {
@@ -125,9 +125,9 @@ static int64_t reach_of_line(const struct reduction *r, int64_t line, struct op_
 	       op_pool_reach(r->window, 0, row, r->low[0], r->high[0]).count;
 }
 
-#define LINE 256 /* results whose sums are made at a time */
+#define LINE 256 /* results whose sums are computed at a time */
 
-/* The terms of one position of the windows of n results, added to their sums. */
+/* Adds the terms of one position of the windows of n results to their sums. */
 #define ADD(step_, term_)                                                                                              \
 	for (int64_t i = 0; i < n; i++) {                                                                              \
 		const double v = (double)x[i * (step_)];                                                               \

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the pooling operators share: their window, and the walk over images and channels.
+ * Functions that the pooling operators share: their window, and the walk over images and channels.
  */
 #ifndef NPULAB_CORE_OPS_POOL_H
 #define NPULAB_CORE_OPS_POOL_H
 
 #include "ops.h"
 
-/* The window, with a kernel_shape, and ceil_mode. */
+/* Reads the window, whose kernel_shape is required, and ceil_mode. */
 int op_pool_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err);
 /* Completes the window; the output has x's type. */
 int op_pool_shape(struct npl_window *window, const struct npl_tensor *x, struct npl_tensor *out, struct npl_err *err);
-/* The window of a global pooling: all of x's positions. */
+/* Makes the window of a global pooling: all of x's positions. */
 void op_pool_global(struct npl_window *window, const struct npl_shape *x);
 
 /* Positions of one window between two bounds along one dimension: first, first + dilation, ... below end. */

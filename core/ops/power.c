@@ -2,7 +2,7 @@
  *
  * Pow: a base of any numeric type to an exponent of any; the result has the base's type. Floats by op_power, in double
  * and rounded once. An integer to a whole exponent, whatever its type, is exact and wraps; 1 / x^n is 0 where it is no
- * integer, and so is 1 / 0. An integer to an exponent with a fraction is cut off as Cast does. */
+ * integer, as is 1 / 0. The power of an integer with a fractional exponent is truncated as Cast does. */
 #include <math.h>
 
 #include "cast.h"
@@ -33,7 +33,7 @@ int op_power_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return op_binary_broadcast(attrs, &in[0]->shape, &in[1]->shape, &out->shape, err);
 }
 
-/* base^exponent modulo 2^64 */
+/* Returns base^exponent modulo 2^64. */
 static uint64_t integer_power(uint64_t base, uint64_t exponent)
 {
 	uint64_t y = 1;
@@ -43,14 +43,14 @@ static uint64_t integer_power(uint64_t base, uint64_t exponent)
 	return y;
 }
 
-/* The same for a negative exponent: 1 / base^n cut off. */
+/* Returns 1 / base^n, truncated, for a negative exponent. */
 static uint64_t integer_inverse(uint64_t base, bool odd)
 {
 	const uint64_t minus_one = (uint64_t)-1; /* as a signed base; an unsigned one gives 0 */
 	return base == 1 ? 1 : base == minus_one ? (odd ? minus_one : 1) : 0;
 }
 
-/* The integer base to the exponent, if that is whole. */
+/* Computes the integer base to the exponent; false: the exponent is not whole. */
 static bool whole_power(const struct npl_tensor *base, int64_t i, const struct npl_tensor *exponent, int64_t k,
 			uint64_t *y)
 {
@@ -71,8 +71,8 @@ static bool whole_power(const struct npl_tensor *base, int64_t i, const struct n
 	return true;
 }
 
-/* Squares and cubes of floats, which every normalisation and the usual form of Gelu take: products in double, 150 times
- * as fast as a power. False: not that. */
+/* Computes squares and cubes of floats, which every normalisation and the usual form of Gelu use: products in double
+ * are 150 times as fast as a power. False: the exponent is another. */
 static bool small_power(const struct npl_tensor *base, const struct npl_tensor *exponent, struct npl_tensor *out)
 {
 	if (out->dtype != NPL_F32 || npl_tensor_count(exponent) != 1)

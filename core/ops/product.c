@@ -84,7 +84,7 @@ static struct kernel choose_kernel(bool baseline)
 	return (struct kernel){8, tile_sse2};
 }
 
-/* All rows against one panel; a last panel with fewer columns goes through a whole tile beside y. */
+/* Multiplies all rows by one panel; a last panel with fewer columns goes through a whole tile beside y. */
 static void multiply_panel(const struct kernel *kernel, const struct op_product *p, int rows, int64_t i0, int64_t k0,
 			   int64_t depth, int64_t n0, int cols, const float *panel)
 {
@@ -119,8 +119,7 @@ static void multiply_block(const struct kernel *kernel, const struct op_product 
 				       (int)npl_min_i64(width, cols - n), block + n * depth);
 }
 
-/* The product in parts that have nothing to do with each other: blocks of columns times ranges of rows. Each packs b
- * for itself. */
+/* The product in independent parts: blocks of columns times ranges of rows. Each part packs b for itself. */
 struct parts {
 	const struct op_product *product;
 	struct kernel kernel;

@@ -3,7 +3,7 @@
  * QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: y = saturate(round_half_even(x / scale) + zero_point),
  * its inverse, and the first with scale and zero point from the data's own range. From opset 13 scale and zero point
  * may be vectors along an axis, from 19 floats of 16 bits, and from 21 the integers may have 16 bits. The quotient is
- * rounded to the type of the scale, or from opset 23 on to another that the model names. Not here: 4-bit integers,
+ * rounded to the type of the scale, or from opset 23 on to another that the model names. Not supported: 4-bit integers,
  * 8-bit floats, scales of blocks. */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "elements.h"
 #include "ops.h"
 
-/* A type by its number, where 0 is as good as absent. */
+/* Reads a type by its number; 0 means absent. */
 static int optional_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err)
 {
 	const struct npl_attr *attr;
@@ -37,7 +37,7 @@ int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 	if (op_attr_int(list, "axis", 1, &out->quantise.axis, err))
 		return NPL_EINPUT;
 	if (!back && !op_before(out, 19))
-		op_attr_accept(list, "saturate"); /* of results in 8-bit floats, which there are none of */
+		op_attr_accept(list, "saturate"); /* concerns results in 8-bit floats, which npulab does not have */
 	if (!op_before(out, 21) && op_attr_int(list, "block_size", 0, &block, err))
 		return NPL_EINPUT;
 	if (block)
@@ -54,7 +54,7 @@ int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 	return back || op_before(out, 23) ? 0 : optional_type(list, "precision", &out->quantise.precision, err);
 }
 
-/* Scale and zero point: scalars, or vectors along the axis. */
+/* Checks scale and zero point: scalars, or vectors along the axis. */
 static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_err *err)
 {
 	const struct npl_shape *x = &in[0]->shape;
@@ -81,7 +81,7 @@ static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *co
 	return 0;
 }
 
-/* Is q a type of integers that stand for floats? */
+/* Checks that q is a type of integers that stand for floats. */
 static int check_integers(const struct npl_attrs *attrs, enum npl_dtype q, bool back, struct npl_err *err)
 {
 	const bool wide = q == NPL_U16 || q == NPL_I16;
@@ -138,7 +138,7 @@ int op_quantize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 		       : integers_type(attrs, in[0]->dtype, in[1]->dtype, zero, &out->dtype, err);
 }
 
-/* To a value from its quotient by the scale, half to even. */
+/* Returns a value from its quotient by the scale, rounded half to even. */
 static int32_t quantised(float quotient, int32_t zero, enum npl_dtype dtype)
 {
 	const bool is_signed = dtype == NPL_I8 || dtype == NPL_I16;
@@ -168,7 +168,7 @@ static void quantise(const struct npl_tensor *x, int64_t i, float scale, int64_t
 	op_store_whole(out, i, (uint64_t)quantised(quotient, (int32_t)zero, out->dtype));
 }
 
-/* In float32, and for 16-bit floats rounded to these once: the product is exact in double. */
+/* Computes in float32, and rounds to 16-bit floats once: the product is exact in double. */
 static void dequantise(const struct npl_tensor *x, int64_t i, float scale, int64_t zero, struct npl_tensor *out)
 {
 	if (out->dtype == NPL_F32)

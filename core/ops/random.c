@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * RandomNormal and RandomUniform, and their forms that take the shape, and the type unless they say another, from an
- * input. ONNX does not say which generator makes the values; npulab's is in npulab/random.h, and its seed is the bits
- * of the attribute `seed`. The importer describes such a tensor and makes its values only when somebody reads them. */
+ * RandomNormal and RandomUniform, and their Like forms, which take the shape, and by default the type, from an input.
+ * ONNX does not say which generator makes the values; npulab's is in npulab/random.h, and its seed is the bits of the
+ * attribute `seed`. The importer describes such a tensor, and its values are made only when they are read. */
 #include <math.h>
 #include <string.h>
 

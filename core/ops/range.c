@@ -16,7 +16,7 @@ int op_range_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 	return 0;
 }
 
-/* How many there are, at most NPL_MAX_ELEMENTS + 1. */
+/* Returns the number of elements, at most NPL_MAX_ELEMENTS + 1. */
 static int64_t count_reals(double start, double limit, double delta)
 {
 	double n = ceil((limit - start) / delta);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * RNN, GRU and LSTM over whole sequences: X * W of all steps is one matrix product, H * R follows step by step
- * (recurrent_cells.c). A sample that is shorter than the longest stops at its length: its states stay, its Y is zero
- * from there on, and backwards it begins at its own end. MACs are those of the two products over all steps. */
+ * (recurrent_cells.c). A sample that is shorter than the longest stops at its length: its states do not change any
+ * more, its Y is zero from there on, and the backward direction begins at its own end. MACs are those of the two
+ * products over all steps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void take(const struct npl_attr *list, int64_t *at, float *constant)
 		*constant = list->floats[(*at)++];
 }
 
-/* The functions of all directions with their constants, which the lists give one after the other to those that have
+/* Reads the functions of all directions. The lists give constants, one after the other, to the functions that have
  * any. */
 static int read_activations(struct npl_attr_list *list, enum npl_op op, struct npl_recurrent_attrs *r,
 			    struct npl_err *err)
@@ -181,7 +182,7 @@ uint64_t op_recurrent_macs(const struct npl_attrs *attrs, const struct npl_tenso
 	       (uint64_t)(s.input + s.hidden);
 }
 
-/* What one run needs beside its tensors, all of it freed by release(). */
+/* Memory of one run besides its tensors; release() frees it. */
 struct buffers {
 	float *products;       /* bias and X * W: a row of columns for each of X */
 	float *recurrence;     /* R transposed; not with a multiplier */
@@ -248,7 +249,7 @@ static const float *data_of(const struct call *call, int k)
 	return tensor ? tensor->data : NULL;
 }
 
-/* The sample's part of a state tensor. */
+/* Returns the offset of the sample's part in a state tensor. */
 static int64_t state_at(const struct call *call, int64_t direction, int64_t sample)
 {
 	const struct sizes *s = &call->s;
@@ -274,7 +275,7 @@ static void store_state(const struct call *call, int k, int64_t direction, const
 		memcpy(to + state_at(call, direction, sample), state, (size_t)s->hidden * sizeof *state);
 }
 
-/* Bias and X * W of all steps. A GRU that is linear before the reset keeps the recurrent bias of its last gate
+/* Computes bias and X * W of all steps. A GRU that is linear before the reset keeps the recurrent bias of its last gate
  * apart. */
 static int multiply_inputs(const struct call *call, int64_t direction, struct npl_err *err)
 {
@@ -311,7 +312,7 @@ static int64_t length_of(const struct call *call, int64_t sample)
 	return lengths ? ((const int32_t *)lengths->data)[sample] : call->s.steps;
 }
 
-/* The place in its sequence that a sample is at in step number `step`; -1: it is through. */
+/* Returns the place in its sequence that a sample has reached at step number `step`; -1: its sequence has ended. */
 static int64_t place_of(const struct call *call, int64_t sample, int64_t step, bool backwards)
 {
 	int64_t length = length_of(call, sample);

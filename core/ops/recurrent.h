@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * RNN, GRU and LSTM with the caller's matrix product: what a processor's library does better than the reference kernels
- * is the products, which are all of a recurrent layer but its gates.
+ * RNN, GRU and LSTM with the caller's matrix product. The products are all of a recurrent layer except its gates, and a
+ * processor's library computes them faster than the reference kernels.
  */
 #ifndef NPULAB_CORE_OPS_RECURRENT_H
 #define NPULAB_CORE_OPS_RECURRENT_H
@@ -20,7 +20,8 @@ struct npl_multiplier {
 	void *context;
 };
 
-/* As npl_op_run does these three operators; sums are the multiplier's, gates and states are rounded as there. */
+/* Runs one of these three operators as npl_op_run does. The multiplier computes the sums; gates and states are rounded
+ * as in the reference kernels. */
 int npl_recurrent_run(const struct npl_multiplier *multiplier, const struct npl_attrs *attrs,
 		      const struct npl_tensor *const *in, int n_in, struct npl_tensor *out, int n_out,
 		      struct npl_err *err);

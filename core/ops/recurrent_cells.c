@@ -9,7 +9,7 @@
 #include "exact_many.h"
 #include "recurrent_impl.h"
 
-/* By enum npl_cell_function: the name, how many constants, and their values by default. */
+/* By enum npl_cell_function: the name, the number of constants, and their defaults. */
 static const struct {
 	const char *name;
 	int constants;
@@ -88,7 +88,7 @@ double op_cell_activate(const struct npl_cell_activation *activation, double x)
 	}
 }
 
-/* Activation `which` (0 f, 1 g, 2 h) of an argument, clipped. */
+/* Returns activation `which` (0 f, 1 g, 2 h) of an argument, clipped. */
 static double activate(const struct recurrent_run *run, int which, double x)
 {
 	double clip = (double)run->options->clip;
@@ -97,7 +97,7 @@ static double activate(const struct recurrent_run *run, int which, double x)
 	return op_cell_activate(&run->activation[which], x);
 }
 
-/* The same of n arguments in place; y is op_cell_activate's of each, bit for bit. */
+/* Does the same to n arguments in place; each result is that of op_cell_activate, bit for bit. */
 static void activate_many(const struct recurrent_run *run, int which, double *x, int64_t n)
 {
 	const enum npl_cell_function function = run->activation[which].function;
@@ -191,7 +191,7 @@ static void finish_gru(const struct recurrent_run *run, const float *sums, float
 		h[i] = (float)((1 - z[i]) * candidate[i] + z[i] * (double)h[i]);
 }
 
-/* The sums of a GRU's hidden gate, which the reset gate reaches before or after the product. */
+/* Completes the sums of a GRU's hidden gate, which the reset gate multiplies before or after the product. */
 static int reset_gru(struct recurrent_run *run, struct npl_err *err)
 {
 	int64_t n = run->hidden, columns = run->gates * n;

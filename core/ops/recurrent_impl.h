@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between recurrent.c, which walks over directions and steps, and recurrent_cells.c, which knows what a cell of each
- * kind does in one step.
+ * The interface between recurrent.c, which goes through directions and steps, and recurrent_cells.c, which does one
+ * step of each kind of cell.
  */
 #ifndef NPULAB_CORE_OPS_RECURRENT_IMPL_H
 #define NPULAB_CORE_OPS_RECURRENT_IMPL_H
@@ -22,19 +22,19 @@ struct recurrent_run {
 	const float *recurrence; /* R transposed: (hidden, columns); with a multiplier as it is: (columns, hidden) */
 	const float *recurrent_bias; /* of a GRU's hidden gate, where it does not go into the sums; or NULL */
 	const float *peepholes;      /* i o f, hidden each, or NULL */
-	const unsigned char *active; /* per sample: does this step belong to it? */
+	const unsigned char *active; /* per sample: this step belongs to it */
 	float *sums;                 /* (batch, columns): bias and X * W of the step */
 	float *scratch;              /* (batch, hidden): scratch of a GRU */
 	double *gate;                /* (RECURRENT_GATES, hidden): scratch for the gates of one sample */
-	float *h, *c;                /* states (batch, hidden), of the samples that run replaced */
+	float *h, *c;                /* states (batch, hidden); those of the samples that run are replaced */
 };
 
-/* The functions of a cell without `activations`; how many it has. */
+/* Gives the functions of a cell without `activations`; returns how many it has. */
 int op_cell_functions(enum npl_op op, enum npl_cell_function functions[RECURRENT_MOST_FUNCTIONS]);
 int64_t op_cell_gates(enum npl_op op);
-/* A function by its ONNX name, upper or lower case, with its constants as ONNX has them by default; false: none. */
+/* Finds a function by its ONNX name, upper or lower case, with ONNX's default constants; false: there is none. */
 bool op_cell_find(const char *name, struct npl_cell_activation *activation);
-/* How many constants a function has: 0, 1 (alpha) or 2. */
+/* Returns how many constants a function has: 0, 1 (alpha) or 2. */
 int op_cell_constants(enum npl_cell_function function);
 double op_cell_activate(const struct npl_cell_activation *activation, double x);
 

@@ -88,7 +88,7 @@ int op_reduce_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return op_output_fits(&out->shape, 1, err);
 }
 
-/* The dimensions of x that `take` names, neighbours merged: x as a walk over them alone. */
+/* Returns a walk over the dimensions of x that `take` names alone, with neighbours merged. */
 static struct op_walk walk_of(const struct npl_shape *x, unsigned take)
 {
 	struct op_walk walk = {.rank = 1, .dim = {1}};
@@ -109,7 +109,7 @@ static struct op_walk walk_of(const struct npl_shape *x, unsigned take)
 	return walk;
 }
 
-/* One line of n elements folded into `sum`; shift is taken off before e^x. */
+/* Folds one line of n elements into `sum`; shift is subtracted before e^x. */
 #define FOLD(next)                                                                                                     \
 	for (int64_t i = 0; i < n; i++) {                                                                              \
 		const double v = (double)x[i * step];                                                                  \
@@ -139,7 +139,7 @@ static struct op_walk walk_of(const struct npl_shape *x, unsigned take)
 #define DEFINE_REAL_OF(dtype, type) DEFINE_REAL(type)
 OP_EACH_NUMBER(DEFINE_REAL_OF)
 
-/* The same exactly: sums modulo 2^64, and the greatest and least as they are. */
+/* Folds exactly: sums modulo 2^64, greatest and least unchanged. */
 #define DEFINE_WHOLE(dtype, type)                                                                                      \
 	static uint64_t whole_##type(enum fold fold, uint64_t sum, const type *x, int64_t n, int64_t step)             \
 	{                                                                                                              \
@@ -239,7 +239,7 @@ static double real_result(struct rule rule, const struct npl_tensor *x, const st
 	}
 }
 
-/* The least and the greatest value of an integer type, as the low bits of 64. */
+/* Gives the least and the greatest value of an integer type, as the low bits of 64. */
 static void limits(enum npl_dtype dtype, uint64_t *least, uint64_t *greatest)
 {
 	unsigned bits = 8u * (unsigned)npl_dtype_size(dtype);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What ReduceSum and its kind fold. */
+ * The dimensions that ReduceSum and the other reductions fold. */
 #ifndef NPULAB_CORE_OPS_REDUCE_H
 #define NPULAB_CORE_OPS_REDUCE_H
 
 #include "npulab/op.h"
 
-/* Bit d: dimension d of an input of that rank is reduced. */
+/* Returns a set of bits: bit d means that dimension d of an input of this rank is reduced. */
 unsigned op_reduced(const struct npl_attrs *attrs, int rank);
 
 #endif

@@ -62,7 +62,7 @@ static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 	return 0;
 }
 
-/* What opset 18 brought. */
+/* Reads the attributes that opset 18 added. */
 static int attrs_18(struct npl_attr_list *list, struct npl_resize_attrs *r, struct npl_err *err)
 {
 	static const char *const policies[] = {
@@ -115,7 +115,7 @@ int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return op_before(out, 18) ? 0 : attrs_18(list, r, err);
 }
 
-/* n constant floats of input k; absent, or empty: *given is false. */
+/* Reads n constant floats of input k; absent, or empty: *given is false. */
 static int read_floats(const struct npl_tensor *const *in, int n_in, int k, const char *what, int n, double *values,
 		       bool *given, struct npl_err *err)
 {
@@ -135,7 +135,7 @@ static int read_floats(const struct npl_tensor *const *in, int n_in, int k, cons
 	return 0;
 }
 
-/* Dimensions that the roi, scales and sizes are about: those of the attribute axes, else all. */
+/* Gives the dimensions that roi, scales and sizes have values for: those of the attribute axes, else all. */
 static int read_axes(struct npl_attrs *attrs, int rank, int64_t axes[NPL_MAX_RANK], struct npl_err *err)
 {
 	struct npl_resize_attrs *r = &attrs->resize;
@@ -147,7 +147,7 @@ static int read_axes(struct npl_attrs *attrs, int rank, int64_t axes[NPL_MAX_RAN
 	return op_axes(axes, r->n_axes, rank, err) ? NPL_EINPUT : r->n_axes;
 }
 
-/* Output dimensions out of scales. */
+/* Computes the output dimensions from scales. */
 static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, struct npl_shape *y, struct npl_err *err)
 {
 	struct npl_resize_attrs *r = &attrs->resize;
@@ -164,7 +164,7 @@ static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, stru
 	return 0;
 }
 
-/* One scale for all axes, the least or the greatest of theirs: sizes follow from it, halves rounded up. */
+/* Uses one scale for all axes, the least or the greatest of theirs; sizes follow from it, halves rounded up. */
 static void keep_aspect(struct npl_resize_attrs *r, const struct npl_shape *x, const int64_t *axes, int n,
 			struct npl_shape *y)
 {
@@ -208,7 +208,7 @@ static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const
 	return 0;
 }
 
-/* A dimension that stays as it is, whatever the transformation makes of it. */
+/* Says whether a dimension stays as it is, whatever the transformation. */
 static bool stays(const struct npl_attrs *attrs, int d)
 {
 	const struct npl_resize_attrs *r = &attrs->resize;
@@ -257,7 +257,7 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return sizes ? apply_sizes(attrs, x, sizes, axes, n, y, err) : apply_scales(attrs, x, y, err);
 }
 
-/* The neighbours that are weighed along dimension d. A filter that is stretched reaches further. */
+/* Returns the number of neighbours that are weighed along dimension d. A stretched filter reaches further. */
 static int64_t neighbours(const struct npl_attrs *attrs, int d)
 {
 	const struct npl_resize_attrs *r = &attrs->resize;
@@ -265,7 +265,8 @@ static int64_t neighbours(const struct npl_attrs *attrs, int d)
 	return 2 * (int64_t)ceil(r->antialias && scale < 1 ? reach / scale : reach);
 }
 
-/* What the shape rule leaves to the kernel for dimension d: how many neighbours, and where the middle is. */
+/* Sets the shift and the number of neighbours of dimension d for the kernel. Refuses a dimension without elements to
+ * take, and an antialias that needs too many neighbours. */
 static int complete_dimension(struct npl_attrs *attrs, int d, int64_t from, int64_t to, struct npl_err *err)
 {
 	struct npl_resize_attrs *r = &attrs->resize;
@@ -305,7 +306,7 @@ int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return op_output_fits(&y, 1, err);
 }
 
-/* Where output position i of dimension d lies in the input. */
+/* Returns the position in the input of output position i of dimension d. */
 static double position(const struct npl_resize_attrs *r, int d, int64_t i, int64_t size)
 {
 	double x = (double)i, scale = r->scale[d], length = r->length[d], most = (double)(size - 1);
@@ -348,7 +349,7 @@ static int64_t nearest(const struct npl_resize_attrs *r, int d, double x, int64_
 	}
 }
 
-/* The neighbours of a position and their weights; n is 0 where it lies outside of a part that has no outside. */
+/* The neighbours of a position and their weights; n is 0 where none has a weight. */
 struct taps {
 	int64_t n;
 	int64_t *index;
@@ -422,7 +423,7 @@ struct sampler {
 DEFINE_LINE(float)
 DEFINE_LINE(double)
 
-/* The line of x from `at` on; neighbour tells those apart that are wanted together. */
+/* Returns the line of x from `at` on; neighbour tells lines apart that are needed together. */
 static const double *line_from(struct sampler *s, int64_t at, int64_t neighbour)
 {
 	const int last = s->x->shape.rank - 1, slot = (int)(neighbour & 3);
@@ -436,7 +437,7 @@ static const double *line_from(struct sampler *s, int64_t at, int64_t neighbour)
 	return s->line[slot];
 }
 
-/* Weighed along the dimensions from the r-th resized one on. */
+/* Returns a line weighed along the dimensions from the r-th resized one on. */
 static const double *sample_line(struct sampler *s, int r, int64_t at, int64_t neighbour)
 {
 	if (r == s->n_resized)
@@ -477,7 +478,7 @@ static void put_line(struct sampler *s, double outside, struct npl_tensor *out, 
 	}
 }
 
-/* Weights of all positions, and the lines. memory: to be freed, whatever is returned. */
+/* Computes the weights of all positions, and allocates the lines. memory is to be freed, whatever is returned. */
 static int open_sampler(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_shape *y,
 			struct sampler *s, void **memory, struct npl_err *err)
 {

@@ -2,7 +2,7 @@
  *
  * ScatterElements (before opset 11: Scatter) and ScatterND: a copy of the input where the elements, or slices, that
  * indices name are replaced by updates, one after the other. From opset 16 they may also be added or multiplied in, and
- * from 18 the greater or the lesser of the two may stay: NaN where one of them is. */
+ * from 18 the greater or the lesser of the two may be kept, which is NaN where one of them is. */
 #include <string.h>
 
 #include "elements.h"
@@ -89,7 +89,7 @@ DEFINE_COMBINE(float, float)
 DEFINE_COMBINE(double, double)
 OP_EACH_INTEGER(DEFINE_INTEGER)
 
-/* n elements of `updates` from element `from` on go to element `to`. */
+/* Puts n elements of `updates`, from element `from` on, to element `to` of the output. */
 static void put(int mode, struct npl_tensor *out, int64_t to, const struct npl_tensor *updates, int64_t from, int64_t n)
 {
 #define COMBINE(dtype, type)                                                                                           \

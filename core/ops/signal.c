@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transforms and windows of signals: DFT, STFT, HannWindow and its like, MelWeightMatrix. Sums are in double, from one
- * table of the cosines and sines of a turn's parts; a transform is its definition, n^2 products, which audio front ends
- * of a few thousand points can afford. The last dimension of a signal is 1 (real) or 2 (complex), that of a result
- * 2. */
+ * Transforms and windows of signals: DFT, STFT, HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix. Sums are in
+ * double, from one table of the cosines and sines of a turn's parts; a transform is its definition, n^2 products, which
+ * audio front ends of a few thousand points can afford. The last dimension of a signal is 1 (real) or 2 (complex), that
+ * of a result 2. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static int floats_or_refuse(const struct npl_tensor *x, struct npl_err *err)
 	return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected floats", npl_dtype_name(x->dtype));
 }
 
-/* The value of an optional constant input of one number. */
+/* Reads the value of an optional constant input of one number. */
 static int optional_number(const struct npl_tensor *const *in, int n_in, int k, const char *what, int64_t fallback,
 			   int64_t *value, struct npl_err *err)
 {
@@ -32,7 +32,7 @@ static int optional_number(const struct npl_tensor *const *in, int n_in, int k, 
 	return 0;
 }
 
-/* cosine and sine of k/n of a turn, k = 0..n-1: 2n doubles, or NULL. */
+/* Returns cosine and sine of k/n of a turn, k = 0..n-1: 2n doubles, or NULL. */
 static double *turn_table(int64_t n, struct npl_err *err)
 {
 	double *table = calloc((size_t)n + 1, 2 * sizeof *table);
@@ -45,7 +45,7 @@ static double *turn_table(int64_t n, struct npl_err *err)
 	return table;
 }
 
-/* `bins` frequencies of n complex points. */
+/* Computes `bins` frequencies of n complex points. */
 static void transform(const double *x, int64_t n, int64_t bins, bool inverse, const double *table, double *y)
 {
 	for (int64_t k = 0; k < bins; k++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slice: of each dimension named, the elements start, start + step, ... before end; tensors of any one type. Negative
- * starts and ends count from the end, what lies outside is cut off: with a positive step both to [0, size], with a
- * negative one the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10, constant
- * inputs from then on; steps, which may be negative, came with opset 10. */
+ * Slice: takes the elements start, start + step, ... before end of each named dimension; tensors of any one type.
+ * Negative starts and ends count from the end. Limits outside are clamped: with a positive step both to [0, size], with
+ * a negative step the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10,
+ * constant inputs from then on; steps, which may be negative, came with opset 10. */
 #include "core/base/arith.h"
 #include "npulab/text.h"
 #include "ops.h"
@@ -58,7 +58,7 @@ static int64_t clamped(int64_t value, int64_t size, int64_t least, int64_t most)
 	return npl_clamp_i64(value, least, most);
 }
 
-/* Elements taken of a dimension of `size`; sets what is taken first. */
+/* Returns how many elements are taken of a dimension of `size`; sets the first one. */
 static int64_t taken(int64_t start, int64_t end, int64_t step, int64_t size, int64_t *first)
 {
 	bool forward = step > 0;
@@ -111,7 +111,8 @@ struct op_strided op_slice_copy(const struct npl_attrs *attrs, const struct npl_
 	op_strides(&x->shape, stride);
 	for (int d = 0; d < y->shape.rank; d++) {
 		first += slice->first[d] * stride[d];
-		stride[d] *= y->shape.dim[d] > 1 ? slice->step[d] : 1; /* one that is taken once may have any step */
+		/* a dimension that gives one element may have any step */
+		stride[d] *= y->shape.dim[d] > 1 ? slice->step[d] : 1;
 	}
 	return op_strided_make(npl_dtype_size(y->dtype), y->shape.rank, y->shape.dim, stride, first);
 }

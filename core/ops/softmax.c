@@ -30,8 +30,9 @@ int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 }
 
 enum {
-	VECTORS = 8, /* that are taken together: their sums, each in its order, then do not wait for themselves */
-	PIECE = 64   /* values of each that are taken at a time: all stay in the first cache */
+	/* vectors that are taken together, so that a sum, which keeps its order, does not wait for itself */
+	VECTORS = 8,
+	PIECE = 64 /* values of each that are taken at a time: all stay in the first cache */
 };
 
 /* Where the values of a group of vectors are: value k of vector v at k * stride + v * step. */
@@ -40,7 +41,7 @@ struct group {
 	int vectors;
 };
 
-/* y: 1 at the first greatest value, or the last NaN. */
+/* Writes 1 at the first greatest value, or the last NaN, and 0 elsewhere. */
 #define DEFINE_HARDMAX(type)                                                                                           \
 	static void hardmax_##type(const struct group *g, const type *x, type *y)                                      \
 	{                                                                                                              \
@@ -59,7 +60,7 @@ struct group {
 DEFINE_HARDMAX(float)
 DEFINE_HARDMAX(double)
 
-/* The greatest of n values that lie side by side; a NaN where there is one. */
+/* Returns the greatest of n neighbouring values; a NaN where there is one. */
 #define DEFINE_GREATEST(type)                                                                                          \
 	static type greatest_##type(int64_t n, const type *x)                                                          \
 	{                                                                                                              \

@@ -28,7 +28,7 @@ int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 	return 0;
 }
 
-/* The sizes as the model gives them; *n is 0 when it leaves them to us. */
+/* Reads the sizes that the model gives; *n is 0 when it gives none. */
 static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, int64_t *size,
 		      int *n, struct npl_err *err)
 {
@@ -53,7 +53,7 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 	return 0;
 }
 
-/* Parts of one size, rounded up, and a last one of what is left: before opset 18 all of it or nothing. */
+/* Computes parts of one size, rounded up, and the rest as the last part; before opset 18 all must be equal. */
 static int one_size(const struct npl_attrs *attrs, int64_t whole, int64_t *size, int n_out, struct npl_err *err)
 {
 	const int64_t part = whole / n_out + (whole % n_out != 0), last = whole - part * (n_out - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Squeeze: takes out dimensions of 1, those at the given axes or all; axes are an attribute before opset 13, a constant
+ * Squeeze: removes dimensions of 1, those at the given axes or all; axes are an attribute before opset 13, a constant
  * input from then on. */
 #include "ops.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * TopK: the k greatest (from opset 11 on, or least) elements along an axis, in order, and where they stood. Of equals
- * the one with the lower index comes first; NaN is greater than every number. k is an attribute before opset 10, a
- * constant input from then on. */
+ * TopK: the k greatest (from opset 11 on, or least) elements along an axis, in order, and their indices. Of equal
+ * elements the one with the lower index comes first; NaN is greater than every number. k is an attribute before opset
+ * 10, a constant input from then on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 int op_topk_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	bool sorted; /* not asked for: any order will do, so the sorted one does */
+	bool sorted; /* without it any order is allowed, so the sorted one is used */
 	out->topk.largest = true;
 	out->topk.k = -1;
 	if (op_attr_int(list, "axis", -1, &out->topk.axis, err))
@@ -71,7 +71,7 @@ static int compare(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* A number that orders as the element does among those of its type. */
+/* Returns a number that orders as the element does among those of its type. */
 static uint64_t key_of(const struct npl_tensor *x, int64_t i)
 {
 	const uint64_t top = (uint64_t)1 << 63;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The operators of one operand, element by element. Loops in the element's own type where the formula is arithmetic:
- * these run on whole feature maps. The rest is a function of exact.h, in double and rounded once. NaN stays NaN, but
- * for ThresholdedRelu and Shrink, whose comparisons it fails: 0. */
+ * The operators of one operand, element by element. Operators whose formula is arithmetic have loops in the element's
+ * own type, because they run on whole feature maps. All others are functions of exact.h, in double and rounded once.
+ * NaN stays NaN, except in ThresholdedRelu and Shrink, where it fails the comparison and becomes 0. */
 #include <math.h>
 
 #include "elements.h"
@@ -65,7 +65,7 @@ LOOP(inverse, uint8_t, uint8_t, x == 0)
 #define WHOLES(dtype, type) LOOP(bits_inverse, type, type, ~(uint64_t)x)
 OP_EACH_INTEGER(WHOLES)
 
-/* x times the normal distribution's integral up to x, by erf or as tanh comes near it. */
+/* Computes x times the normal distribution's integral up to x, by erf or by the approximation with tanh. */
 static void gelu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
 	const double half_root = 0.70710678118654752440, root = 0.79788456080286535588; /* 1/sqrt(2), sqrt(2/pi) */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sum, Mean, Min and Max of any number of inputs: the first two together, each further one with what came out, in
- * order. They broadcast from opset 8. */
+ * Sum, Mean, Min and Max of any number of inputs: the first two together, then each further one with the result so far.
+ * They broadcast from opset 8. */
 #include "loops.h"
 #include "ops.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Windows: reading their attributes, resolving auto_pad, output sizes. The rules are those of the ONNX operators Conv,
- * MaxPool and AveragePool. A one-dimensional window is a two-dimensional one of height 1, and either has a depth of 1
- * where three dimensions are looked at. */
+ * MaxPool and AveragePool. A one-dimensional window is a two-dimensional one of height 1, and both have a depth of 1 in
+ * kernels over three dimensions. */
 #include "window.h"
 #include "core/base/arith.h"
 #include "npulab/text.h"
@@ -11,7 +11,8 @@
 
 #include "ops.h"
 
-#define LARGEST INT32_MAX /* of any kernel size, stride, dilation or pad: sums of products stay far below 2^63 */
+/* the most of any kernel size, stride, dilation or pad: sums of products stay far below 2^63 */
+#define LARGEST INT32_MAX
 
 struct npl_image npl_image_of(const struct npl_shape *shape)
 {
@@ -46,14 +47,14 @@ void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64
 	*end = npl_clamp_i64(npl_div_up_i64(input - start, window->stride[d]), *first, output);
 }
 
-/* The last position that the tap reads, when it reads one of first <= o < end. */
+/* Returns the last position that the tap reads, when it reads one of first <= o < end. */
 static int64_t last_read(const struct npl_window *window, int d, int64_t tap, int64_t end)
 {
 	return (end - 1) * window->stride[d] + tap * window->dilation[d] - window->pad_begin[d];
 }
 
-/* The positions of one tap are a stride apart. Taps that are `period` apart fall on the same ones, each further right
- * than the one before it, and no other two taps meet. */
+/* The positions of one tap are a stride apart. Taps that are `period` apart read positions on the same grid, each
+ * further right than the one before; no other two taps meet. */
 int64_t npl_window_touched(const struct npl_window *window, int d, int64_t input, int64_t output)
 {
 	const int64_t stride = window->stride[d];
@@ -229,7 +230,7 @@ static int resolve_auto_pad(struct npl_window *window, const int64_t input[NPL_V
 	return 0;
 }
 
-/* "3x5", or with the depth before it. */
+/* Writes "3x5", or with the depth before it. */
 static const char *sizes_text(int rank, const int64_t size[NPL_VOLUME], char text[64])
 {
 	struct npl_shape shape = {.rank = rank < NPL_VOLUME ? NPL_SPATIAL : NPL_VOLUME};

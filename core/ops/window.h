@@ -20,21 +20,21 @@ struct npl_image {
 	int64_t size[NPL_VOLUME]; /* height, width, depth: 1 where the tensor has none */
 };
 struct npl_image npl_image_of(const struct npl_shape *shape);
-/* Where the arrays of a window or an image hold the i-th of a model's `rank` spatial dimensions. */
+/* Returns the index in the arrays of a window or an image of the i-th of a model's `rank` spatial dimensions. */
 static inline int npl_window_index(int rank, int i)
 {
 	return rank < NPL_VOLUME ? NPL_SPATIAL - rank + i : i ? i - 1 : NPL_DEPTH;
 }
 
-/* Input positions that one window spans along dimension d, dilation included. */
+/* Returns how many input positions one window spans along dimension d, dilation included. */
 int64_t npl_window_extent(const struct npl_window *window, int d);
-/* Output size along dimension d for an input of that size; 0 when the window does not fit. With ceil_mode a last
- * window that would start in the padding at the end is dropped, as PyTorch and later ONNX versions define. */
+/* Returns the output size along dimension d for an input of this size; 0 when the window does not fit. With ceil_mode a
+ * last window that would start in the padding at the end is dropped, as PyTorch and later ONNX versions define. */
 int64_t npl_window_output(const struct npl_window *window, int d, int64_t input);
-/* The output positions first <= o < end (within 0..output) for which the tap lies inside the input. */
+/* Gives the output positions first <= o < end (within 0..output) for which the tap is inside the input. */
 void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64_t input, int64_t output,
 		      int64_t *first, int64_t *end);
-/* How many input positions along dimension d some window covers, of the first `output` windows. */
+/* Returns how many input positions along dimension d the first `output` windows cover. */
 int64_t npl_window_touched(const struct npl_window *window, int d, int64_t input, int64_t output);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One case (npulab/conformance.h): what its model misses, then each of its data sets, imported in the ways that there
- * are until one of them can be run. */
+ * One case (npulab/conformance.h): finds the operators that npulab lacks, then imports each data set in several ways
+ * until one of them can be run. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 #include "npulab/session.h"
 #include "npulab/text.h"
 
-/* Shapes, axes, switches and the like have few elements. */
+/* The most elements of shapes, axes, switches and similar inputs. */
 #define SMALL_ELEMENTS 64
 
-/* Which inputs are constants for the importer; the others are fed. */
+/* The inputs that are constants for the importer; the others are fed. */
 enum knowledge { NONE_KNOWN, SMALL_INTEGERS_KNOWN, ALL_KNOWN_BUT_FIRST, ALL_KNOWN, WAYS };
 
-/* A device of integers has its weights, scales and zero points as constants, if it can be. */
+/* A device of integers needs its weights, scales and zero points as constants where that is possible. */
 static const enum knowledge order_of_floats[WAYS] = {NONE_KNOWN, SMALL_INTEGERS_KNOWN, ALL_KNOWN_BUT_FIRST, ALL_KNOWN};
 static const enum knowledge order_of_integers[WAYS] = {ALL_KNOWN_BUT_FIRST, NONE_KNOWN, SMALL_INTEGERS_KNOWN,
 						       ALL_KNOWN};
@@ -29,10 +29,10 @@ struct attempt {
 	const struct npl_conformance_options *options;
 	const struct onnx_survey *survey;
 	const struct npl_data_set *set;
-	const char *model; /* its path */
+	const char *model; /* path of the model */
 	struct npl_err why;
-	bool by_chance;   /* what differs are values of a model that draws random numbers */
-	bool from_device; /* why is a device's: it was asked, which tells more than a later refusal of the importer */
+	bool by_chance;   /* only the values of a model that draws random numbers differ */
+	bool from_device; /* why comes from the device, which says more than a later refusal of the importer */
 };
 
 static bool is_small_integer(const struct npl_tensor *t)
@@ -55,7 +55,8 @@ static bool is_known(enum knowledge knowledge, const struct npl_tensor *t, int i
 	}
 }
 
-/* The graph with these inputs known; given has room for all inputs and gets those that are to be fed, in order. */
+/* Loads the graph with these inputs known. given has room for all inputs and gets those that are to be fed, in
+ * order. */
 static int import(const struct attempt *a, enum knowledge knowledge, struct npl_tensor *given, int *n_given,
 		  struct npl_graph **graph, struct npl_err *err)
 {
@@ -79,7 +80,7 @@ static int import(const struct attempt *a, enum knowledge knowledge, struct npl_
 	return rc;
 }
 
-/* Nobody's random numbers are another's, but their types and shapes are. */
+/* Compares an output with the expected one. Random numbers never agree, but their types and shapes must. */
 static int check(struct attempt *a, const struct npl_tensor *found, const struct npl_tensor *expected,
 		 struct npl_err *err)
 {
@@ -92,7 +93,8 @@ static int check(struct attempt *a, const struct npl_tensor *found, const struct
 	return npl_prefix(err, "random numbers cannot be compared (%s)", a->survey->random);
 }
 
-/* 0, NPL_EDEVICE: the device does not count as having run it; else what failed. */
+/* Runs the graph. Returns 0; NPL_EDEVICE when the device does not count as having run it; otherwise the code of the
+ * failure. */
 static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tensor *given, int n_given,
 	       struct npl_err *err)
 {
@@ -143,7 +145,7 @@ static enum npl_case_status try(struct attempt *a, enum knowledge knowledge)
 	return status;
 }
 
-/* Would another way to know inputs be the same as one before? */
+/* Says whether this way to know inputs differs from the ways before it. */
 static bool is_new(const struct npl_data_set *set, enum knowledge knowledge)
 {
 	int small = 0;
@@ -153,9 +155,8 @@ static bool is_new(const struct npl_data_set *set, enum knowledge knowledge)
 	       (knowledge == ALL_KNOWN_BUT_FIRST && set->n_in > 1) || (knowledge == ALL_KNOWN && set->n_in);
 }
 
-/* The bfloat16 cases of CastLike declare the second input in the shape of the first and give one element: whoever wrote
- * values as uint16 has not checked them against the model, which cannot be run on them. Elsewhere such data is an
- * error. */
+/* The bfloat16 cases of CastLike declare the second input in the shape of the first and give one element, on which the
+ * model cannot be run. Elsewhere such data is an error. */
 static int check_shapes(struct attempt *a)
 {
 	char found[128], declared[128];
@@ -192,7 +193,8 @@ static enum npl_case_status run_data_set(struct attempt *a)
 	return status;
 }
 
-/* Data that cannot be read is no reason when the model cannot be imported for its own. */
+/* Returns the status of a model that cannot be imported. Its own reason comes before that of data that cannot be
+ * read. */
 static enum npl_case_status refused(struct attempt *a, const struct npl_err *data)
 {
 	struct npl_graph *graph;
@@ -233,14 +235,14 @@ static enum npl_case_status run_data_sets(struct attempt *a)
 	return status;
 }
 
-/* The messages of the importer begin with the path, which every reader of the report knows. */
+/* Returns the importer's message without the path, which the report names anyway. */
 static const char *without_path(const char *message, const char *path)
 {
 	size_t n = strlen(path);
 	return !strncmp(message, path, n) && !strncmp(message + n, ": ", 2) ? message + n + 2 : message;
 }
 
-/* The names of all that is missing, for a sentence. */
+/* Returns the names of all missing operators, for a sentence. */
 static const char *missing_text(const struct onnx_survey *survey, struct npl_arena *arena)
 {
 	char *text = NULL;
@@ -256,7 +258,7 @@ static const char *missing_text(const struct onnx_survey *survey, struct npl_are
 	return copy;
 }
 
-/* What the file asks for. Its names live in the arena. */
+/* Surveys a file. The names live in the arena. */
 static int survey_file(const char *path, struct npl_arena *arena, struct onnx_survey *survey, struct npl_err *err)
 {
 	struct npl_file file;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * All cases, and what they say together (npulab/conformance.h). */
+ * Runs all cases and sums up their results (npulab/conformance.h). */
 #include "npulab/conformance.h"
 #include "npulab/progress.h"
 
@@ -19,7 +19,7 @@ const char *npl_case_status_name(enum npl_case_status status)
 	return status < NPL_CASE_STATUSES ? names[status] : "?";
 }
 
-/* Those that open most cases first, then those of most cases, then by name. */
+/* Sorts missing operators: by the cases that each would open, then by the cases that have it, then by name. */
 static int by_use(const void *a, const void *b)
 {
 	const struct npl_missing_operator *x = a, *y = b;
@@ -57,7 +57,7 @@ static int count_missing(struct npl_conformance *c, struct npl_err *err)
 	return rc ? npl_fail(err, NPL_ENOMEM, "out of memory") : 0;
 }
 
-/* The float reference is the reference kernels themselves. */
+/* Says whether the device is the float reference, which is the reference kernels themselves. */
 static bool is_reference(const struct npl_device *device)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
@@ -81,7 +81,7 @@ int npl_conformance_run(const char *const *dirs, int n_dirs, const struct npl_co
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < c->n_cases && !rc; i++) {
 		npl_progress_part(c->item[i].name, "case", i + 1, c->n_cases);
-		if (!c->item[i].reason) /* it can be run */
+		if (!c->item[i].reason) /* the case can be run */
 			rc = npl_case_run(&c->item[i], &how, &c->arena, err);
 		c->count[c->item[i].status]++;
 	}

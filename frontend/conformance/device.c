@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One run of a case on a device: a session as `compare` opens it, and whether what the device did counts. */
+ * One run of a case on a device: opens a session as `compare` does, and decides whether the device counts as having run
+ * the case. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static bool is_integer(const struct npl_graph *graph, int v)
 	return v >= 0 && integer[graph->value[v].dtype];
 }
 
-/* Nodes between integers go to a device of integers, which would quantise what lies between floats. Returns their
+/* Places the nodes between integers on a device of integers, which would quantise values between floats. Returns their
  * number. */
 static int place_nodes(const struct npl_graph *graph, const struct npl_device *device, int *place)
 {
@@ -35,7 +36,8 @@ static int place_nodes(const struct npl_graph *graph, const struct npl_device *d
 	return n;
 }
 
-/* NPL_EDEVICE with the first node that the device was asked for and did not run, unless it ran another. */
+/* Returns NPL_EDEVICE with the first node that was placed on the device and did not run there, unless another node
+ * did. */
 static int judge(const struct npl_graph *graph, const struct npl_device *device, const int *place,
 		 const struct npl_run *run, struct npl_case *c, struct npl_err *err)
 {
@@ -56,7 +58,7 @@ static int judge(const struct npl_graph *graph, const struct npl_device *device,
 			npl_op_defs[graph->node[host->node].op].name, host->note ? host->note : "no reason given");
 }
 
-/* The ranges of all values, as calibration finds them. */
+/* Finds the ranges of all values, as calibration does. */
 static int find_ranges(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_range *range,
 		       struct npl_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which folders are cases (npulab/conformance.h). */
+ * Finds the folders that are cases (npulab/conformance.h). */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 struct found {
 	struct npl_case *item;
-	int n, cases; /* all that are listed; those that can be run */
+	int n, cases; /* n: all that are listed; cases: those that can be run */
 	int64_t capacity;
 };
 
@@ -33,7 +33,7 @@ static enum kind kind_of(const char *path)
 	return n > 0 ? CASE : yes ? MODEL_ALONE : NOTHING;
 }
 
-/* The length of a path without the slashes at its end. Those of "/" stay. */
+/* Returns the length of a path without the slashes at its end; "/" keeps its own. */
 static size_t length_of(const char *path)
 {
 	size_t end = strlen(path);
@@ -42,7 +42,7 @@ static size_t length_of(const char *path)
 	return end;
 }
 
-/* The last part of a path; "." is called so. */
+/* Returns the last part of a path; "." is replaced by the name of the folder. */
 static char *last_part(struct npl_arena *arena, const char *path)
 {
 	size_t end = length_of(path), start = end;
@@ -51,7 +51,7 @@ static char *last_part(struct npl_arena *arena, const char *path)
 	return npl_arena_strndup(arena, path + start, end - start);
 }
 
-/* why: it cannot be run; NULL: it can. */
+/* Adds a case. why: the reason why it cannot be run; NULL: it can. */
 static int add(struct npl_conformance *conformance, struct found *found, const char *path, const char *why,
 	       struct npl_err *err)
 {
@@ -77,7 +77,7 @@ static int search(const char *dir, struct npl_conformance *conformance, struct f
 {
 	int first = found->n, rc = 0;
 	DIR *open = opendir(dir);
-	if (!open && errno == ENOTDIR) /* as a wildcard names it too */
+	if (!open && errno == ENOTDIR) /* a file, which a wildcard names too */
 		return add(conformance, found, dir, "no folder, but a file", err);
 	if (!open)
 		return npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", dir, strerror(errno));

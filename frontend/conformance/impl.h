@@ -8,7 +8,7 @@
 #include "npulab/conformance.h"
 #include "npulab/graph.h"
 
-/* find.c: the cases in the folders given, in the arena. */
+/* find.c: finds the cases in the given folders; they live in the arena. */
 int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *conformance, struct npl_err *err);
 
 /* data.c: one test_data_set_N. */
@@ -17,26 +17,26 @@ struct npl_data_set {
 	struct npl_tensor *in, *out; /* owned */
 	bool has_bits;               /* an input is bfloat16 that the file holds as uint16 */
 };
-/* The numbers N of a case's data sets, ascending, to be freed; NULL: there are none, or no memory. */
+/* Returns the numbers N of a case's data sets, ascending, to be freed. NULL: there are none, or memory is short. */
 int *npl_data_set_numbers(const char *case_path, int *n);
-/* Its uint16 tensors are bfloat16 where the model says so: ONNX's generator, whose numpy has no bfloat16, writes the
- * bits of such values as UINT16 (all cases of the node set that cast from or to bfloat16). */
+/* Loads a data set. Its uint16 tensors are bfloat16 where the model says so: ONNX's generator, whose numpy has no
+ * bfloat16, writes the bits of such values as UINT16 (all cases of the node set that cast from or to bfloat16). */
 int npl_data_set_load(const char *case_path, int number, const struct onnx_survey *model, struct npl_data_set *set,
 		      struct npl_err *err);
 void npl_data_set_free(struct npl_data_set *set);
 
-/* values.c: 0, or NPL_ECHECK and what differs. */
+/* values.c: compares tensors; returns 0, or NPL_ECHECK and what differs. */
 struct npl_tolerance {
 	double rtol, atol;
 };
 int npl_values_check(const struct npl_tensor *found, const struct npl_tensor *expected,
 		     const struct npl_tolerance *tolerance, struct npl_err *err);
 
-/* device.c: runs the graph as the head of npulab/conformance.h says, on a device. 0 and outputs; NPL_EDEVICE and why
- * the device does not count as having run it; or what failed. */
+/* device.c: runs the graph as the head of npulab/conformance.h says, on a device. Returns 0 and outputs; NPL_EDEVICE
+ * with the reason why the device does not count as having run it; or the code of the failure. */
 int npl_case_on_device(struct npl_graph *graph, struct npl_device *device, const struct npl_tensor *inputs,
 		       struct npl_tensor *outputs, struct npl_case *c, struct npl_err *err);
-/* Is it asked for integers only? */
+/* Says whether the device is tested with integers only. */
 bool npl_case_is_integer(const struct npl_device *device);
 
 /* case.c: fills the case's status and reason; an error only when there is no memory for them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Are values what a case expects (npulab/conformance.h)? */
+ * Compares values with those that a case expects (npulab/conformance.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +23,7 @@ static double element(const struct npl_tensor *t, int64_t i)
 	}
 }
 
-/* The smallest step above 1, which only the 16-bit floats need: that of the other types is far below any rtol that
- * makes sense. */
+/* Returns the smallest step above 1 of a 16-bit float. Other types need none: theirs is far below any useful rtol. */
 static double epsilon_of(enum npl_dtype dtype)
 {
 	return dtype == NPL_F16 ? 0x1p-10 : dtype == NPL_BF16 ? 0x1p-7 : 0;
@@ -51,14 +50,14 @@ static int check_floats(const struct npl_tensor *found, const struct npl_tensor 
 	const int64_t n = npl_tensor_count(expected);
 	const double rtol = fmax(tolerance->rtol, epsilon_of(expected->dtype)), atol = tolerance->atol;
 	double worst = 0;
-	int64_t wrong = 0, nans = 0, first = -1; /* nans: of the wrong, those where one of the two is NaN */
+	int64_t wrong = 0, nans = 0, first = -1; /* nans: wrong elements of which one of the two is NaN */
 	for (int64_t i = 0; i < n; i++) {
 		double a = element(found, i), b = element(expected, i);
 		if (is_near(a, b, rtol, atol))
 			continue;
 		first = wrong++ ? first : i;
 		nans += isnan(a) || isnan(b);
-		worst = fmax(worst, fabs(a - b)); /* not of NaN */
+		worst = fmax(worst, fabs(a - b)); /* ignores NaN */
 	}
 	if (!wrong)
 		return 0;

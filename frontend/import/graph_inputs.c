@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inputs of a network and what their open dimensions are. A dimension that the model leaves open has a name: the
- * model's word for it, the same wherever it stands, or INPUT[I]. Names get their values from --dim, from inputs that
- * are known or given, and from the files that shall be fed.
+ * The inputs of a network and their open dimensions. A dimension that the model leaves open has a name: the model's
+ * name for it, which may occur several times, or INPUT[I]. Names get their values from --dim, from inputs that are
+ * known or given, and from the files of samples.
  *
- * The batch is dimension 0 of the first input that leaves it open, else of the first input; whatever else has its name,
- * and where it has none what is as large, is the batch too. Dimension 0 of another input may be the batch under a name
- * of its own: it is unless something tells it otherwise, as a file of another length. */
+ * The batch is dimension 0 of the first input that leaves it open, else of the first input; every dimension of its name
+ * is the batch too, or, where it has no name, dimension 0 of every input of its size. An open dimension 0 of another
+ * name is the batch as well, unless something such as a file of another length gives it another size. */
 #include "frontend/graph/build.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@
 struct dim { /* an open dimension's name */
 	const char *name;
 	int64_t value;    /* -1: not known */
-	const char *from; /* what told it, for messages */
+	const char *from; /* where the value comes from, for messages */
 };
 
 struct dims {
@@ -30,7 +30,7 @@ struct dims {
 	int n;
 	int64_t capacity;
 	int first; /* the input whose dimension 0 is the batch, or -1 */
-	int batch; /* the name of that dimension, or -1: the model says how large it is, or gives that input no shape */
+	int batch; /* the name of that dimension; -1: the model gives its size, or gives that input no shape */
 };
 
 int graph_declare_input(struct graph_builder *b, const struct graph_input *input)
@@ -46,7 +46,7 @@ int graph_declare_input(struct graph_builder *b, const struct graph_input *input
 	return 0;
 }
 
-/* The value that the caller knows of an input, or NULL. */
+/* Returns the value of an input that the caller knows, or NULL. */
 static const struct npl_tensor *known_value(const struct graph_builder *b, const struct graph_input *input)
 {
 	for (int i = 0; i < b->options.n_known; i++)
@@ -55,7 +55,7 @@ static const struct npl_tensor *known_value(const struct graph_builder *b, const
 	return NULL;
 }
 
-/* The tensor that gives the shape of an input, or NULL. */
+/* Returns the tensor that gives the shape of an input, or NULL. */
 static const struct npl_tensor *given_shape(const struct graph_builder *b, int i)
 {
 	const struct npl_tensor *known = known_value(b, &b->declared[i]);
@@ -67,7 +67,7 @@ static const struct npl_tensor *given_shape(const struct graph_builder *b, int i
 	return known;
 }
 
-/* The index of the name of an open dimension, or a negative code. */
+/* Returns the index of the name of an open dimension, or a negative code. */
 static int name_dim(struct dims *d, const struct graph_input *input, int i)
 {
 	struct graph_builder *b = d->b;
@@ -100,7 +100,7 @@ static int set_dim(struct dims *d, int k, int64_t value, const char *from)
 	return 0;
 }
 
-/* The input that has the batch; -1: none. */
+/* Returns the input that has the batch; -1: none. */
 static int find_first(const struct graph_builder *b)
 {
 	int first = -1;
@@ -150,7 +150,7 @@ static int unknown_dim(const struct dims *d, const char *name)
 			nearest ? "'" : "");
 }
 
-/* --dim NAME=N. Of the batch it is --batch N. */
+/* Takes --dim NAME=N. For the name of the batch it means --batch N. */
 static int take_options(struct dims *d)
 {
 	struct npl_load_options *options = &d->b->options;
@@ -180,7 +180,7 @@ static int take_options(struct dims *d)
 	return 0;
 }
 
-/* Open dimensions from `first` on have those of the shape. A shape of another rank says nothing. */
+/* Gives open dimensions from `first` on the sizes of the shape. A shape of another rank gives none. */
 static int take_shape(struct dims *d, const struct graph_input *input, const struct npl_shape *shape, int first,
 		      const char *from)
 {
@@ -206,7 +206,7 @@ static int take_given(struct dims *d)
 	return 0;
 }
 
-/* Does the model say the same number for dimension 0 of input i as for that of the batch's input? */
+/* Says whether the model gives dimension 0 of input i the same size as that of the batch's input. */
 static bool has_rows_of_batch(const struct dims *d, int i)
 {
 	const struct graph_input *input = &d->b->declared[i], *first = d->first < 0 ? NULL : &d->b->declared[d->first];
@@ -214,7 +214,7 @@ static bool has_rows_of_batch(const struct dims *d, int i)
 	       input->shape.rank && input->shape.dim[0] >= 0 && input->shape.dim[0] == first->shape.dim[0];
 }
 
-/* Is there anything that only a file could tell? */
+/* Says whether only a file could give some dimension. */
 static bool is_open(struct dims *d)
 {
 	for (int i = 0; i < d->n; i++)
@@ -226,7 +226,7 @@ static bool is_open(struct dims *d)
 	return false;
 }
 
-/* rows: of dimension 0, or -1. */
+/* Reads a file's shape; *rows is its dimension 0, or -1. */
 static int take_file(struct dims *d, const char *file, struct graph_input *input, int64_t *rows)
 {
 	struct npl_tensor tensor;
@@ -290,7 +290,7 @@ static int take_files(struct dims *d)
 		const char *file;
 		int i = npl_input_of_file(name, taken, b->n_declared, b->options.files[f], &file);
 		if (i < 0)
-			continue; /* npl_samples_load has a word on it */
+			continue; /* npl_samples_load reports it */
 		taken[i] = true;
 		rc = take_file(d, file, &b->declared[i], &rows[i]);
 	}
@@ -302,7 +302,7 @@ static int take_files(struct dims *d)
 	return rc;
 }
 
-/* Is dimension k of input i the batch? */
+/* Says whether dimension k of input i is the batch. */
 static bool is_batch(struct dims *d, int i, int k)
 {
 	const struct graph_builder *b = d->b;
@@ -317,10 +317,10 @@ static bool is_batch(struct dims *d, int i, int k)
 		return false;
 	if (declared >= 0) /* inputs of one exported batch */
 		return first->has_shape && first->shape.dim[0] == declared && !input->is_table;
-	return name >= 0 && d->dim && d->dim[name].value < 0; /* open, and nothing says how large it is */
+	return name >= 0 && d->dim && d->dim[name].value < 0; /* open, and nothing gives its size */
 }
 
-#define MOST_ASKED 4 /* names that a message holds */
+#define MOST_ASKED 4 /* the most names in a message */
 
 /* All missing options in one message, " --dim 'S=N' --dim 'T=N'" after the first, so that the user does not find them
  * one by one. */
@@ -344,7 +344,7 @@ static const char *all_unknown(struct dims *d)
 	return npl_arena_printf(&d->b->graph->arena, "%s", text);
 }
 
-/* Dimension k of input i, or -1 and an error. */
+/* Returns dimension k of input i, or -1 and an error. */
 static int64_t dim_value(struct dims *d, int i, int k)
 {
 	struct graph_builder *b = d->b;
@@ -395,7 +395,7 @@ static int input_shape(struct dims *d, int i, struct npl_shape *shape)
 	return 0;
 }
 
-/* The value of an input that the caller knows, copied: it becomes a constant. */
+/* Adds a copy of an input's value that the caller knows; it becomes a constant. */
 static int add_known(struct graph_builder *b, const struct graph_input *input, const struct npl_tensor *known)
 {
 	struct npl_tensor copy = *known;

@@ -9,7 +9,7 @@
 #include "npulab/sha256.h"
 #include "onnx_external.h"
 
-#define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* what a protobuf message may have at most */
+#define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* the most bytes of a protobuf message */
 
 /* "dir/net.onnx" is called "net". */
 static const char *base_name(struct npl_arena *arena, const char *path)
@@ -19,7 +19,7 @@ static const char *base_name(struct npl_arena *arena, const char *path)
 	return npl_arena_strndup(arena, start, length);
 }
 
-/* What `cat` of all the files gives `sha256sum`. */
+/* Hashes the files as `cat FILES | sha256sum` does. */
 static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, const struct onnx_external *external)
 {
 	struct npl_sha256 state;
@@ -30,7 +30,7 @@ static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, 
 	npl_sha256_final(&state, graph->file_sha256);
 }
 
-/* Reads the model in one of two ways (graph/batch.c). other: whether there is another. */
+/* Reads the model in one of two ways (graph/batch.c). *other: the model has a second way. */
 static int load_as(bool shapes_repeat_it, const char *path, const void *data, size_t bytes,
 		   const struct npl_load_options *options, struct graph_limits limits, struct onnx_external *external,
 		   bool *other, struct npl_graph **graph, struct npl_err *err)
@@ -55,7 +55,7 @@ static int load_as(bool shapes_repeat_it, const char *path, const void *data, si
 	return rc;
 }
 
-/* external: what other files may be read, or NULL. */
+/* Loads a model. external: the other files that may be read, or NULL. */
 static int load(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 		struct graph_limits limits, struct onnx_external *external, struct npl_graph **graph,
 		struct npl_err *err)
@@ -85,7 +85,7 @@ int npl_graph_load_memory(const char *path, const void *data, size_t bytes, cons
 	return rc;
 }
 
-/* The mappings go over to the graph, whose constants point into them. */
+/* Hands the mappings to the graph, whose constants point into them. */
 static int keep_files(struct npl_graph *graph, struct npl_file *model, struct onnx_external *external,
 		      struct npl_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether the samples that shall be fed can be cut into batches (follow.h), and the batch of those that cannot: all of
- * them, where the model leaves the batch open; so loading a file ends here. */
+ * The last step of loading a file: finds whether the samples that will be fed can be cut into batches (follow.h).
+ * Samples that cannot be cut are one batch, where the model leaves the batch open. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@
 
 #define PROBE 2 /* the least batch that can be followed */
 
-/* A model that takes no batch but 1: every sample is a run of its own, and the results must have a place for them. */
+/* Handles a model that takes only a batch of 1: every sample is a run of its own, and the results must have a place for
+ * each sample. */
 static void one_by_one(const struct npl_graph *graph, struct follow_result *result)
 {
 	result->mixed_by[0] = '\0';
@@ -39,7 +40,7 @@ static int keep(struct npl_graph *graph, const struct follow_result *result, str
 	return graph->batching.mixed_by ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
 }
 
-/* The same model at another batch; NULL where it takes none. */
+/* Loads the same model at another batch; *graph is NULL where the model takes no such batch. */
 static int load_at(const char *path, const struct npl_load_options *options, int64_t batch, struct npl_graph **graph,
 		   struct npl_err *err)
 {
@@ -50,7 +51,7 @@ static int load_at(const char *path, const struct npl_load_options *options, int
 	return rc == NPL_ENOMEM ? npl_fail(err, rc, "%s", refusal.msg) : 0;
 }
 
-/* The samples that the files have for the batch; 0: they do not say. */
+/* Counts the samples in the files of the batch; *count is 0 where they do not show it. */
 static int count_samples(const struct npl_load_options *options, const struct npl_graph *graph, int64_t *count,
 			 struct npl_err *err)
 {
@@ -65,7 +66,7 @@ static int count_samples(const struct npl_load_options *options, const struct np
 		struct npl_tensor tensor;
 		int i = npl_input_of_file(name, taken, graph->n_inputs, options->files[f], &file);
 		if (i < 0 || taken[i] || npl_tensor_load(file, &tensor, err))
-			break; /* npl_samples_load has a word on it */
+			break; /* npl_samples_load reports it */
 		taken[i] = true;
 		if (graph->value[graph->input[i]].batched && tensor.shape.rank)
 			*count = tensor.shape.dim[0];
@@ -76,8 +77,8 @@ static int count_samples(const struct npl_load_options *options, const struct np
 	return rc;
 }
 
-/* A model that takes the batch 1 and not the next: where it takes all samples as one batch, they belong together. At 1
- * it may have broadcast what else has a size of its own. */
+/* Handles a model that takes a batch of 1 and no other that was tried. Where it takes all samples as one batch, they
+ * belong together: at 1 it may have broadcast a dimension that has a size of its own. */
 static int follow_one(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
 		      struct follow_result *result, struct npl_err *err)
 {
@@ -125,8 +126,8 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 	return rc ? rc : keep(graph, &result, err);
 }
 
-/* A model that cannot be loaded at its usual batch may be one that takes all its samples at once: loads it for those of
- * the first file, if it leaves the batch open. Otherwise the code that err has. */
+/* Loads a model that cannot be loaded at its usual batch for all samples of the first file, if it leaves the batch
+ * open: it may be one that takes all its samples at once. Otherwise returns the code of err. */
 static int load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 			 struct npl_err *err)
 {
@@ -144,13 +145,13 @@ static int load_together(const char *path, const struct npl_load_options *option
 		return err->code;
 	if ((*graph)->batching.open)
 		return 0;
-	npl_graph_free(*graph); /* what the model says of its batch stays */
+	npl_graph_free(*graph); /* the model's own description of its batch is kept */
 	*graph = NULL;
 	return err->code;
 }
 
-/* Fills (*graph)->batching; where the samples of options->files must be one batch and may be, loads the graph again
- * with that. NULL and a code when it cannot. */
+/* Fills (*graph)->batching. Where the samples of options->files must be one batch and the batch is open, loads the
+ * graph again with it. When that fails, *graph is NULL and the code is returned. */
 static int settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 			struct npl_err *err)
 {

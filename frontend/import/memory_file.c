@@ -14,9 +14,9 @@
 #include "npulab/text.h"
 #include "tensor_file.h"
 
-#define MOST_BYTES ((size_t)1 << 31) /* of a text, and of what it makes */
+#define MOST_BYTES ((size_t)1 << 31) /* the most bytes of a text, and of its values */
 
-/* An integer's range; that of float32 is not one. */
+/* The types of numbers with the range of integers; that of float32 is not a range of integers. */
 static const struct type {
 	enum npl_dtype dtype;
 	int64_t low, high;
@@ -25,7 +25,7 @@ static const struct type {
 	{NPL_U16, 0, UINT16_MAX},     {NPL_I32, INT32_MIN, INT32_MAX}, {NPL_F32, 0, 0},
 };
 enum { TYPES = sizeof types / sizeof *types };
-/* What 8 bits can stand for, with a sign or without. */
+/* The numbers that 8 bits can hold, with a sign or without. */
 static const struct type byte = {NPL_U8, INT8_MIN, UINT8_MAX};
 
 static const char *name_of(const struct type *type)
@@ -37,9 +37,9 @@ struct reader {
 	struct npl_words words;
 	const struct type *type;
 	uint8_t *bytes; /* NULL: they are only counted */
-	uint64_t n;     /* so far */
-	uint64_t row;   /* bytes that every row takes; 0: as many as its numbers do */
-	/* The matrix that the lines make: numbers in each; 0: the next line begins one. */
+	uint64_t n;     /* bytes so far */
+	uint64_t row;   /* bytes of every row; 0: as many as its numbers need */
+	/* The numbers in each line of the matrix; 0: the next line begins a matrix. */
 	int64_t columns;
 	int columns_line;
 };
@@ -98,7 +98,7 @@ static int take_number(struct reader *r)
 	return put(r, (uint32_t)value, npl_dtype_size(r->type->dtype));
 }
 
-/* The number after .row or .at. */
+/* Takes the number after .row or .at. */
 static int take_count(struct reader *r, const char *of, uint64_t least, uint64_t *count)
 {
 	int64_t value;
@@ -111,7 +111,7 @@ static int take_count(struct reader *r, const char *of, uint64_t least, uint64_t
 	return 0;
 }
 
-/* Behind so many numbers of the line. */
+/* Takes a directive that follows this many numbers of the line. */
 static int take_directive(struct reader *r, int64_t numbers)
 {
 	static const char *const known[] = {".int8",  ".uint8",   ".int16", ".uint16",
@@ -157,7 +157,8 @@ static bool is_directive(const char *word)
 	return *word == '.' && !(word[1] >= '0' && word[1] <= '9');
 }
 
-/* A line: directives and numbers, as many as in the line before unless it begins with a directive. */
+/* Takes a line: directives and numbers. It has as many numbers as the line before, unless it begins with a
+ * directive. */
 static int take_line(struct reader *r)
 {
 	uint64_t begin = r->n;
@@ -175,7 +176,7 @@ static int take_line(struct reader *r)
 	return rc || !numbers ? rc : end_row(r, begin, numbers);
 }
 
-/* Counts the bytes, or puts them. */
+/* Counts the bytes, or stores them. */
 static int read_text(struct reader *r, const char *path, const struct npl_file *file, const struct type *type,
 		     struct npl_err *err)
 {

@@ -7,10 +7,10 @@
 
 #include "npulab/tensor.h"
 
-/* Fills bytes, a tensor of NPL_U8 with one dimension, to be freed. word is the machine's type of operands, NPL_U8 or
- * NPL_I16: that of numbers before which the text names none. A file that begins as .npy does, or whose name ends in
- * .npy or .pb, is a tensor of bytes or of words, any other text. NPL_EINPUT with "PATH:LINE: what is wrong and what was
- * expected". */
+/* Fills bytes, a tensor of NPL_U8 with one dimension, which the caller frees. word is the machine's type of operands,
+ * NPL_U8 or NPL_I16; numbers before which the text names no type have it. A file that begins as .npy does, or whose
+ * name ends in .npy or .pb, is read as a tensor of bytes or of words; any other file is text. Returns NPL_EINPUT with
+ * the message "PATH:LINE: what is wrong and what was expected". */
 int npl_memory_load(const char *path, enum npl_dtype word, struct npl_tensor *bytes, struct npl_err *err);
 
 #endif

@@ -26,7 +26,7 @@ static bool ends_with(const char *text, const char *end)
 	return length > tail && !strcmp(text + length - tail, end);
 }
 
-/* A path beside the settings file. */
+/* Returns the path of a file beside the settings file. */
 static const char *beside(struct npl_arena *arena, const char *settings, const char *name)
 {
 	if (name[0] == '/')
@@ -34,7 +34,7 @@ static const char *beside(struct npl_arena *arena, const char *settings, const c
 	return npl_arena_printf(arena, "%.*s%s", (int)(file_part(settings) - settings), settings, name);
 }
 
-struct settings { /* what a NAME.yaml may say */
+struct settings { /* the keys of a NAME.yaml */
 	const char *input, *labels, *calibration, *description, *license, *source;
 	int64_t batch;
 };
@@ -58,9 +58,9 @@ static int read_settings(const char *path, const char *only_for, struct npl_aren
 	struct npl_description machine;
 	struct settings set;
 	if (npl_description_load(path, "model", arena, &machine, err)) {
-		if (!only_for || err->code == NPL_EUSAGE) /* an output of this run is a fault whatever is in it */
+		if (!only_for || err->code == NPL_EUSAGE) /* an output of this run is refused whatever it holds */
 			return err->code;
-		return 0; /* some other program's file */
+		return 0; /* another program's file */
 	}
 	if (only_for && strcmp(machine.driver_or_model, only_for))
 		return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * AttributeProto, and the ValueInfoProto of inputs and outputs. An attribute says its kind in `type`; models
- * written before IR version 2 leave it out, then the field that is there tells.
+ * AttributeProto, and the ValueInfoProto of inputs and outputs. `type` says the kind of an attribute. Models written
+ * before IR version 2 leave it out; the field that is present then shows the kind.
  */
 #include "onnx_proto.h"
 
 #include <string.h>
 
-#define MAX_LIST 1000000 /* entries of a list; the longest that ONNX defines have a few per dimension */
+#define MAX_LIST 1000000 /* the most entries of a list; the */
 
 enum {
 	A_NAME = 1,
@@ -43,7 +43,7 @@ enum {
 	T_GRAPHS = 10
 };
 
-/* The attribute type whose value stands in a field; 0: not a value. */
+/* Returns the attribute type whose value is in a field; 0: the field holds no value. */
 static uint64_t type_of_field(uint32_t number)
 {
 	static const unsigned char type[] = {
@@ -54,7 +54,7 @@ static uint64_t type_of_field(uint32_t number)
 	return number < sizeof type ? type[number] : 0;
 }
 
-/* The lists of an attribute: how long they are, then room for the one of its kind. */
+/* The lists of an attribute: their lengths, then memory for the list of its kind. */
 struct lists {
 	int64_t n_ints, n_floats, n_strings;
 	int64_t *ints;
@@ -62,7 +62,7 @@ struct lists {
 	const char **strings;
 };
 
-/* First pass: the name, the kind, and how long the lists are. */
+/* The first pass: finds the name, the kind and the lengths of the lists. */
 static int scan_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
 			  const char **reference, uint64_t *type, struct lists *lists)
 {
@@ -134,7 +134,7 @@ static int set_tensor(const struct onnx_reader *reader, const struct onnx_field 
 	return rc;
 }
 
-/* Second pass: the value of the kind that the first found. */
+/* The second pass: reads the value of the kind that the first pass found. */
 static int set_value(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr,
 		     const struct lists *lists)
 {
@@ -207,7 +207,7 @@ int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, s
 	*attr = (struct npl_attr){.name = ""};
 	*reference = "";
 	int rc = scan_attribute(reader, message, attr, reference, &type, &lists);
-	if (!**reference) /* an empty name is what writers put for none */
+	if (!**reference) /* writers use an empty name for no reference */
 		*reference = NULL;
 	if (!rc && !*attr->name)
 		return npl_fail(reader->err, NPL_EINPUT, "an attribute has no name");

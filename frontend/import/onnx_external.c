@@ -11,7 +11,7 @@
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 
-#define MAX_FILES 4096 /* more mappings than this meet the system's limit */
+#define MAX_FILES 4096 /* more mappings than this reach the system's limit */
 
 static int no_memory(struct npl_err *err)
 {
@@ -41,9 +41,9 @@ void onnx_external_close(struct onnx_external *external)
 	*external = (struct onnx_external){0};
 }
 
-/* What a tensor's entries say. */
+/* The entries of a tensor. */
 struct range {
-	const char *location, *offset, *length; /* NULL: not said */
+	const char *location, *offset, *length; /* NULL: not given */
 };
 
 static int read_entry(const struct onnx_reader *reader, struct onnx_span entry, struct range *range)
@@ -84,7 +84,7 @@ static int read_range(const struct onnx_reader *reader, struct onnx_span tensor,
 	return rc;
 }
 
-/* A number of bytes: decimal digits and nothing else. */
+/* Reads a number of bytes: decimal digits and nothing else. */
 static int read_bytes(const struct onnx_reader *reader, const char *what, const char *text, size_t *bytes)
 {
 	char *end;
@@ -97,7 +97,7 @@ static int read_bytes(const struct onnx_reader *reader, const char *what, const 
 	return 0;
 }
 
-/* The index of a file of the folder, mapped when it is named first, or a negative code. */
+/* Returns the index of a file of the folder, which is mapped when it is first named, or a negative code. */
 static int open_file(const struct onnx_reader *reader, const char *location)
 {
 	struct onnx_external *external = reader->external;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * External data: tensors whose elements are raw bytes in another file, which must lie in the model's folder. Each file
- * is mapped once, and its bytes are used where they are. A tensor names the file, where its bytes begin (0 unless said)
- * and how many there are (all to the file's end unless said). Two tensors may share their bytes as a whole, as tied
- * weights do; where they only overlap, something is wrong with the file, and it is refused. Checksums are not looked
- * at.
+ * External data: tensors whose elements are raw bytes in another file, which must be in the model's folder. Each file
+ * is mapped once, and its bytes are used in place. A tensor names the file, the offset of its bytes (by default 0) and
+ * their number (by default all to the file's end). Two tensors may share all their bytes, as tied weights do; a file in
+ * which two tensors only overlap is refused. Checksums are not read.
  */
 #ifndef NPULAB_FRONTEND_IMPORT_ONNX_EXTERNAL_H
 #define NPULAB_FRONTEND_IMPORT_ONNX_EXTERNAL_H
@@ -12,7 +11,7 @@
 #include "core/files/file.h"
 #include "onnx_wire.h"
 
-struct onnx_extent { /* of a file, as one tensor uses it */
+struct onnx_extent { /* the range of a file that one tensor uses */
 	int file;
 	size_t offset, bytes;
 	const char *tensor;
@@ -35,11 +34,12 @@ struct onnx_external { /* zero-initialise before use */
 int onnx_external_open(struct onnx_external *external, const char *model_path, struct npl_err *err);
 void onnx_external_close(struct onnx_external *external);
 
-/* The `bytes` bytes that a TensorProto's entries (fields of this number) name. The span lasts as long as the files. */
+/* Gives the `bytes` bytes that a TensorProto's entries (fields of this number) name. The span lasts as long as the
+ * files. */
 int onnx_external_data(const struct onnx_reader *reader, struct onnx_span tensor, uint32_t field_number, size_t bytes,
 		       const char *tensor_name, struct onnx_span *raw);
 
-/* After all tensors: NPL_EINPUT naming two that overlap. NULL is accepted. */
+/* To be called after all tensors: returns NPL_EINPUT with two that overlap. external may be NULL. */
 int onnx_external_check(struct onnx_external *external, struct npl_err *err);
 
 #endif

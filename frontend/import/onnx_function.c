@@ -32,7 +32,7 @@ int onnx_function_blame(const struct onnx_reader *reader, const struct onnx_func
 	return npl_prefix(reader->err, "function '%s' of the domain '%s'", f->name, f->domain);
 }
 
-/* One text for domain, name and overload; lengths keep "a" "bc" apart from "ab" "c". */
+/* Returns one text for domain, name and overload; lengths in it tell "a" "bc" from "ab" "c". */
 static const char *key_of(const struct onnx_reader *reader, const char *domain, const char *name, const char *overload)
 {
 	return npl_arena_printf(reader->arena, "%zu,%zu:%s%s%s", strlen(domain), strlen(name), domain, name, overload);
@@ -259,7 +259,7 @@ static int link_values(const struct onnx_reader *reader, struct onnx_function *f
 	return 0;
 }
 
-/* What the nodes call, and how many nodes all become. */
+/* Reads which functions the nodes call, and counts the nodes that all calls become. */
 static int read_calls(const struct onnx_reader *reader, struct onnx_functions *functions, struct onnx_function *f)
 {
 	f->becomes = 1;

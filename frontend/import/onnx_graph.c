@@ -29,7 +29,7 @@ struct model {
 	struct onnx_span graph;
 };
 
-/* What all that reads a part of the file is handed. */
+/* The state that every function which reads a part of the file receives. */
 struct import {
 	struct graph_builder *b;
 	struct onnx_reader reader;
@@ -43,7 +43,7 @@ static int read_opset(const struct onnx_reader *reader, const struct onnx_field 
 	int64_t version;
 	int rc = onnx_opset(reader, opset, &domain, &version);
 	if (rc || *domain)
-		return rc; /* a set that no node uses does no harm */
+		return rc; /* an operator set that no node uses does no harm */
 	if (model->opset >= 0 && model->opset != version)
 		return npl_fail(reader->err, NPL_EINPUT, "two versions of the ONNX operator set, %lld and %lld",
 				(long long)model->opset, (long long)version);
@@ -86,7 +86,8 @@ static int read_declaration(const struct onnx_reader *reader, struct onnx_span m
 	return 0;
 }
 
-/* What is said of a value that is known without it; false: nothing, or nothing that npulab has words for. */
+/* Reads what the file declares of a value that is known without it. Returns false when it declares nothing, or nothing
+ * that npulab has a type for. */
 static bool says_something(const struct onnx_reader *reader, struct onnx_span message, struct graph_input *said)
 {
 	struct npl_err unsaid = {0};
@@ -105,7 +106,7 @@ static int read_input(struct import *import, struct onnx_span message)
 	if (rc)
 		return rc;
 	int v = graph_names_find(&b->values, name);
-	if (v >= 0 && b->value[v].constant) /* an initialiser listed as input, of which nothing need be said */
+	if (v >= 0 && b->value[v].constant) /* an initialiser that is listed as an input: nothing need be declared */
 		return says_something(reader, message, &input) ? graph_check_constant(b, v, &input) : 0;
 	rc = read_declaration(reader, message, &input);
 	return rc ? rc : graph_declare_input(b, &input);
@@ -153,7 +154,7 @@ static int read_node(struct import *import, struct onnx_span message)
 	return f ? onnx_inline(import->b, reader, &import->functions, f, &node) : onnx_add_node(import->b, &node);
 }
 
-/* The names of a node's outputs are none that a function may give values of its own. */
+/* Marks the names of a node's outputs as taken: a function must not give them to its own values. */
 static int take_names(struct import *import, struct onnx_span message)
 {
 	struct onnx_functions *functions = &import->functions;
@@ -173,7 +174,7 @@ static int take_names(struct import *import, struct onnx_span message)
 	return rc;
 }
 
-/* Every field of that number in a message. */
+/* Calls the function for every field of that number in a message. */
 static int read_each(struct import *import, struct onnx_span message, uint32_t number,
 		     int (*read)(struct import *, struct onnx_span))
 {

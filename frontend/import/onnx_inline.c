@@ -13,7 +13,7 @@ struct inliner {
 	struct onnx_functions *functions;
 };
 
-/* One call: the function, the prefix of its body's names, the attributes that it is given, its values' names. */
+/* One call: the function, the prefix of the names in its body, the given attributes, and the names of its values. */
 struct call {
 	const struct onnx_function *f;
 	const char *path;
@@ -21,8 +21,8 @@ struct call {
 	const char **value;
 };
 
-/* Memory for one call, from the arena of the reader. All calls of a model together may take ONNX_MAX_INLINE_BYTES,
- * since a short file can ask for any amount. */
+/* Allocates memory for one call from the arena of the reader. All calls of a model together may take
+ * ONNX_MAX_INLINE_BYTES, because a short file can ask for any amount. */
 static void *room_for(struct inliner *in, size_t count, size_t bytes)
 {
 	size_t size;
@@ -39,7 +39,7 @@ static void *room_for(struct inliner *in, size_t count, size_t bytes)
 	return room;
 }
 
-/* PATH/NAME, and #2, #3... where number > 1. */
+/* Returns PATH/NAME, followed by #2, #3... where number > 1. */
 static const char *path_to(struct inliner *in, const char *path, const char *name, int number)
 {
 	size_t size = strlen(path) + strlen(name) + 16;
@@ -51,7 +51,7 @@ static const char *path_to(struct inliner *in, const char *path, const char *nam
 	return text;
 }
 
-/* A name that no other value of the model has. */
+/* Returns a name that no other value of the model has. */
 static const char *own_name(struct inliner *in, const char *path, const char *name)
 {
 	struct graph_names *taken = &in->functions->taken;
@@ -101,8 +101,8 @@ static int check_call(const struct onnx_reader *reader, const struct onnx_functi
 	return check_attributes(reader, f, &node->list);
 }
 
-/* The names that the function's values have outside: its inputs those that the caller gives, "" where it gives none;
- * its outputs those that the caller wants; the others names of their own, or "" where nobody reads them. */
+/* Gives the function's values the names that they have outside. Its inputs get the names that the caller gives, or "";
+ * its outputs those that the caller wants; every other value a name of its own, or "" where it has no reader. */
 static int name_values(struct inliner *in, struct call *call, const struct onnx_node *node)
 {
 	const struct onnx_function *f = call->f;
@@ -123,8 +123,8 @@ static int name_values(struct inliner *in, struct call *call, const struct onnx_
 	return 0;
 }
 
-/* The attributes of a node of the body. An attribute that refers to one of the function has the value that the caller
- * gives, else the default of the function; without either it is left out. */
+/* Fills the attributes of a node of the body. An attribute that refers to one of the function gets the caller's value,
+ * else the function's default; without either it is left out. */
 static int resolve_attributes(struct inliner *in, const struct call *call, const struct onnx_node *from,
 			      struct npl_attr_list *to)
 {
@@ -173,7 +173,7 @@ static int add_body_node(struct inliner *in, const struct call *call, const stru
 	return rc;
 }
 
-/* An output that is an input of the function, or the same value as another output, is a copy of it. */
+/* Adds copies for outputs that are inputs of the function, or the same value as another output. */
 static int add_copies(struct inliner *in, const struct call *call, const struct onnx_node *node)
 {
 	const struct onnx_function *f = call->f;

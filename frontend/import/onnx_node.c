@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * NodeProto (onnx_node.h): a first pass counts its lists, a second one fills them. Read past: doc_string,
- * metadata_props, device_configurations, which do not change what a node computes. */
+ * NodeProto (onnx_node.h): a first pass counts its lists, a second one fills them. doc_string, metadata_props and
+ * device_configurations are skipped, because they do not change what a node computes. */
 #include "onnx_node.h"
 
 #include <string.h>

@@ -14,21 +14,22 @@ struct onnx_node {
 	const char **in, **out;
 	int n_in, n_out;
 	struct npl_attr_list list;
-	const char **reference; /* per attribute: the one of the enclosing function whose value it takes, or NULL */
+	/* per attribute: the attribute of the enclosing function whose value it takes, or NULL */
+	const char **reference;
 };
 
-/* Reads the node, which is number `index` of what encloses it: one without a name is called OP_INDEX. Attributes that
- * refer to one of a function are refused outside of functions. */
+/* Reads the node, which is number `index` of its graph or body; a node without a name is called OP_INDEX. Outside of
+ * functions, attributes that refer to one of a function are refused. */
 int onnx_node(const struct onnx_reader *reader, struct onnx_span message, int index, bool in_function,
 	      struct onnx_node *node);
 
-/* The domain that a file names: "" for each spelling of ONNX's own. */
+/* Returns the domain that a file names; "" for each spelling of ONNX's own. */
 const char *onnx_domain(const char *domain);
 
-/* OperatorSetIdProto: its domain and version. */
+/* Reads domain and version of an OperatorSetIdProto. */
 int onnx_opset(const struct onnx_reader *reader, const struct onnx_field *opset, const char **domain, int64_t *version);
 
-/* A repeated string field, at place *n of the list. */
+/* Stores a repeated string field at place *n of the list. */
 int onnx_list_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what,
 		     const char **list, int *n);
 

@@ -13,21 +13,21 @@
 #include "npulab/op.h"
 #include "onnx_wire.h"
 
-/* TensorProto. data points into the file, or the external one, where it is raw and aligned for its type, else to a copy
- * in the arena; it is never NULL. The number of elements equals that of the shape. */
+/* Reads a TensorProto. data points into the file, or the external file, where it is raw and aligned for its type, else
+ * to a copy in the arena; it is never NULL. The number of elements equals that of the shape. */
 int onnx_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor);
 
-/* AttributeProto. A subgraph is refused; kinds that no operator here takes become NPL_ATTR_OTHER. *reference is the
- * attribute of the enclosing function whose value is meant, then attr has its name alone; NULL: the attribute has a
- * value of its own. */
+/* Reads an AttributeProto. A subgraph is refused; kinds that no operator of npulab takes become NPL_ATTR_OTHER.
+ * *reference is the attribute of the enclosing function whose value is used; attr then has only its name. NULL: the
+ * attribute has a value of its own. */
 int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
 		   const char **reference);
 
-/* Our type for a TensorProto.DataType; NPL_EINPUT names it when there is none. */
+/* Gives npulab's type for a TensorProto.DataType; NPL_EINPUT names the type when there is none. */
 int onnx_dtype(const struct onnx_reader *reader, uint64_t data_type, enum npl_dtype *dtype);
 
-/* ValueInfoProto: name and type of an input. A dimension without a positive number is -1, with the model's word
- * for it, if any, in symbol[]. */
+/* ValueInfoProto: name and type of an input. A dimension without a positive number is -1, with the model's name for it,
+ * if any, in symbol[]. */
 struct onnx_value_info {
 	const char *name;
 	enum npl_dtype dtype;
@@ -36,7 +36,7 @@ struct onnx_value_info {
 	const char *symbol[NPL_MAX_RANK];
 };
 int onnx_value_info(const struct onnx_reader *reader, struct onnx_span message, struct onnx_value_info *info);
-/* Its name alone: of outputs and initialisers, whose types are known without it. */
+/* Reads only the name: for outputs and initialisers, whose types are known without it. */
 int onnx_value_name(const struct onnx_reader *reader, struct onnx_span message, const char **name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The survey of onnx_survey.h: one walk over graphs, nodes and the subgraphs in their attributes, then over the
- * functions that these call. */
+ * functions that they call. */
 #include "onnx_survey.h"
 
 #include <stdlib.h>
@@ -18,15 +18,15 @@ enum { TENSOR_NAME = 8 };
 enum { NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
 enum { ATTRIBUTE_GRAPH = 6, ATTRIBUTE_GRAPHS = 11 };
 
-#define DEEPEST 16 /* subgraphs within each other; what lies deeper is not looked at */
+#define DEEPEST 16 /* the deepest nesting of subgraphs; deeper ones are not read */
 
 struct item {
 	const char *name;
-	struct onnx_span message; /* of a function */
-	int next;                 /* function of the same name, with another overload; -1: there is none */
-	enum npl_dtype type;      /* of an input or output */
+	struct onnx_span message; /* the function's message */
+	int next;                 /* the next function of the same name, with another overload; -1: none */
+	enum npl_dtype type;      /* the type of an input or output */
 	struct npl_shape shape;
-	bool missing; /* of an operator */
+	bool missing; /* for an operator: npulab does not have it */
 };
 
 struct list {
@@ -58,14 +58,14 @@ static int append(struct walk *walk, struct list *list, const struct item *item)
 	return 0;
 }
 
-/* "DOMAIN.NAME", or the name alone of what is ONNX's own. */
+/* Returns "DOMAIN.NAME", or the name alone for ONNX's own domain. */
 static const char *full_name(struct walk *walk, const char *domain, const char *name)
 {
 	bool own = !*domain || !strcmp(domain, "ai.onnx");
 	return own ? name : npl_arena_printf(walk->reader->arena, "%s.%s", domain, name);
 }
 
-/* An operator, or a function of the model: the nodes of its overloads are walked later. */
+/* Adds an operator, or a function of the model, the nodes of whose overloads are walked later. */
 static int add_operator(struct walk *walk, const char *domain, const char *op)
 {
 	const char *name = full_name(walk, domain, op);
@@ -160,7 +160,7 @@ static int add_initialiser(struct walk *walk, struct onnx_span tensor)
 	return graph_names_add(&walk->initialisers, name, 0) ? no_memory(walk) : 0;
 }
 
-/* An input or output. A type that npulab has not is no error here: the importer says what is wrong with it. */
+/* Adds an input or output. A type that npulab does not have is no error here: the importer reports it. */
 static int add_value(struct walk *walk, struct list *list, struct onnx_span value)
 {
 	struct npl_err unread;
@@ -211,7 +211,7 @@ static int walk_body(struct walk *walk, struct onnx_span function)
 	return rc;
 }
 
-/* Bodies add to what is called while they are walked. */
+/* Walks the called functions; their bodies may add others meanwhile. */
 static int walk_called(struct walk *walk)
 {
 	for (int i = 0; i < walk->called.n; i++) {
@@ -225,7 +225,7 @@ static int walk_called(struct walk *walk)
 	return 0;
 }
 
-/* The parts of the model that are fields of this number. */
+/* Walks the parts of the model that are fields of this number. */
 static int walk_parts(struct walk *walk, struct onnx_span model, uint32_t number,
 		      int (*part)(struct walk *, struct onnx_span), int *n)
 {
@@ -257,7 +257,7 @@ static bool is_random(const char *op)
 	return false;
 }
 
-/* The lists as they are handed out. */
+/* Fills the survey with the lists. */
 static int hand_out(struct walk *walk, struct onnx_survey *survey)
 {
 	struct npl_arena *arena = walk->reader->arena;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * TensorProto: a shape, an element type and the elements, as raw little-endian bytes or as numbers in the
- * repeated field of their kind (small integers all travel in int32_data), or as raw bytes in another file. Raw bytes
- * that happen to lie aligned are used in place, so that a network's weights are not copied; everything else goes to the
- * arena.
+ * TensorProto: a shape, an element type and the elements, as raw little-endian bytes or as numbers in the repeated
+ * field of their kind (small integers all travel in int32_data), or as raw bytes in another file. Raw bytes that are
+ * aligned are used in place, so that a network's weights are not copied; all others are copied into the arena.
  */
 #include "onnx_proto.h"
 
@@ -27,7 +26,7 @@ enum {
 	DATA_LOCATION = 14
 };
 
-/* Where the elements of a type stand when they are not raw. */
+/* The field that holds the elements of a type when they are not raw. */
 static const struct {
 	uint32_t field;
 	enum onnx_wire wire;
@@ -53,7 +52,7 @@ int onnx_dtype(const struct onnx_reader *reader, uint64_t data_type, enum npl_dt
 					       type->name, type->instead);
 }
 
-/* What the first pass over the fields finds. */
+/* The results of the first pass over the fields. */
 struct layout {
 	uint64_t data_type;
 	bool has_raw, is_external;

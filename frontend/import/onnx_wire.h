@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The protobuf wire format, read in place: a message is a span of bytes, a field is its number and a value or
- * another span. Every length is checked against the message that encloses it, so a span never leaves the file.
- * The reader descends only where its caller asks it to: unknown fields are stepped over by their length, never
- * entered, so the nesting of a file costs neither stack nor time. (Format: protobuf.dev, "Encoding".)
+ * The protobuf wire format, read in place: a message is a span of bytes, a field is its number and a value or another
+ * span. Every length is checked against the message that encloses it, so a span never leaves the file. The reader
+ * enters a message only where its caller asks for it: unknown fields are skipped by their length, so the nesting of a
+ * file costs neither stack nor time. (Format: protobuf.dev, "Encoding".)
  *
  *     struct onnx_field field;
  *     while ((rc = onnx_next(reader, &message, &field)) > 0)
@@ -22,12 +22,13 @@
 #include "npulab/arena.h"
 #include "npulab/error.h"
 
-/* What every reading function is handed: where messages count bytes from, where copies go, where errors go. */
+/* The state that every reading function receives: the byte that positions are counted from, the arena for copies, and
+ * the error. */
 struct onnx_reader {
-	const unsigned char *start; /* of the file */
+	const unsigned char *start; /* the file's first byte */
 	struct npl_arena *arena;
 	struct npl_err *err;            /* never NULL */
-	struct onnx_external *external; /* onnx_external.h; NULL: what is read has no folder */
+	struct onnx_external *external; /* onnx_external.h; NULL: the model has no folder */
 };
 
 struct onnx_span {
@@ -43,28 +44,28 @@ struct onnx_field {
 	struct onnx_span bytes; /* BYTES */
 };
 
-/* Takes the next field off the message: 1, or 0 at its end, or NPL_EINPUT naming the byte. */
+/* Takes the next field off the message. Returns 1, 0 at its end, or NPL_EINPUT with the position of the byte. */
 int onnx_next(const struct onnx_reader *reader, struct onnx_span *message, struct onnx_field *field);
 
-/* NPL_EINPUT unless the field has the wire type its definition gives it. */
+/* Returns NPL_EINPUT unless the field has the wire type of its definition. */
 int onnx_expect(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
 		const char *what);
 
-/* A string field copied into the arena. Names with a NUL inside or of more than 64 KiB are refused. */
+/* Copies a string field into the arena. Refuses names with a NUL inside or of more than 64 KiB. */
 int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what, const char **text);
 
-/* The numbers in one occurrence of a repeated field, which a writer may pack into one BYTES field or not. */
+/* The numbers in one occurrence of a repeated field, which a writer may pack into one BYTES field. */
 struct onnx_numbers {
-	enum onnx_wire wire; /* of one number */
-	bool single;         /* not packed: the one in `value`, until taken */
+	enum onnx_wire wire; /* wire type of one number */
+	bool single;         /* not packed: the only number is in `value`, until it is taken */
 	uint64_t value;
 	struct onnx_span packed;
 };
 int onnx_numbers_begin(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
 		       const char *what, struct onnx_numbers *numbers);
-/* 1 and the number's bits, 0 when there are no more, or NPL_EINPUT. */
+/* Takes a number: returns 1 and its bits, 0 when there are no more, or NPL_EINPUT. */
 int onnx_numbers_next(const struct onnx_reader *reader, struct onnx_numbers *numbers, uint64_t *value);
-/* How many are left, each checked to be whole. */
+/* Counts the numbers that are left, and checks that each is whole. */
 int onnx_numbers_count(const struct onnx_reader *reader, struct onnx_numbers numbers, int64_t *count);
 
 #endif

@@ -19,7 +19,7 @@ static bool ends_with(const char *path, const char *end)
 	return n > m && !strcmp(path + n - m, end);
 }
 
-/* A tensor of its own from the type, shape and bytes given. */
+/* Makes an owned tensor from the given type, shape and bytes. */
 static int copy_tensor(const struct npl_tensor *from, const void *data, struct npl_tensor *tensor, struct npl_err *err)
 {
 	*tensor = (struct npl_tensor){.dtype = from->dtype, .shape = from->shape};

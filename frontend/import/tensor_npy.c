@@ -28,7 +28,7 @@ static void skip_spaces(struct cursor *c)
 		c->at++;
 }
 
-/* Takes the character if it is next, after spaces. */
+/* Takes the character if it comes next, after spaces. */
 static bool take(struct cursor *c, char wanted)
 {
 	skip_spaces(c);
@@ -48,7 +48,7 @@ static bool take_word(struct cursor *c, const char *word)
 	return true;
 }
 
-/* A quoted string without escapes. */
+/* Takes a quoted string without escapes. */
 static bool take_string(struct cursor *c, char *text, size_t room)
 {
 	skip_spaces(c);

@@ -10,7 +10,7 @@
 
 #define NPY_MAX_HEADER 65536
 
-/* Reads the header; *start is where the elements begin. NPL_EINPUT. */
+/* Reads the header; *start is the position of the elements. Returns NPL_EINPUT for a bad header. */
 int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *tensor, size_t *start,
 		    struct npl_err *err);
 

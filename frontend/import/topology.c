@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * SCALE-Sim topologies: a CSV with a row per layer, of convolutions or of matrix products. The layers do not read each
- * other's results (their shapes do not follow from each other, since the file leaves out pooling), so each becomes a
- * node with an input, an output and seeded weights of its own. Counts are SCALE-Sim's (scalesim/topology_utils.py): the
- * last window of a convolution may reach over the edge, ceil((H - R + S) / S) rows of output, which is padding at the
- * end. */
+ * other's results, because the file leaves out pooling and their shapes do not fit. Each becomes a node with an input,
+ * an output and seeded weights of its own. Counts are SCALE-Sim's (scalesim/topology_utils.py): the last window of a
+ * convolution may reach over the edge, ceil((H - R + S) / S) rows of output, which is padding at the end. */
 #include "topology.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@
 
 struct topology {
 	struct topology_table table;
-	struct npl_arena arena; /* of the table */
+	struct npl_arena arena; /* arena of the table */
 	int64_t batch;          /* dimension 0 of every input */
 	struct graph_builder b;
 	struct npl_err err;
@@ -42,8 +41,8 @@ static const char *layer_name(struct topology *t, const struct npl_csv_row *row)
 	return length ? npl_arena_strndup(arena, text, length) : npl_arena_printf(arena, "line_%d", row->line);
 }
 
-/* Input, weights and node of a layer; its result is an output of the network. Weights are He et al.'s (ICCV 2015): of
- * deviation sqrt(2 / fan-in), seeded by the layer's number, made when somebody asks for them. */
+/* Adds the input, the weights and the node of a layer; its result is an output of the network. Weights follow He et al.
+ * (ICCV 2015): deviation sqrt(2 / fan-in), seeded by the layer's number, made when they are first used. */
 static int add_layer(struct topology *t, const char *name, const char *op, struct npl_attr_list *attrs,
 		     const struct npl_shape *input, const struct npl_shape *weights, int64_t fan_in)
 {
@@ -79,7 +78,7 @@ static int add_layer(struct topology *t, const char *name, const char *op, struc
 	return rc ? rc : graph_append_output(b, y);
 }
 
-/* Rows (or columns) of output, and what the last window needs beyond the input. */
+/* Returns the rows (or columns) of output; *pad is what the last window needs beyond the input. */
 static int64_t windows(int64_t input, int64_t filter, int64_t stride, int64_t *pad)
 {
 	int64_t n = (input - filter + stride - 1) / stride + 1;
@@ -107,7 +106,7 @@ static int add_conv(struct topology *t, const struct npl_csv_row *row)
 		return t->err.code;
 	const char *name = layer_name(t, row);
 	const int64_t stride_width = extras.stride_width ? extras.stride_width : of[STRIDE];
-	/* Depthwise, by its name: each channel has filters of its own. */
+	/* A name with "DP" marks a depthwise layer: each channel has filters of its own. */
 	int64_t groups = name && strstr(name, "DP") ? of[CHANNELS] : 1, depth = of[CHANNELS] / groups;
 	int64_t *list = npl_arena_array(&t->b.graph->arena, 6, sizeof *list);
 	struct npl_attr *attr = npl_arena_array(&t->b.graph->arena, 3, sizeof *attr);

@@ -12,7 +12,7 @@
 
 #define MAX_HEADS 4096
 
-/* A field without the white space around it; rows that are too short have empty ones. */
+/* Returns a field without the white space around it; a row that is too short has empty fields. */
 static const char *trimmed(const char *const *fields, int n, int column, size_t *length)
 {
 	const char *text = column < n ? fields[column] : "";
@@ -45,7 +45,7 @@ static bool is_number(const char *text, size_t length)
 	return length > 0;
 }
 
-/* A known column: SCALE-Sim's own name, and what it may be called, of which only the letters count, in lower case. */
+/* A known column: SCALE-Sim's own name, and other names, of which only the letters count, in lower case. */
 struct column {
 	const char *name, *words;
 };
@@ -66,7 +66,7 @@ static const char *const behind_words[] = {[SPARSITY] = "sparsity sparsityratio"
 					   [BATCH] = "batch batches batchsize heads",
 					   [STRIDE_WIDTH] = "stridewidth stridew"};
 
-/* Is the text, reduced to its letters, one of these words? */
+/* Says whether the text, reduced to its letters, is one of these words. */
 static bool is_one_of(const char *words, const char *text, size_t length)
 {
 	char letters[32];
@@ -91,7 +91,7 @@ static int known_columns(const struct topology_table *t)
 	return t->gemm ? TOPOLOGY_GEMM_COLUMNS : TOPOLOGY_CONV_COLUMNS;
 }
 
-/* The name in the first row, cut for a message. */
+/* Returns the name in the first row, cut for a message. */
 static const char *header_field(const struct topology_table *t, int column, size_t *length)
 {
 	return trimmed(t->csv.column, t->csv.n_columns, column, length);
@@ -107,7 +107,7 @@ static const struct column *columns(const struct topology_table *t)
 	return t->gemm ? gemm_column : conv_column;
 }
 
-/* Columns, except the layer's name, that are called as those of this kind of list. */
+/* Counts the columns, except the layer's name, that have the names of this kind of list. */
 static int known_names(struct topology_table *t, bool gemm)
 {
 	int n = 0;
@@ -121,7 +121,7 @@ static int known_names(struct topology_table *t, bool gemm)
 	return n;
 }
 
-/* Numbers after the name in the first layer. */
+/* Counts the numbers after the name in the first layer. */
 static int first_numbers(const struct topology_table *t, int *line)
 {
 	for (int i = 0; i < t->csv.n_rows; i++) {
@@ -137,7 +137,8 @@ static int first_numbers(const struct topology_table *t, int *line)
 	return 0;
 }
 
-/* Convolutions or products: by the names where they are SCALE-Sim's, else by how many numbers the first layer has. */
+/* Decides between convolutions and products: by the names where they are SCALE-Sim's, else by the count of numbers in
+ * the first layer. */
 static int choose_kind(struct topology_table *t)
 {
 	const int products = known_names(t, true), convolutions = known_names(t, false);
@@ -155,7 +156,8 @@ static int choose_kind(struct topology_table *t)
 			t->csv.path, line, numbers, npl_plural(numbers));
 }
 
-/* SCALE-Sim reads by place and skips the names. So do we, but say it where a name is not that of its place. */
+/* SCALE-Sim reads columns by their place and skips the names. npulab does so too, and warns of a name that does not
+ * belong to its place. */
 static void check_names(struct topology_table *t)
 {
 	for (int i = 1; i < known_columns(t) && !t->misnamed[0]; i++) {
@@ -193,13 +195,13 @@ int topology_read_names(struct topology_table *t)
 	return 0;
 }
 
-/* What the number in a column after the known ones stands for. */
+/* Says what the number in a column after the known ones stands for. */
 static const char *what_is_behind(const struct topology_table *t, int column)
 {
 	return t->behind[column - known_columns(t)] == STRIDE_WIDTH ? "Stride Width" : "batch";
 }
 
-/* Row's number in a column, 1 to most. */
+/* Reads a row's number in a column, 1 to most. */
 int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t most, int64_t *number)
 {
 	size_t length;
@@ -222,7 +224,7 @@ int topology_check_length(struct topology_table *t, const struct npl_csv_row *ro
 				: "name, height and width of the input, of the filter, channels, filters, stride");
 }
 
-/* A sparsity ratio N:M says what this network has not. */
+/* Says whether the text is a sparsity ratio N:M, which this network ignores. */
 static bool is_ratio(const char *text, size_t length)
 {
 	const char *colon = memchr(text, ':', length);
@@ -236,7 +238,8 @@ static void note_ratio(struct topology_table *t, const char *text, size_t length
 	t->sparse = t->sparse || n != length - n - 1 || memcmp(text, text + n + 1, n) != 0;
 }
 
-/* One column after the known ones: a ratio, of products their number, of convolutions the stride of the width. */
+/* Reads one column after the known ones: a ratio, the number of products, or the stride of the width of
+ * convolutions. */
 static int read_one_behind(struct topology_table *t, const struct npl_csv_row *row, int i,
 			   struct topology_extras *extras)
 {
@@ -263,7 +266,7 @@ static int read_one_behind(struct topology_table *t, const struct npl_csv_row *r
 			shown(length), text, t->gemm && kind == NOT_SAID ? " or how many such products there are" : "");
 }
 
-/* What is after the known columns, up to an empty field or a comment (#). Notes beside the table, after an empty
+/* Reads the columns after the known ones, up to an empty field or a comment (#). Notes beside the table, after an empty
  * column, are not read. */
 int topology_extras(struct topology_table *t, const struct npl_csv_row *row, struct topology_extras *extras)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Private: the columns of a SCALE-Sim topology (docs/topologies.md). They are read by place, as SCALE-Sim reads them
- * (scalesim/topology_utils.py); their names only tell convolutions from products and what is behind the known
- * columns. */
+ * (scalesim/topology_utils.py); their names only tell convolutions from products, and the meaning of columns after the
+ * known ones. */
 #ifndef NPULAB_FRONTEND_IMPORT_TOPOLOGY_COLUMNS_H
 #define NPULAB_FRONTEND_IMPORT_TOPOLOGY_COLUMNS_H
 
@@ -15,35 +15,36 @@
 #define TOPOLOGY_CONV_COLUMNS  8 /* name, input height and width, filter height and width, channels, filters, stride */
 #define TOPOLOGY_GEMM_COLUMNS  4 /* name, M, N, K */
 #define TOPOLOGY_MAX_DIMENSION (1 << 24)
-#define TOPOLOGY_BEHIND        2 /* columns after these that say something */
+#define TOPOLOGY_BEHIND        2 /* columns after these that have a meaning */
 
 enum topology_behind { NOT_SAID, SPARSITY, BATCH, STRIDE_WIDTH };
 
 struct topology_table {
 	struct npl_csv csv;
 	struct npl_err *err;
-	bool gemm;                                    /* products, not convolutions */
-	enum topology_behind behind[TOPOLOGY_BEHIND]; /* what the names say of the columns after the known ones */
-	bool sparse;                                  /* a ratio other than 1:1 was ignored */
+	bool gemm; /* products, not convolutions */
+	/* the meaning of the columns after the known ones, by their names */
+	enum topology_behind behind[TOPOLOGY_BEHIND];
+	bool sparse;        /* a ratio other than 1:1 was ignored */
 	char misnamed[200]; /* a warning: a column has another name than its place; empty: none has */
 };
 
-/* What a row has after the known columns; 0: nothing. */
+/* The values of a row after the known columns; 0: none. */
 struct topology_extras {
 	int64_t batch, stride_width;
 };
 
-/* From the first row: gemm, after, misnamed. NPL_EINPUT naming file and line: it is none of names, or the first layer
- * is neither a convolution nor a product. */
+/* Sets gemm, after and misnamed from the first row. Returns NPL_EINPUT, with file and line, when it is not a row of
+ * names, or when the first layer is neither a convolution nor a product. */
 int topology_read_names(struct topology_table *t);
 
-/* NPL_EINPUT of these names the column, not the file and line. */
+/* These functions return NPL_EINPUT with the column, without file and line. */
 int topology_check_length(struct topology_table *t, const struct npl_csv_row *row);
-/* Row's number in a column, 1 to most. */
+/* Reads a row's number in a column, 1 to most. */
 int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t most, int64_t *number);
 int topology_extras(struct topology_table *t, const struct npl_csv_row *row, struct topology_extras *extras);
 
-/* A field without the white space around it; rows that are too short have empty ones. */
+/* Returns a field without the white space around it; a row that is too short has empty fields. */
 const char *topology_field(const struct npl_csv_row *row, int column, size_t *length);
 bool topology_is_blank(const struct npl_csv_row *row);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random values that a network can take: integers that pick rows pick some that are there. */
+ * Random values that a network can take: integers that pick rows pick rows that exist. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/half.h"
 #include "frontend/graph/values.h"
 
-/* Operators that pick elements of input 0 by input 1 along the axis of struct npl_gather_attrs; named, for a table
- * without them has nothing to pick. */
+/* Says whether the operator picks elements of input 0 by input 1 along the axis of struct npl_gather_attrs. Such
+ * operators are listed by name. */
 static bool picks(enum npl_op op)
 {
 	return op == npl_op_find("Gather") || op == npl_op_find("GatherElements");
 }
 
-/* Does the node hand input 0's elements on as they are? */
+/* Says whether the node passes input 0's elements on unchanged. */
 static bool hands_on(const struct npl_node *node)
 {
 	return node->n_in && node->in[0] >= 0 &&
@@ -24,7 +24,8 @@ static bool hands_on(const struct npl_node *node)
 
 int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_err *err)
 {
-	int *input = malloc(((size_t)graph->n_values + 1) * sizeof *input); /* whose elements the value holds, or -1 */
+	/* the input whose elements the value holds, or -1 */
+	int *input = malloc(((size_t)graph->n_values + 1) * sizeof *input);
 	if (!input)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int v = 0; v < graph->n_values; v++)
@@ -50,7 +51,7 @@ int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_e
 	return 0;
 }
 
-/* Whole numbers from low to low + n - 1. */
+/* Fills with whole numbers from low to low + n - 1. */
 static void fill_integers(struct npl_tensor *t, int64_t low, int64_t n, struct npl_random *random)
 {
 	const size_t size = npl_dtype_size(t->dtype);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples: what the user gives (or the seed makes) for the graph's inputs, cut into batches (model.h). */
+ * Samples: tensors for the graph's inputs, from the user or from a seed, cut into batches (model.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,13 +16,13 @@ static const struct npl_value *graph_input(const struct npl_graph *graph, int i)
 	return &graph->value[graph->input[i]];
 }
 
-/* Does input i have the batch in dimension 0? One that does not is the same for every batch. */
+/* Says whether input i has the batch in dimension 0. An input that does not is the same for every batch. */
 static bool is_batched(const struct npl_graph *graph, int i)
 {
 	return graph_input(graph, i)->batched;
 }
 
-/* Which input a file is for: see npl_input_of_file. */
+/* Returns the input that a file is for; see npl_input_of_file. */
 static int bind(const struct npl_graph *graph, const struct npl_samples *samples, const char *spec, const char **file)
 {
 	const char **name = calloc((size_t)graph->n_inputs + 1, sizeof *name);
@@ -160,7 +160,8 @@ static int cannot_cut(const struct npl_graph *graph, const struct npl_samples *s
 		n, npl_plural(n), batch, mixed_by, n);
 }
 
-/* Samples that are no full batch must be independent; finds which rows of the results are whose. */
+/* Checks that samples which are no full batch are independent, and finds which rows of the results belong to a
+ * sample. */
 static int check_cut(const struct npl_graph *graph, struct npl_samples *samples, struct npl_err *err)
 {
 	if (samples->count == graph->batch)

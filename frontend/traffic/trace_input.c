@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The bytes of a trace, in pieces: a plain file's as they are, a gzip file's (RFC 1952, members one after the other
- * too) inflated. Which it is, its first two bytes tell. Takes the same memory whatever the file holds. */
+ * The bytes of a trace, piece by piece: those of a plain file as they are, those of a gzip file (RFC 1952, of one or
+ * more members) inflated. The first two bytes show which it is. The memory needed does not depend on the file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@ enum { RAW_BYTES = 1 << 16, GZIP_ONLY = 16 + MAX_WBITS };
 struct trace_input {
 	int file;
 	bool is_gzip, in_member, ended;
-	int errnum; /* of the system, when reading failed */
+	int errnum; /* errno when reading failed */
 	z_stream zip;
 	size_t at, have;
 	unsigned char raw[RAW_BYTES];
 };
 
-/* Reads after what is there, which fills up to two bytes at least unless the file ends. */
+/* Reads on after the bytes in the buffer, so that it holds at least two unless the file ends. */
 static void fill(struct trace_input *in)
 {
 	memmove(in->raw, in->raw + in->at, in->have - in->at);
@@ -85,7 +85,7 @@ void trace_input_close(struct trace_input *in)
 	free(in);
 }
 
-/* To the end of the file, or to something else than zeros. */
+/* Skips zeros, to another byte or the end of the file. */
 static void skip_zeros(struct trace_input *in)
 {
 	do {
@@ -96,14 +96,14 @@ static void skip_zeros(struct trace_input *in)
 	} while (in->at < in->have && !in->raw[in->at]);
 }
 
-/* Between two members, or at the end of the last. */
+/* Handles the end of a member: another one follows, or the file ends. */
 static bool next_member(struct trace_input *in, const char **problem)
 {
 	if (in->have - in->at < 2)
 		fill(in);
 	if (in->have == in->at)
 		return false;
-	const bool padded = !in->raw[in->at]; /* zeros fill up the last block of a tape: nothing comes after them */
+	const bool padded = !in->raw[in->at]; /* zeros fill the last block of a tape: nothing follows them */
 	if (padded)
 		skip_zeros(in);
 	if (in->have == in->at)
@@ -115,7 +115,7 @@ static bool next_member(struct trace_input *in, const char **problem)
 	return in->in_member = true;
 }
 
-/* Some bytes, or the end of a member. */
+/* Inflates some bytes, or reaches the end of a member. */
 static size_t inflate_some(struct trace_input *in, char *to, size_t capacity, const char **problem)
 {
 	if (in->at == in->have)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The requests of a trace, line by line (npulab/traffic.h has the form). What is wrong is named by line. */
+ * The requests of a trace, line by line (npulab/traffic.h describes the form). Errors name the line. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "traffic_impl.h"
 
-enum { BUFFER_BYTES = 1 << 16, SHOWN = 40 /* characters of what is wrong */ };
+enum { BUFFER_BYTES = 1 << 16, SHOWN = 40 /* characters of a bad line in a message */ };
 
 struct trace {
 	const char *path;
 	struct trace_input *input;
-	const char *problem; /* in reading, after what is in the buffer */
+	const char *problem; /* an error of reading, which comes after the bytes in the buffer */
 	bool ended;
 	uint64_t line, requests, last_cycle;
 	uint64_t access_bytes, capacity_bytes;
@@ -67,7 +67,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Moves *at to the word's end. Empty at the end of the line or before a comment. */
+/* Takes the next word and moves *at to its end. The word is empty at the end of the line or before a comment. */
 static struct word next_word(const char **at, const char *end)
 {
 	struct word word;
@@ -80,14 +80,14 @@ static struct word next_word(const char **at, const char *end)
 	return word;
 }
 
-/* One more than the digit's value; 0: no digit. */
+/* One more than the digit's value; 0: not a digit. */
 static const unsigned char digit_of[256] = {
 	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
 	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-/* 0x and hexadecimal digits; what 64 bits do not hold is UINT64_MAX, beyond every memory. */
+/* Reads 0x and hexadecimal digits. A number that does not fit into 64 bits is UINT64_MAX, beyond every memory. */
 static bool read_address(struct word word, uint64_t *address)
 {
 	uint64_t value = 0;
@@ -176,10 +176,10 @@ static void fill(struct trace *t)
 	t->have += n;
 	t->ended = t->problem || t->have < BUFFER_BYTES;
 	if (!t->line && t->have >= 3 && !memcmp(t->buffer, "\xef\xbb\xbf", 3))
-		t->at = 3; /* a byte-order mark, as editors put it */
+		t->at = 3; /* skips a byte-order mark, which some editors write */
 }
 
-/* The bytes of the next line; *begin is NULL at the end. */
+/* Finds the next line; *begin is NULL at the end. */
 static int next_line(struct trace *t, const char **begin, const char **end, struct npl_err *err)
 {
 	*end = memchr(t->buffer + t->at, '\n', t->have - t->at);

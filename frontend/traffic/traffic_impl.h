@@ -13,20 +13,20 @@
 #include "core/base/arith.h"
 #include "npulab/traffic.h"
 
-#define TRAFFIC_LINE_BYTES 64 /* of an access, where the memory does not say */
+#define TRAFFIC_LINE_BYTES 64 /* bytes of an access where the memory gives no size */
 
-/* Bytes that a request of this memory moves. */
+/* Returns the bytes that a request to this memory moves. */
 static inline uint64_t traffic_access_bytes(const struct npl_memory_info *memory)
 {
 	return memory->access_bytes ? memory->access_bytes : TRAFFIC_LINE_BYTES;
 }
 
 struct trace_input;
-/* Messages begin with `shown`. */
+/* Opens a trace. Messages begin with `shown`. */
 int trace_input_open(const char *path, const char *shown, struct trace_input **input, struct npl_err *err);
 void trace_input_close(struct trace_input *input); /* accepts NULL */
-/* The next `capacity` bytes or as many as there are. A failure is told in *problem, after the bytes before it, and is
- * the end; so is *n = 0. */
+/* Reads the next `capacity` bytes, or fewer. An error is reported in *problem, together with the bytes before it. It
+ * ends the input, as *n = 0 does. */
 void trace_input_read(struct trace_input *input, char *to, size_t capacity, size_t *n, const char **problem);
 
 struct trace;
@@ -38,27 +38,27 @@ int trace_next(struct trace *trace, bool any_order, struct npl_traffic_request *
 struct pattern {
 	uint64_t (*line)(struct pattern *pattern, uint64_t i, bool *is_write);
 	uint64_t i, n, access_bytes;
-	uint64_t lines, mask; /* that there are; mask: lines - 1 where that is a power of two, else 0 */
+	uint64_t lines, mask; /* lines: their number; mask: lines - 1 where that is a power of two, else 0 */
 	uint64_t tile_lines, tile, random;
 };
 int pattern_open(const char *name, int64_t n, const struct npl_memory_info *memory, struct pattern *pattern,
 		 struct npl_err *err);
 void pattern_next(struct pattern *pattern, struct npl_traffic_request *request, int capacity, int *n);
 
-/* How often each latency was seen: every one by itself below EXACT, then in ranges of less than a thousandth. */
+/* The counts of latencies: one for each latency below EXACT, then one for each range of less than a thousandth. */
 enum { LATENCY_EXACT_BITS = 20, LATENCY_RANGE_BITS = 10 };
 #define LATENCY_EXACT  (UINT64_C(1) << LATENCY_EXACT_BITS)
 #define LATENCY_RANGES ((size_t)(64 - LATENCY_EXACT_BITS) << LATENCY_RANGE_BITS)
 
 struct latencies {
-	uint64_t *count, *range; /* LATENCY_EXACT and LATENCY_RANGES of them */
+	uint64_t *count, *range; /* LATENCY_EXACT and LATENCY_RANGES elements */
 	uint64_t max;
-	npl_u128 long_sum; /* of those from LATENCY_EXACT on: the sum of the others follows from the counts */
+	npl_u128 long_sum; /* sum of the latencies from LATENCY_EXACT on; that of the others follows from the counts */
 };
 int latencies_open(struct latencies *latencies, struct npl_err *err);
 void latencies_close(struct latencies *latencies);
 void latencies_add_long(struct latencies *latencies, uint64_t cycles);
-/* The latencies of n_sets sets taken together. */
+/* Returns the latencies of n_sets sets taken together. */
 struct npl_latency latencies_of(const struct latencies *sets, int n_sets);
 
 static inline void latencies_add(struct latencies *latencies, uint64_t cycles)

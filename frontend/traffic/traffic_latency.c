@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Latencies counted (traffic_impl.h). */
+ * Counts latencies (traffic_impl.h). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,7 +23,8 @@ void latencies_close(struct latencies *latencies)
 	*latencies = (struct latencies){0};
 }
 
-/* The range of a latency of LATENCY_EXACT or more: by its highest bit, and the LATENCY_RANGE_BITS after it. */
+/* Counts a latency of LATENCY_EXACT or more in its range, which its highest bit and the LATENCY_RANGE_BITS after it
+ * select. */
 void latencies_add_long(struct latencies *latencies, uint64_t cycles)
 {
 	const int top = 63 - __builtin_clzll(cycles);
@@ -32,7 +33,7 @@ void latencies_add_long(struct latencies *latencies, uint64_t cycles)
 	latencies->range[((uint64_t)(top - LATENCY_EXACT_BITS) << LATENCY_RANGE_BITS) + within]++;
 }
 
-/* The longest latency of a range. */
+/* Returns the longest latency of a range. */
 static uint64_t end_of(uint64_t range)
 {
 	const int top = (int)(range >> LATENCY_RANGE_BITS) + LATENCY_EXACT_BITS;
@@ -40,7 +41,7 @@ static uint64_t end_of(uint64_t range)
 	return (UINT64_C(1) << top) + ((within + 1) << (top - LATENCY_RANGE_BITS)) - 1;
 }
 
-/* Requests and the sum of their latencies. */
+/* Returns the number of requests; *sum is the sum of their latencies. */
 static uint64_t total(const struct latencies *latencies, npl_u128 *sum)
 {
 	uint64_t n = 0;
@@ -54,7 +55,7 @@ static uint64_t total(const struct latencies *latencies, npl_u128 *sum)
 	return n;
 }
 
-/* The smallest latency that `rank` of the requests do not exceed. */
+/* Returns the smallest latency that `rank` of the requests do not exceed. */
 static uint64_t at_rank(const struct latencies *sets, int n_sets, uint64_t rank, uint64_t max)
 {
 	uint64_t below = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Patterns of requests: streams, tiles, random lines. They are those that the simulators whose figures stand in
- * published/dram.csv were given (the file tells their rules), with lines of the memory's access and in all of a memory
- * that has less than 4 GiB; tile64k is ours. */
+ * Patterns of requests: streams, tiles, random lines. They are those for which published/dram.csv holds the figures of
+ * other simulators (the file describes their rules), except tile64k, which is npulab's own. A line is one access of the
+ * memory; a memory of less than 4 GiB is used as a whole. */
 #include <string.h>
 
 #include "core/base/arith.h"
@@ -11,8 +11,8 @@
 
 #define SPAN_BYTES   (UINT64_C(1) << 32)
 #define KIB          UINT64_C(1024)
-#define COPY_BYTES   (256 * KIB * KIB + 64 * KIB) /* from what is read to what is written */
-#define TRIAD_BYTES  (256 * KIB * KIB + 24 * KIB) /* from one array to the next */
+#define COPY_BYTES   (256 * KIB * KIB + 64 * KIB) /* distance from the array that is read to the one that is written */
+#define TRIAD_BYTES  (256 * KIB * KIB + 24 * KIB) /* distance from one array to the next */
 #define STRIDE_BYTES (64 * KIB)
 
 static uint64_t lines_of(const struct pattern *p, uint64_t bytes)
@@ -69,7 +69,7 @@ static uint64_t random_rd(struct pattern *p, uint64_t i, bool *is_write)
 	return random_line(p);
 }
 
-/* When it has come round, it goes on a line further. */
+/* After each round through the memory it starts one line further. */
 static uint64_t stride64k(struct pattern *p, uint64_t i, bool *is_write)
 {
 	const uint64_t line = i * lines_of(p, STRIDE_BYTES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Traffic through a memory (npulab/traffic.h): requests in their order at the boundaries between cycles, completions
- * with their latencies. Boundaries at which nothing can be accepted or is due are skipped. */
+ * Traffic through a memory (npulab/traffic.h): pushes requests in order at the boundaries between cycles, and takes
+ * completions with their latencies. Boundaries at which no request is due or can be accepted are skipped. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "traffic_impl.h"
 
 struct npl_traffic {
-	struct trace *trace; /* NULL: the pattern */
+	struct trace *trace; /* NULL: requests come from the pattern */
 	struct pattern pattern;
 };
 
@@ -76,11 +76,11 @@ struct run {
 	uint64_t access_bytes;
 	struct npl_traffic_request batch[BATCH];
 	int have;
-	uint64_t requests, completed, last_cycle; /* requests: of all batches until now */
+	uint64_t requests, completed, last_cycle; /* requests: those of all batches so far */
 	struct latencies latencies[DIRECTIONS];
 };
 
-/* 0, or an error's code; run->have is 0 after the last. */
+/* Gets the next batch; run->have is 0 after the last. Returns 0 or a code. */
 static int next_batch(struct run *run, struct npl_err *err)
 {
 	npl_progress_step("request", (int64_t)run->requests + 1,
@@ -90,7 +90,7 @@ static int next_batch(struct run *run, struct npl_err *err)
 	return rc;
 }
 
-/* A request's tag is when it was due, and its direction. */
+/* Makes a request; its tag holds its due cycle and its direction. */
 static struct npl_memory_request request_of(const struct run *run, const struct npl_traffic_request *next, uint64_t due)
 {
 	return (struct npl_memory_request){.address = next->address,
@@ -123,7 +123,7 @@ static int advance(struct run *run, uint64_t until, unsigned stop, struct npl_er
 	return npl_fail(err, NPL_EINTERNAL, "%s: requests never complete", npl_memory_info(run->memory)->name);
 }
 
-/* Each is due when it is accepted, options->inject of them in a cycle. */
+/* Runs with options->inject requests in a cycle; each is due when it is accepted. */
 static int run_injected(struct run *run, struct npl_err *err)
 {
 	struct npl_memory_request request[BATCH];
@@ -146,7 +146,7 @@ static int run_injected(struct run *run, struct npl_err *err)
 	return rc;
 }
 
-/* Each is due in its own cycle, or when those before it have been accepted. */
+/* Runs with each request due in its own cycle, or when those before it have been accepted. */
 static int run_timed(struct run *run, struct npl_err *err)
 {
 	struct npl_memory *memory = run->memory;
@@ -162,7 +162,7 @@ static int run_timed(struct run *run, struct npl_err *err)
 				npl_memory_push(memory, &request);
 				accepted++;
 				i++;
-			} else { /* for a full queue, or for completions that were not taken */
+			} else { /* waits for room in a queue, or for completions */
 				const bool full = accepted - run->completed >= NPL_MEMORY_MAX_PENDING;
 				failed = advance(run, NEVER, NPL_MEMORY_ROOM | (full ? NPL_MEMORY_COMPLETION : 0), err);
 			}
