@@ -69,13 +69,13 @@ mutant()
 export -f field mutant
 export list
 
-# A line for each file: a digest of its text and its faults, and its name.
+# A line for each file: a digest of its code, whatever its comments and lines, and of its faults, and its name.
 digests()
 {
 	local file
 	awk '$1 == "@" { print $3 }' "$list" | LC_ALL=C sort -u | while read -r file; do
 		{
-			cat "$file"
+			gcc -std=c17 -w -fpreprocessed -dD -E -P "$file" | tr -d '[:space:]'
 			awk -v file="$file" '$1 == "@" { here = $3 == file } here' "$list"
 		} | sha256sum | awk -v file="$file" '{ print substr($1, 1, 16), file }'
 	done

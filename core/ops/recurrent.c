@@ -223,7 +223,7 @@ static bool acquire(struct buffers *b, const struct sizes *s, bool turned)
 	b->h = floats(s->batch, s->hidden);
 	b->c = floats(s->batch, s->hidden);
 	b->runs = calloc((size_t)s->batch + 1, 1);
-	return b->products && b->recurrence && b->sums && b->scratch && b->gate && b->h && b->c && b->runs;
+	return b->products && b->recurrence && b->sums && b->scratch && b->gate && b->runs;
 }
 
 /* One call of the operator. */
@@ -402,7 +402,7 @@ int npl_recurrent_run(const struct npl_multiplier *multiplier, const struct npl_
 					(long long)length_of(&call, sample), (long long)sample,
 					(long long)call.s.steps);
 	int rc = 0;
-	if (!acquire(&call.b, &call.s, !multiplier))
+	if (!acquire(&call.b, &call.s, !multiplier) || !call.b.h || !call.b.c)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for a recurrent network");
 	if (y)
 		memset(y, 0, npl_tensor_bytes(&out[0]));

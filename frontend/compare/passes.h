@@ -18,14 +18,14 @@ struct npl_passes {
 	int n_devices;
 };
 
-/* Runs the passes. Fills all[] with the outputs (unless timing_only), and run, spread, median_within, passes,
+/* Runs the passes. Fills outputs[] (unless timing_only), and run, spread, median_within, passes,
  * simulation_wall_seconds, energy and load of the report. Returns 0 or err->code. */
-int npl_passes_run(const struct npl_passes *passes, struct npl_tensor *all, struct npl_device_report *report,
+int npl_passes_run(const struct npl_passes *passes, struct npl_tensor *outputs, struct npl_device_report *report,
 		   struct npl_err *err);
 
-/* Copies the outputs of batch b, of which the first `real` samples count, into those of all samples. NPL_EINTERNAL:
- * they have no room there. */
+/* Copies the outputs of batch b, of which the first `n_samples` samples count, into those of all samples.
+ * NPL_EINTERNAL: they have no room there. */
 int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
-		    int64_t b, int64_t real, struct npl_tensor *all, struct npl_err *err);
+		    int64_t b, int64_t n_samples, struct npl_tensor *outputs, struct npl_err *err);
 
 #endif

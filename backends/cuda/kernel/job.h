@@ -24,7 +24,7 @@ struct cu_macros {
 };
 void cu_macro(struct cu_macros *macros, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The size of a launch of the kernel `name` in name.cu. */
+/* The size of a launch of a kernel. */
 struct cu_grid {
 	int64_t blocks; /* wanted; the grid may have fewer, whose threads loop over the rest */
 	unsigned x, y;  /* threads of a block */

@@ -198,7 +198,7 @@ int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl
 		: free_channels && own.has_channels && with.channels != own.channels
 			? npl_arena_printf(
 				  arena,
-				  "; it has %lld channels as the machine says, its own file has %lld (weight_memory.channels: 0 takes these)",
+				  "; weight_memory.channels is %lld, as the machine has it; the memory's file has %lld (0 takes that)",
 				  (long long)with.channels, (long long)own.channels)
 			: "";
 	const char *of_bytes = config->weight_bytes != bytes

@@ -106,8 +106,8 @@ static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
-	struct format to = by_table(tpu_function_of(now->instruction.flags)) ? (struct format){.type = TPU_I16}
-									     : result_format(now);
+	const struct format q4_12 = {.type = TPU_I16};
+	struct format to = by_table(tpu_function_of(now->instruction.flags)) ? q4_12 : result_format(now);
 	int32_t source_zero = tpu_signed(&now->registers, TPU_REG_SOURCE_ZERO_POINT);
 	int32_t operand_zero = tpu_signed(&now->registers, TPU_REG_OPERAND_ZERO_POINT);
 	float source_scale = tpu_float(&now->registers, TPU_REG_SOURCE_SCALE);
