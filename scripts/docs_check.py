@@ -59,7 +59,7 @@ def unchecked():
                 wrong.append(f"{UNCHECKED}:{number}: expected a page and the reason")
             if not os.path.exists(words[0]):
                 wrong.append(f"{UNCHECKED}:{number}: there is no page '{words[0]}'")
-            pages[words[0]] = number
+            pages[words[0]] = (number, words[-1].strip())
     return pages, wrong
 
 
@@ -187,7 +187,7 @@ def main():
             check.page(runner, page)
     for path in options.pages:
         if path in listed:
-            print(f"docs: {path} is not checked: it {listed[path]} ({UNCHECKED})")
+            print(f"docs: {path} is not checked: it {listed[path][1]} ({UNCHECKED})")
     for line in wrong + [text for _, _, text in sorted(check.wrong, key=lambda w: w[:2])]:
         print(line)
     checked = sum(1 for page in pages if page.path not in listed)

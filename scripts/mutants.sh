@@ -10,7 +10,7 @@
 #     CC=... CFLAGS=... LIBS=... AGREEMENT=OBJECTS scripts/mutants.sh LIBRARY [--changed | NAME...]
 #
 # AGREEMENT has the objects of the agreement; names choose some of the faults. A run of all that finds them all writes
-# tests/mutants-caught.txt, a digest of each file and its faults. --changed runs the faults of the files that are not as they were
+# tests/mutants-caught.txt, a digest of each file's code and its faults. --changed runs the faults of the files that are not as they were
 # then, and a tenth of the others: another tenth with each commit, since a change elsewhere may hide a fault as well. Ends with
 # "N caught, N survived, N broken".
 set -eu

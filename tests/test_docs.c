@@ -232,6 +232,8 @@ Test(docs, no_page_slips_in)
 	cr_assert(strstr(output, "docs/new.md:1: this page names no command"), "%s", output);
 	cli_write_text(folder, "docs/unchecked.txt", "# list\ndocs/new.md  has no figures\n");
 	cr_assert_eq(check(folder, "", output), 0, "%s", output);
+	cr_assert_eq(check(folder, "docs/new.md", output), 0, "%s", output);
+	cr_assert(strstr(output, "docs/new.md is not checked: it has no figures (docs/unchecked.txt)"), "%s", output);
 	cli_write_text(folder, "docs/unchecked.txt", "docs/new.md\ndocs/old.md  gone\nREADME.md  not yet\n");
 	cr_assert_eq(check(folder, "", output), 1);
 	cr_assert(strstr(output, "docs/unchecked.txt:1: expected a page and the reason"), "%s", output);
