@@ -11,12 +11,9 @@
 
 const struct npl_device_info *npl_layer_machine(const struct npl_device_report *report, const struct npl_layer_run *row)
 {
-	if (!strcmp(row->ran_on, "host"))
+	if (row->device == NPL_ON_HOST)
 		return NULL;
-	for (int i = 0; i < report->n_parts; i++)
-		if (!strcmp(report->part[i].instance, row->ran_on))
-			return &report->part[i].info;
-	return report->n_parts ? NULL : &report->info;
+	return report->n_parts ? &report->part[row->device].info : &report->info;
 }
 
 static void take_energy(const struct npl_energy *energy, int n, struct npl_layer_figures *f)

@@ -59,7 +59,7 @@ static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 		snprintf(text, CELL, "%s", role_text(row));
 	else
 		figure(text, npl_row_seconds(row) / (double)r->batches, "s", f.modelled);
-	if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
+	if (npl_row_on_host(row))
 		strncat(text, " host", CELL - strlen(text) - 1);
 	if (row->host_part)
 		strncat(text, " part host", CELL - strlen(text) - 1);

@@ -169,7 +169,7 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device *
 	};
 	bool whole = true;
 	for (int i = 0; i < run->n_layers && whole; i++)
-		if (multiplies(graph, i) && !strcmp(run->layer[i].ran_on, "host")) {
+		if (multiplies(graph, i) && npl_row_on_host(&run->layer[i])) {
 			whole = false;
 			snprintf(c->why, sizeof c->why, "%s leaves layer %s to the host: %s", NPL_TPU_MACHINE,
 				 graph->node[i].name, run->layer[i].note ? run->layer[i].note : "it does not run it");

@@ -369,16 +369,3 @@ int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts,
 	free(job);
 	return rc;
 }
-
-int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_order *order,
-		       struct npl_int8_memory *memory, struct npl_int8_counts *counts, struct npl_err *err)
-{
-	struct npl_int8_job *job;
-	int rc = npl_int8_job_open(layer, layer->out, order, 1, memory, &job, err);
-	if (rc)
-		return rc;
-	for (int step = 0; step < npl_int8_job_steps(job); step++)
-		for (int64_t task = 0; task < npl_int8_job_tasks(job, step); task++)
-			npl_int8_job_run(job, step, task, 0);
-	return npl_int8_job_close(job, counts, err);
-}

@@ -65,10 +65,6 @@ int npl_int8_job_begin(struct npl_int8_job *job, const struct npl_layer *layer, 
 /* Ends the run and adds its counts to *counts. NPL_ENOMEM: a task ran out of memory. */
 int npl_int8_job_end(struct npl_int8_job *job, struct npl_int8_counts *counts, struct npl_err *err);
 
-/* Runs a whole layer on the calling thread, into layer->out. */
-int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_order *order,
-		       struct npl_int8_memory *memory, struct npl_int8_counts *counts, struct npl_err *err);
-
 /* Adds the number of sums, products and bias together, that do not fit in 32 bits to *wrapped, for a Conv or Gemm that
  * npl_int8_layer_ok accepts or a MatMul of two computed tensors, with data. It takes no time if a bound shows that
  * there are none, as for sums of up to 33025 products without a bias and most longer ones; else it computes the sums in

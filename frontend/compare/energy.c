@@ -136,8 +136,7 @@ int npl_energy_measurement_finish(const struct npl_energy_measurement *measureme
 		npl_device_assume_power(measurement->device[d], &power);
 		note(measurement->report, power.note);
 		for (int i = 0; i < run->n_layers && isfinite(power.watts); i++)
-			if (run->layer[i].role == NPL_RAN &&
-			    !strcmp(run->layer[i].ran_on, npl_device_instance(measurement->device[d])))
+			if (run->layer[i].role == NPL_RAN && run->layer[i].device == d)
 				assume_row(&run->layer[i], power.watts, measurement->own_time);
 	}
 	return npl_run_total(run, err);

@@ -85,6 +85,14 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 	return rc;
 }
 
+static bool same_energies(const struct npl_result *a, const struct npl_result *b)
+{
+	bool same = a->n_energy == b->n_energy;
+	for (int e = 0; e < a->n_energy && same; e++)
+		same = !memcmp(&a->energy[e].joules, &b->energy[e].joules, sizeof a->energy[e].joules);
+	return same;
+}
+
 /* Refuses simulated figures that change between two passes: they are not deterministic, and so are wrong. Returns 0 or
  * NPL_EINTERNAL. */
 static int same_figures(const struct npl_run *a, const struct npl_run *b, struct npl_err *err)
@@ -95,7 +103,8 @@ static int same_figures(const struct npl_run *a, const struct npl_run *b, struct
 	for (int i = 0; i < a->n_layers; i++) {
 		const struct npl_result *x = &a->layer[i].result, *y = &b->layer[i].result;
 		if (x->cycles != y->cycles || memcmp(x->counter, y->counter, sizeof x->counter) ||
-		    x->saturations != y->saturations)
+		    memcmp(x->bytes, y->bytes, sizeof x->bytes) || x->saturations != y->saturations ||
+		    x->overflows != y->overflows || !same_energies(x, y))
 			return npl_fail(err, NPL_EINTERNAL,
 					"layer %d gave other figures in a second pass: %llu and %llu cycles", i,
 					(unsigned long long)x->cycles, (unsigned long long)y->cycles);

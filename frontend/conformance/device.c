@@ -42,10 +42,9 @@ static int judge(const struct npl_graph *graph, const struct npl_device *device,
 		 const struct npl_run *run, struct npl_case *c, struct npl_err *err)
 {
 	const struct npl_layer_run *host = NULL;
-	const char *name = npl_device_name(device);
 	for (int i = 0; i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
-		if (row->role != NPL_VIEW && !strcmp(row->ran_on, name))
+		if (row->role != NPL_VIEW && row->device != NPL_ON_HOST)
 			c->nodes_on_device++;
 		else if (row->role == NPL_RAN && place[i] != NPL_ON_HOST && !host)
 			host = row;
@@ -53,7 +52,8 @@ static int judge(const struct npl_graph *graph, const struct npl_device *device,
 	if (c->nodes_on_device)
 		return 0;
 	if (!host)
-		return npl_fail(err, NPL_EDEVICE, "its nodes only give data other shapes: nothing ran on %s", name);
+		return npl_fail(err, NPL_EDEVICE, "its nodes only give data other shapes: nothing ran on %s",
+				npl_device_name(device));
 	return npl_fail(err, NPL_EDEVICE, "node '%s' (%s) went to the host: %s", graph->node[host->node].name,
 			npl_op_defs[graph->node[host->node].op].name, host->note ? host->note : "no reason given");
 }

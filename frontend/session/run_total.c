@@ -22,7 +22,7 @@ int npl_run_total(struct npl_run *run, struct npl_err *err)
 		run->link_seconds += row->link_seconds;
 		run->link_bytes += row->link_bytes;
 		run->macs += row->result.macs;
-		run->device_macs += row->role == NPL_RAN && strcmp(row->ran_on, "host") ? row->result.macs : 0;
+		run->device_macs += row->device == NPL_ON_HOST ? 0 : row->result.macs;
 		run->saturations += row->result.saturations;
 		run->overflows += row->result.overflows;
 		for (int level = 0; level < NPL_MEM_LEVELS; level++)
@@ -113,7 +113,7 @@ const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf
 
 bool npl_row_on_host(const struct npl_layer_run *row)
 {
-	return row->role == NPL_RAN && !strcmp(row->ran_on, "host");
+	return row->role == NPL_RAN && row->device == NPL_ON_HOST;
 }
 
 double npl_row_seconds(const struct npl_layer_run *row)

@@ -101,7 +101,7 @@ bool npl_session_calibrated(const struct npl_session *session);
 void npl_session_hash(struct npl_session *session, bool hash);
 
 enum npl_role {
-	NPL_RAN,   /* on ran_on, as a layer of its own */
+	NPL_RAN,   /* a layer of its own */
 	NPL_FUSED, /* in the same pass as a layer before it */
 	NPL_VIEW,  /* a new shape for the same data: nothing moves */
 };
@@ -110,7 +110,8 @@ enum npl_role {
 struct npl_layer_run {
 	int node;
 	enum npl_role role;
-	const char *ran_on;    /* npl_device_instance or "host"; borrowed from the session */
+	int device;            /* index of the session's device that ran it, or NPL_ON_HOST */
+	const char *ran_on;    /* that device's npl_device_instance, or "host"; borrowed from the session */
 	const char *placed_by; /* in a comparison, the placement rule that put it there; NULL: no rule did */
 	const char *note;      /* why it is on the host, what it is fused into, or which part the host does; NULL */
 	/* why a device of integers ran it in float32, which is in note too; NULL: it did not */
@@ -165,7 +166,7 @@ struct npl_run {
 	struct npl_task *task;
 };
 
-/* Fills the rows that a run will have with what the plan knows: role, ran_on, note and host_part. Nothing runs; the
+/* Fills the rows that a run will have with what the plan knows: role, device, ran_on, note and host_part. Nothing runs; the
  * session owns the strings. */
 int npl_session_plan(const struct npl_session *session, struct npl_run *run, struct npl_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links (sim/memory/link_model.h): payload rates of PCI Express and of clocked parallel links, and transfers over them.
+ * Links (sim/memory/link_model.h): payload rates of PCI Express and of clocked parallel links.
  *
  * PCI Express Base Specification, what a lane carries and what surrounds a packet of header and data:
  *
@@ -16,7 +16,6 @@
 #include "link_model.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 #define WORD 4 /* bytes; payloads are whole words */
 
@@ -113,8 +112,7 @@ int npl_link_model_of(const struct npl_link_config *config, const char *where, s
 {
 	static int (*const kinds[])(const struct npl_link_config *, const char *, struct npl_link_model *,
 				    struct npl_err *) = {plain, pcie, hypertransport};
-	*model = (struct npl_link_model){.limit_bytes_per_second = config->limit_bytes_per_second,
-					 .latency_seconds = config->latency_seconds};
+	*model = (struct npl_link_model){.latency_seconds = config->latency_seconds};
 	if (config->kind < 0 || config->kind >= (int)(sizeof kinds / sizeof *kinds))
 		return npl_fail(err, NPL_EINPUT, "%s: there is no kind of link %d", where, config->kind);
 	if (config->limit_bytes_per_second < 0 || !(config->latency_seconds >= 0))
@@ -130,72 +128,4 @@ int npl_link_model_of(const struct npl_link_config *config, const char *where, s
 	if (limit && (npl_u128)limit * (npl_u128)model->rate.denominator < (npl_u128)model->rate.numerator)
 		model->rate = (struct npl_ratio){limit, 1};
 	return 0;
-}
-
-uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes)
-{
-	if (!model->payload_bytes)
-		return bytes;
-	uint64_t payload = (uint64_t)model->payload_bytes;
-	uint64_t packets = bytes / payload + (bytes % payload > 0);
-	return (bytes + WORD - 1) / WORD * WORD + packets * (uint64_t)model->overhead_bytes;
-}
-
-/* Returns the whole cycles of the clock that so many bytes take at a rate, after *part of a cycle. *part becomes the
- * rest, in units of 1 / *per cycles. Clocks are below 2^41 Hz and rates have denominators of at most 256, so no product
- * exceeds 128 bits. */
-static uint64_t cycles_of(uint64_t bytes, struct npl_ratio rate, const struct npl_hz *clock, uint64_t *part)
-{
-	npl_u128 per = (npl_u128)rate.numerator * (npl_u128)clock->denominator;
-	npl_u128 sum = (npl_u128)bytes * (npl_u128)clock->numerator * (npl_u128)rate.denominator + *part;
-	*part = (uint64_t)(sum % per);
-	return (uint64_t)(sum / per);
-}
-
-static uint64_t rounded_up(uint64_t bytes, struct npl_ratio rate, const struct npl_hz *clock)
-{
-	uint64_t part = 0, cycles = cycles_of(bytes, rate, clock, &part);
-	return cycles + (part > 0);
-}
-
-static struct npl_ratio limit_of(const struct npl_link_model *model)
-{
-	return (struct npl_ratio){model->limit_bytes_per_second, 1};
-}
-
-uint64_t npl_link_cycles(const struct npl_link_model *model, uint64_t bytes, const struct npl_hz *clock)
-{
-	uint64_t line = rounded_up(npl_link_line_bytes(model, bytes), model->line, clock);
-	uint64_t behind = model->limit_bytes_per_second ? rounded_up(bytes, limit_of(model), clock) : 0;
-	return line > behind ? line : behind;
-}
-
-uint64_t npl_link_latency_cycles(const struct npl_link_model *model, const struct npl_hz *clock)
-{
-	return (uint64_t)ceil(model->latency_seconds * (double)clock->numerator / (double)clock->denominator);
-}
-
-static uint64_t take(struct npl_link_stage *stage, uint64_t now, uint64_t bytes, struct npl_ratio rate,
-		     const struct npl_hz *clock)
-{
-	if (stage->cycle < now) {
-		stage->cycle = now;
-		stage->part = 0;
-	}
-	stage->cycle += cycles_of(bytes, rate, clock, &stage->part);
-	return stage->cycle + (stage->part > 0);
-}
-
-uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes)
-{
-	const struct npl_link_model *model = port->model;
-	struct npl_link_lane *lane = &port->lane[direction];
-	uint64_t end = take(&lane->line, now, npl_link_line_bytes(model, bytes), model->line, &port->clock);
-	if (model->limit_bytes_per_second) {
-		uint64_t limited = take(&lane->limiter, now, bytes, limit_of(model), &port->clock);
-		end = limited > end ? limited : end;
-	}
-	lane->transfers++;
-	lane->bytes += bytes;
-	return end + npl_link_latency_cycles(model, &port->clock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links between chips: exactly how many bytes of payload cross one per second, and how long a transfer takes.
+ * Links between chips: exactly how many bytes of payload cross one per second.
  *
  *     plain           one bandwidth
  *     pcie            PCI Express Base Specification, generations 1 to 6: lanes, line code, packets
@@ -12,11 +12,10 @@
  *
  *     if (npl_link_model_of(&config.link, "tpu_v1: host_link", &model, &err)) ...
  *     info->link.bytes_per_second = (double)model.rate.numerator / (double)model.rate.denominator;
- *     cycles = npl_link_cycles(&model, bytes, &clock) + npl_link_latency_cycles(&model, &clock);
  *
- * A transfer is cut into packets of payload_bytes, the last one shorter, each with its overhead; payloads are whole
- * 4-byte words, as in both specifications. Not modelled: what crosses a link beside data (acknowledgements, credits,
- * skip sequences, HyperTransport's periodic CRC), read requests and credits that run out.
+ * A transfer is cut into packets of payload_bytes, whole 4-byte words, each with its overhead. Not modelled: what
+ * crosses a link beside data (acknowledgements, credits, skip sequences, HyperTransport's periodic CRC), read requests
+ * and credits that run out.
  */
 #ifndef NPULAB_SIM_MEMORY_LINK_MODEL_H
 #define NPULAB_SIM_MEMORY_LINK_MODEL_H
@@ -54,39 +53,12 @@ struct npl_link_model {
 	struct npl_ratio line; /* bytes per second including the packets' overhead, in lowest terms */
 	struct npl_ratio rate; /* bytes of payload per second of a long transfer: full packets, within the limit */
 	int64_t payload_bytes, overhead_bytes; /* of a full packet; plain: 0, as there are no packets */
-	int64_t limit_bytes_per_second;
 	double latency_seconds;
 };
 
 /* Computes the model. NPL_EINPUT: no such link has these parameters; `where` opens the message. */
 int npl_link_model_of(const struct npl_link_config *config, const char *where, struct npl_link_model *model,
 		      struct npl_err *err);
-
-/* Returns the bytes that a transfer puts on the line. */
-uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes);
-/* Returns the cycles that a transfer of so many bytes takes from its first byte to its last, rounded up, by the slower
- * of the line and the limit. The latency is not included. */
-uint64_t npl_link_cycles(const struct npl_link_model *model, uint64_t bytes, const struct npl_hz *clock);
-uint64_t npl_link_latency_cycles(const struct npl_link_model *model, const struct npl_hz *clock);
-
-/* A link in use, on the clock of a machine. Transfers of one direction follow each other: each begins at the end of the
- * one before, to an exact fraction of a cycle. Latencies overlap. Zero all members except model and clock at the
- * start. */
-enum npl_link_direction { NPL_LINK_OUT, NPL_LINK_IN, NPL_LINK_DIRECTIONS };
-struct npl_link_port {
-	const struct npl_link_model *model;
-	struct npl_hz clock;
-	struct npl_link_lane {
-		struct npl_link_stage {
-			/* taken up to this cycle, and for this part of the next (link.c has the unit) */
-			uint64_t cycle, part;
-		} line, limiter; /* the line; the device with the limit */
-		uint64_t transfers, bytes;
-	} lane[NPL_LINK_DIRECTIONS];
-};
-/* Asks at boundary `now` (never less than before in this direction) for a transfer. Returns the boundary at which its
- * last byte has arrived. */
-uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes);
 
 /* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind,
  * KEY.generation... Defaults are texts. */

@@ -11,6 +11,7 @@
 #include "core/ops/ops.h"
 #include "sim/systolic/tpu_v1/engine/engine.h"
 #include "sim/systolic/tpu_v1/function_table.h"
+#include "tests/kit/int8_layer.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 static uint64_t seed;
@@ -103,7 +104,7 @@ Test(integer, products_equal_the_fast_kernels)
 		struct npl_layer layer = t.layer;
 		struct npl_int8_counts counts = {0};
 		layer.out = &fast;
-		cr_assert_eq(npl_int8_run_layer(&layer, NULL, &memory, &counts, &err), 0, "%s", err.msg);
+		cr_assert_eq(kit_int8_run_layer(&layer, &memory, &counts, &err), 0, "%s", err.msg);
 		struct npl_integer_counts mine = run(&t.layer);
 		for (int64_t i = 0; i < npl_tensor_count(&fast); i++)
 			cr_assert_eq(at(&t.y, i), at(&fast, i), "round %d, result %d of %s: %d, the kernels give %d",

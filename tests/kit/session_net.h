@@ -186,7 +186,7 @@ static inline void check_totals(const struct npl_run *run, const char *what)
 		sum.link_seconds += row->link_seconds;
 		sum.link_bytes += row->link_bytes;
 		sum.macs += row->result.macs;
-		sum.device_macs += strcmp(row->ran_on, "host") ? row->result.macs : 0;
+		sum.device_macs += row->device == NPL_ON_HOST ? 0 : row->result.macs;
 		sum.saturations += row->result.saturations;
 		for (int level = 0; level < NPL_MEM_LEVELS; level++)
 			sum.bytes[level] += row->result.bytes[level];

@@ -13,6 +13,7 @@
 
 #include "core/int8/kernels.h"
 #include "core/int8/layer.h"
+#include "tests/kit/int8_layer.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 static uint64_t seed;
@@ -296,7 +297,7 @@ Test(int8_layer, saturations_are_counted_once_each)
 		}
 		struct npl_int8_counts counts = {0};
 		struct npl_err err = {0};
-		cr_assert_eq(npl_int8_run_layer(&t.layer, NULL, &memory, &counts, &err), 0, "%s", err.msg);
+		cr_assert_eq(kit_int8_run_layer(&t.layer, &memory, &counts, &err), 0, "%s", err.msg);
 		cr_assert_eq(counts.saturations, expected, "seed %llx round %d: %llu, expected %llu",
 			     (unsigned long long)seed, round, (unsigned long long)counts.saturations,
 			     (unsigned long long)expected);

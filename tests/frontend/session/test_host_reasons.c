@@ -10,15 +10,16 @@
 
 static const struct {
 	enum npl_op op;
-	const char *ran_on, *note;
+	int device;
+	const char *note;
 	double host_seconds;
 } rows[ROWS] = {
-	{NPL_OP_MUL, "host", "it does not broadcast", 1},
-	{NPL_OP_MATMUL, "host", "both are computed", 3},
-	{NPL_OP_ADD, "tpu_v1", NULL, 100},
-	{NPL_OP_MUL, "host", "its input is int64", 2},
-	{NPL_OP_MUL, "host", "it does not broadcast", 1.5},
-	{NPL_OP_SUB, "host", "it does not broadcast", 2},
+	{NPL_OP_MUL, NPL_ON_HOST, "it does not broadcast", 1},
+	{NPL_OP_MATMUL, NPL_ON_HOST, "both are computed", 3},
+	{NPL_OP_ADD, 0, NULL, 100},
+	{NPL_OP_MUL, NPL_ON_HOST, "its input is int64", 2},
+	{NPL_OP_MUL, NPL_ON_HOST, "it does not broadcast", 1.5},
+	{NPL_OP_SUB, NPL_ON_HOST, "it does not broadcast", 2},
 };
 
 static int reasons(bool by_operator, struct npl_host_reason **list)
@@ -31,7 +32,7 @@ static int reasons(bool by_operator, struct npl_host_reason **list)
 		node[i].op = rows[i].op;
 		row[i] = (struct npl_layer_run){.node = i,
 						.role = NPL_RAN,
-						.ran_on = rows[i].ran_on,
+						.device = rows[i].device,
 						.note = rows[i].note,
 						.host_seconds = rows[i].host_seconds};
 	}

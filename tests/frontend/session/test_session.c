@@ -480,3 +480,23 @@ Test(session, random_networks_and_placements)
 	for (int i = 0; i < 3; i++)
 		npl_device_close(device[i]);
 }
+
+/* A program that uses the library may name a device as it likes. A row tells by `device` where it ran. */
+Test(session, a_device_named_host_is_a_device)
+{
+	uint64_t rng = 1;
+	struct net net = make_conv_relu(&rng, false);
+	struct npl_device *device;
+	struct npl_err err = {0};
+	cr_assert_eq(npl_device_open("tpu_v1", &(struct npl_device_options){.instance = "host"}, &device, &err), 0,
+		     "%s", err.msg);
+	struct outcome o = run_net(&net, &device, 1, (int[]){0, NPL_ON_HOST}, false);
+	const struct npl_layer_run *conv = &o.run.layer[0], *relu = &o.run.layer[1];
+	cr_assert_str_eq(conv->ran_on, relu->ran_on);
+	cr_assert(conv->device == 0 && !npl_row_on_host(conv));
+	cr_assert(relu->device == NPL_ON_HOST && npl_row_on_host(relu));
+	cr_assert(o.run.device_macs > 0 && o.run.device_macs == conv->result.macs);
+	free_outcome(&net, &o);
+	npl_device_close(device);
+	free_net(&net);
+}

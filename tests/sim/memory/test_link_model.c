@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: a link's rate is the exact ratio that its specification gives, a transfer takes the bytes of its packets,
- * the last one as short as it is, and transfers in one direction follow each other without losing a fraction of a
- * cycle, whatever the other direction does. */
+ * Promise: a link's rate is the exact ratio that its specification gives. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -69,87 +67,6 @@ Test(link_model, rates_worked_by_hand)
 	limited.limit_bytes_per_second = 20000000000;
 	ratio_is(model_of(limited).rate, 13107200000000, 897, "nothing slower behind it");
 	ratio_is(model_of((struct npl_link_config){.bytes_per_second = 123}).rate, 123, 1, "plain");
-}
-
-/* Generation 3, 16 lanes, at 700 MHz: 22.5055 bytes a cycle. */
-Test(link_model, transfers_worked_by_hand)
-{
-	static const struct {
-		uint64_t bytes, line_bytes, cycles;
-	} row[] = {{0, 0, 0},
-		   {1, 4 + 20, 2},
-		   {4, 4 + 20, 2},
-		   {256, 256 + 20, 13},
-		   {257, 260 + 40, 14},
-		   {1000, 1000 + 80, 48},
-		   {1001, 1004 + 80, 49},
-		   {1 << 20, 1048576 + 4096 * 20, 50232}};
-	struct npl_link_model model = model_of(pcie(3, 16, 256, 12));
-	const struct npl_hz clock = {700000000, 1};
-	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		cr_expect_eq(npl_link_line_bytes(&model, row[i].bytes), row[i].line_bytes, "%zu", i);
-		cr_expect_eq(npl_link_cycles(&model, row[i].bytes, &clock), row[i].cycles, "row %zu: %llu", i,
-			     (unsigned long long)npl_link_cycles(&model, row[i].bytes, &clock));
-	}
-	/* 10 GiB/s are 15.339 bytes a cycle: slower, except a packet of one word with its 20 bytes. */
-	struct npl_link_config limited = pcie(3, 16, 256, 12);
-	limited.limit_bytes_per_second = 10737418240;
-	limited.latency_seconds = 1.5e-6;
-	model = model_of(limited);
-	cr_expect_eq(npl_link_cycles(&model, 1 << 20, &clock), 68360);
-	cr_expect_eq(npl_link_cycles(&model, 1, &clock), 2);
-	cr_expect_eq(npl_link_latency_cycles(&model, &clock), 1050);
-	/* A hop of DaDianNao at 606 MHz: one block of 32 bytes and its 8 are 40 / 10.561 cycles. */
-	model = model_of(hypertransport(1600000000, 16, 64, 8));
-	cr_expect_eq(npl_link_cycles(&model, 32, &(struct npl_hz){606000000, 1}), 4);
-}
-
-Test(link_model, transfers_follow_each_other_exactly)
-{
-	for (uint64_t seed = 1; seed <= 200; seed++) {
-		uint64_t rng = seed * 0x9e3779b97f4a7c15ull, line_bytes[2] = {0, 0}, all[2] = {0, 0}, last[2] = {0, 0};
-		struct npl_link_config config = pcie(test_range(&rng, 1, 6), 1 << test_range(&rng, 0, 4),
-						     128 << test_range(&rng, 0, 5), 12 + 4 * test_range(&rng, 0, 1));
-		if (test_range(&rng, 0, 2) == 0)
-			config.limit_bytes_per_second = test_range(&rng, 100000000, 200000000000);
-		config.latency_seconds = 1e-9 * (double)test_range(&rng, 0, 500);
-		struct npl_link_model model = model_of(config);
-		struct npl_link_port port = {.model = &model,
-					     .clock = {test_range(&rng, 1000000, 3200000000), test_range(&rng, 1, 3)}};
-		uint64_t latency = npl_link_latency_cycles(&model, &port.clock);
-		for (int i = 0; i < 300; i++) {
-			int way = (int)test_range(&rng, 0, 1);
-			uint64_t bytes = (uint64_t)test_range(&rng, 0, 1 << test_range(&rng, 0, 20));
-			line_bytes[way] += npl_link_line_bytes(&model, bytes);
-			all[way] += bytes;
-			last[way] = npl_link_transfer(&port, way, 0, bytes);
-			npl_u128 on_line = (npl_u128)line_bytes[way] * (npl_u128)port.clock.numerator *
-					   (npl_u128)model.line.denominator,
-				 line_per = (npl_u128)port.clock.denominator * (npl_u128)model.line.numerator;
-			uint64_t expected = (uint64_t)((on_line + line_per - 1) / line_per);
-			if (config.limit_bytes_per_second) {
-				npl_u128 behind = (npl_u128)all[way] * (npl_u128)port.clock.numerator,
-					 per = (npl_u128)port.clock.denominator *
-					       (npl_u128)config.limit_bytes_per_second;
-				uint64_t slow = (uint64_t)((behind + per - 1) / per);
-				expected = slow > expected ? slow : expected;
-			}
-			cr_assert_eq(last[way], expected + latency, "seed %llu, transfer %d", (unsigned long long)seed,
-				     i);
-		}
-		cr_assert_eq(port.lane[0].bytes, all[0]);
-		cr_assert_eq(port.lane[0].transfers + port.lane[1].transfers, 300);
-		/* After a pause it begins anew, and takes as long as one alone. */
-		uint64_t now = last[0] + 1000;
-		cr_assert_eq(npl_link_transfer(&port, NPL_LINK_OUT, now, 5000),
-			     now + npl_link_cycles(&model, 5000, &port.clock) + latency, "seed %llu",
-			     (unsigned long long)seed);
-		/* A long transfer runs at the rate: within one packet's time and a cycle. */
-		double seconds = (double)npl_link_cycles(&model, 1000000000, &port.clock) *
-				 (double)port.clock.denominator / (double)port.clock.numerator;
-		double rate = (double)model.rate.numerator / (double)model.rate.denominator;
-		cr_assert_float_eq(1e9 / seconds, rate, rate * 1e-4, "seed %llu", (unsigned long long)seed);
-	}
 }
 
 static void refused(struct npl_link_config config, const char *reason)

@@ -42,9 +42,10 @@ static void add(struct npl_memory_counters *to, const struct npl_memory_counters
 	add_times((uint64_t *)to, (const uint64_t *)from, (const uint64_t *)&none, sizeof none / sizeof(uint64_t), 1);
 }
 
-/* add_times walks over both structures as arrays of uint64_t, so they may have no other members. */
-_Static_assert(sizeof(struct dn_counters) % sizeof(uint64_t) == 0, "counters are uint64_t");
-_Static_assert(sizeof(struct npl_memory_counters) % sizeof(uint64_t) == 0, "counters are uint64_t");
+/* add_times walks over both structures as arrays of uint64_t. A member more changes the size, and these lines ask
+ * whether it is a uint64_t too. */
+_Static_assert(sizeof(struct dn_counters) == 23 * sizeof(uint64_t), "a new counter is a uint64_t");
+_Static_assert(sizeof(struct npl_memory_counters) == 13 * sizeof(uint64_t), "a new counter is a uint64_t");
 
 static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 {

@@ -9,6 +9,7 @@
 #include "sim/systolic/tpu_v1/generate/generate.h"
 #include "sim/systolic/tpu_v1/isa/check.h"
 #include "sim/systolic/tpu_v1/rtl/run.h"
+#include "tests/kit/int8_layer.h"
 #include "tests/kit/random_layer_group.h"
 #include "tests/kit/sim/tpu_v1/interpreter.h"
 #include "tests/kit/sim/tpu_v1/support.h"
@@ -151,7 +152,7 @@ static void compare_with_core(const struct npl_layer *layer, uint64_t seed)
 		return;
 	cr_assert_eq(npl_tensor_alloc(&got, &err), 0);
 	copy.out = &got;
-	cr_assert_eq(npl_int8_run_layer(&copy, NULL, &memory, &counts, &err), 0, "%s", err.msg);
+	cr_assert_eq(kit_int8_run_layer(&copy, &memory, &counts, &err), 0, "%s", err.msg);
 	cr_assert_arr_eq(got.data, layer->out->data, npl_tensor_bytes(&got), "seed %llu", (unsigned long long)seed);
 	npl_int8_memory_free(&memory);
 	npl_tensor_free(&got);
