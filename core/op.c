@@ -41,7 +41,7 @@ const struct npl_window *npl_op_window(enum npl_op op, const struct npl_attrs *a
 
 enum npl_op npl_op_find(const char *onnx_name)
 {
-	int op = 0;
+	int op = NPL_OP_NONE + 1;
 	while (op < NPL_OPS && strcmp(npl_op_defs[op].name, onnx_name))
 		op++;
 	return (enum npl_op)op;
@@ -50,7 +50,8 @@ enum npl_op npl_op_find(const char *onnx_name)
 const char *npl_op_nearest(const char *onnx_name)
 {
 	const char *names[NPL_OPS];
-	for (int i = 0; i < NPL_OPS; i++)
-		names[i] = npl_op_defs[i].name;
-	return npl_nearest(onnx_name, names, NPL_OPS);
+	int n = 0;
+	for (int op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
+		names[n++] = npl_op_defs[op].name;
+	return npl_nearest(onnx_name, names, n);
 }

@@ -15,7 +15,7 @@ bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor)
 
 int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl_err *err)
 {
-	if (!attrs || !attrs->op || npl_op_defs[attrs->op].family == npl_op_defs[op].family)
+	if (!attrs || attrs->op == NPL_OP_NONE || npl_op_defs[attrs->op].family == npl_op_defs[op].family)
 		return 0;
 	return npl_fail(err, NPL_EINTERNAL, "%s is given the attributes of a %s", npl_op_defs[op].name,
 			npl_op_defs[attrs->op].name);

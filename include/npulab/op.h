@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 enum npl_op {
+	NPL_OP_NONE, /* no operator; the rows of npulab/ops.def follow */
 #define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost) NPL_OP_##id,
 #include "npulab/ops.def"
 #undef NPL_OP
@@ -35,7 +36,7 @@ enum npl_op_family {
 /* Attributes of a node. The operator's family decides which member of the union is in use: a struct of
  * npulab/op_attrs.h such as `conv`. No other member may be read. */
 struct npl_attrs {
-	enum npl_op op; /* the operator that they belong to; npl_op_attrs, npl_op_shape and npl_op_run set it */
+	enum npl_op op; /* the operator that they belong to, set by npl_op_attrs and npl_op_shape; NPL_OP_NONE: made by hand */
 	int opset;      /* the model's version of the default domain, which decides some rules; 0: the newest */
 	union {
 		/* This is the first member and as long as the longest, so that an initialiser that names no member
@@ -123,10 +124,11 @@ struct npl_op_def {
 			 const struct npl_tensor *out);
 };
 
+/* The row of NPL_OP_NONE is empty. */
 extern const struct npl_op_def npl_op_defs[NPL_OPS];
 
-/* The three functions of an operator, for callers outside of core/ops/. They set attrs->op, and widen 16-bit floats for
- * operators that do not handle these. npl_op_attrs keeps only the opset of attrs. */
+/* The three functions of an operator, for callers outside of core/ops/. They widen 16-bit floats for operators that do
+ * not handle these. npl_op_attrs keeps only the opset of attrs. */
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		 struct npl_tensor *out, int n_out, struct npl_err *err);
@@ -134,8 +136,8 @@ int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tenso
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor);
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err);
-/* Returns NPL_EINTERNAL when attrs belongs to an operator of another family than op's. Attributes whose op is 0, as in
- * layers made by hand, are accepted. npl_op_shape, npl_op_run, npl_device_supports and npl_device_run call this. */
+/* Returns NPL_EINTERNAL when attrs belongs to an operator of another family than op's. Attributes of NPL_OP_NONE, as
+ * in layers made by hand, are accepted. npl_op_shape, npl_op_run, npl_device_supports and npl_device_run call this. */
 int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl_err *err);
 /* Returns the window of a convolution or pooling. NULL: the operator is neither, or attrs is NULL. */
 const struct npl_window *npl_op_window(enum npl_op op, const struct npl_attrs *attrs);

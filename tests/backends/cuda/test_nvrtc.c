@@ -442,7 +442,7 @@ Test(cuda_nvrtc, the_document_lists_what_is_taken)
 		}
 	}
 	fclose(file);
-	for (int op = 0; op < NPL_OPS; op++)
+	for (int op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
 		cr_assert_eq(listed[op], cu_family_of((enum npl_op)op) || cu_is_recurrent((enum npl_op)op), "%s",
 			     npl_op_defs[op].name);
 }

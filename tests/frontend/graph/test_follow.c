@@ -50,7 +50,7 @@ static bool is_mixing(enum npl_op op)
 
 Test(follow, every_operator_has_a_rule_or_mixes)
 {
-	for (enum npl_op op = 0; op < NPL_OPS; op++)
+	for (enum npl_op op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
 		cr_expect(follow_has_rule(op) != is_mixing(op), "%s %s", npl_op_defs[op].name,
 			  is_mixing(op) ? "has a rule and stands among those that mix"
 					: "has no rule in frontend/graph/follow_rules.c");
@@ -270,7 +270,7 @@ Test(follow, samples_stay_apart)
 		check_seed(seed, &counts);
 	cr_expect(counts.nets > 19900 && counts.followed > 150000 && counts.mixed > 30000,
 		  "%d networks, %d values followed, %d mixed", counts.nets, counts.followed, counts.mixed);
-	for (enum npl_op op = 0; op < NPL_OPS; op++)
+	for (enum npl_op op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
 		cr_expect(is_mixing(op) || counts.of_op[op] >= 5,
 			  "%s has a rule and was followed %d times: a step of tests/kit/follow_layers.c or "
 			  "follow_moving.c tries it",
