@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/arith.h"
 #include "core/files/words.h"
 
 static const enum npl_dtype types[] = {NPL_U8, NPL_I8, NPL_I16, NPL_I32};
@@ -65,7 +66,7 @@ struct layout {
 
 static int64_t blocks_of(const struct layout *l)
 {
-	return (l->columns + l->wide - 1) / l->wide;
+	return npl_div_up_i64(l->columns, l->wide);
 }
 
 /* Returns the bytes from the first one of the numbers to the last. */

@@ -17,11 +17,6 @@ static bool only_moves(const struct npl_layer *layer)
 	return npl_op_defs[layer->op].flags & (NPL_OP_IS_VIEW | NPL_OP_ANY_TYPE | NPL_OP_BY_SHAPE);
 }
 
-static bool has_weights(const struct npl_layer *layer)
-{
-	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
-}
-
 static bool slides_a_window(const struct npl_layer *layer)
 {
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_MAXPOOL || layer->op == NPL_OP_AVERAGEPOOL;
@@ -29,7 +24,7 @@ static bool slides_a_window(const struct npl_layer *layer)
 
 static enum npl_crossing crossing_of(const struct npl_layer *layer, int k)
 {
-	if (!k || k > 2 || !has_weights(layer))
+	if (!k || k > 2 || !npl_layer_has_weights(layer))
 		return NPL_CROSS_ACTIVATIONS;
 	return k == 1 ? NPL_CROSS_WEIGHTS : NPL_CROSS_BIASES;
 }

@@ -193,7 +193,7 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 	char where[256];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
 		const struct npl_setting *origin = npl_description_setting(machine, p->key);
-		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || !strcmp(origin->value, "absent"))
+		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || npl_origin_is_absent(origin->value))
 			continue;
 		size_t length;
 		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)

@@ -20,6 +20,16 @@ bool npl_origin_ok(const char *origin)
 	return false;
 }
 
+bool npl_origin_is_absent(const char *origin)
+{
+	return !strcmp(origin, "absent");
+}
+
+bool npl_origin_is_measured(const char *origin)
+{
+	return !strncmp(origin, "measured:", strlen("measured:"));
+}
+
 const char *npl_energy_part_name(enum npl_energy_part part)
 {
 	static const char *const names[NPL_ENERGY_PARTS] = {[NPL_OF_MACHINE] = "machine",
@@ -33,28 +43,25 @@ const char *npl_energy_part_name(enum npl_energy_part part)
 int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, const char *component, uint64_t events,
 			 double pj_per_event, const char *origin, struct npl_err *err)
 {
-	if (npl_result_energy(result, component, events, pj_per_event, origin, err))
-		return err->code;
-	result->energy[result->n_energy - 1].part = part;
+	if (result->n_energy == NPL_MAX_ENERGY)
+		return npl_fail(err, NPL_EINTERNAL, "energy of %s: more than %d components", component, NPL_MAX_ENERGY);
+	if (!npl_origin_ok(origin))
+		return npl_fail(err, NPL_EINTERNAL, "energy of %s: '%s' is not an origin", component, origin);
+	result->energy[result->n_energy++] = (struct npl_energy){
+		.component = component,
+		.origin = origin,
+		.events = events,
+		.pj_per_event = pj_per_event,
+		.joules = npl_origin_is_absent(origin) ? NAN : (double)events * pj_per_event * 1e-12,
+		.part = part,
+	};
 	return 0;
 }
 
 int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
 		      const char *origin, struct npl_err *err)
 {
-	if (result->n_energy == NPL_MAX_ENERGY)
-		return npl_fail(err, NPL_EINTERNAL, "energy of %s: more than %d components", component, NPL_MAX_ENERGY);
-	if (!npl_origin_ok(origin))
-		return npl_fail(err, NPL_EINTERNAL, "energy of %s: '%s' is not an origin", component, origin);
-	bool absent = !strcmp(origin, "absent");
-	result->energy[result->n_energy++] = (struct npl_energy){
-		.component = component,
-		.origin = origin,
-		.events = events,
-		.pj_per_event = pj_per_event,
-		.joules = absent ? NAN : (double)events * pj_per_event * 1e-12,
-	};
-	return 0;
+	return npl_result_energy_of(result, NPL_OF_MACHINE, component, events, pj_per_event, origin, err);
 }
 
 double npl_energy_sum(const struct npl_energy *energy, int n)
@@ -73,7 +80,8 @@ double npl_result_joules(const struct npl_result *result)
 int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct npl_energy *add, struct npl_err *err)
 {
 	for (int i = 0; i < *n; i++)
-		if (!strcmp(list[i].component, add->component) && !strcmp(list[i].origin, add->origin)) {
+		if (list[i].part == add->part && !strcmp(list[i].component, add->component) &&
+		    !strcmp(list[i].origin, add->origin)) {
 			list[i].events += add->events;
 			list[i].joules += add->joules;
 			return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "npulab/report.h"
+#include "npulab/text.h"
 #include "table.h"
 
 enum { CELL = 40 };
@@ -50,7 +51,7 @@ static void put_head(FILE *out, const struct npl_traffic_report *r)
 	npl_table_text(line, out);
 	snprintf(line, sizeof line, "%s: %s; %lld channel%s%s%s", info->name,
 		 info->description ? info->description : info->model, (long long)info->channels,
-		 info->channels == 1 ? "" : "s", *info->mapping ? ", " : "", info->mapping);
+		 npl_plural(info->channels), *info->mapping ? ", " : "", info->mapping);
 	npl_table_text(line, out);
 	fputc('\n', out);
 }

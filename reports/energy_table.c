@@ -34,7 +34,7 @@ bool npl_link_is_free(const struct npl_resource *link)
 bool npl_energy_measured(const struct npl_device_report *r)
 {
 	for (int i = 0; i < r->run.n_energy; i++)
-		if (isfinite(r->run.energy[i].joules) && strncmp(r->run.energy[i].origin, "measured", 8))
+		if (isfinite(r->run.energy[i].joules) && !npl_origin_is_measured(r->run.energy[i].origin))
 			return false;
 	return true;
 }

@@ -23,7 +23,7 @@ static void take_energy(const struct npl_energy *energy, int n, struct npl_layer
 		const bool known = isfinite(energy[i].joules);
 		f->joules += known ? energy[i].joules : 0;
 		f->absent |= !known;
-		f->energy_modelled |= known && strncmp(energy[i].origin, "measured", 8) != 0;
+		f->energy_modelled |= known && !npl_origin_is_measured(energy[i].origin);
 	}
 }
 

@@ -141,7 +141,7 @@ static const struct {
 static int validate_blocks(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)
 {
 	const char *origin = npl_device_setting(device, "energy.chip_origin");
-	const bool known = origin && strcmp(origin, "absent");
+	const bool known = origin && !npl_origin_is_absent(origin);
 	static const char unknown[] = "energy.chip_origin is absent";
 	double power = 0, area = 0;
 	int rc = 0;

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "core/computer/library_env.h"
+#include "npulab/text.h"
 
 /* Threads of OpenBLAS wait for more work by spinning for 2^N ticks: 30 ms at its own choice of 26, in which they take
  * a processor from the convolution that follows (2.1 ms instead of 1.3 measured) and burn energy. 2^20 ticks, less
@@ -102,7 +103,7 @@ void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, siz
 	const char *space = strchr(config, ' '), *end = space ? strchr(space + 1, ' ') : NULL;
 	int version = end ? (int)(end - config) : (int)strlen(config); /* "OpenBLAS 0.3.21", the first two words */
 	enum cpu_level level = cpu_core_level(core);
-	const char *plural = threads == 1 ? "" : "s";
+	const char *plural = npl_plural(threads);
 	char because[CPU_BLAS_REASON];
 	cpu_blas_reason(blas, because);
 	if (level < blas->isa.level)

@@ -9,6 +9,7 @@
 #include "core/int8/int8.h"
 #include "cpu.h"
 #include "npulab/cpu_features.h"
+#include "npulab/text.h"
 #include "npulab/thread.h"
 
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err)
@@ -33,7 +34,7 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 	npl_processor_read(NULL, &p);
 	if (npl_fact(facts, err, "processor", "%s", *p.model ? p.model : "a model that Linux does not tell") ||
 	    npl_fact(facts, err, "cores", "%d in %d package%s, %d processor%s online%s", p.cores, p.packages,
-		     p.packages == 1 ? "" : "s", p.processors, p.processors == 1 ? "" : "s",
+		     npl_plural(p.packages), p.processors, npl_plural(p.processors),
 		     p.is_virtual ? ", in a virtual machine" : ""))
 		return err->code;
 	if (p.clock_hz > 0 && p.max_clock_hz > 0) {

@@ -20,6 +20,7 @@
 #include "core/integer.h"
 #include "core/measured.h"
 #include "cpu.h"
+#include "npulab/text.h"
 
 #define MACS_OF_TWO  4000000 /* MACs that are worth a second thread: some 10 us of one */
 #define BYTES_OF_TWO 65536   /* bytes of a pooling that are worth a second thread */
@@ -29,19 +30,14 @@ void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 {
 	const char *library = npl_int8_library(NULL);
 	snprintf(text, n, "%s kernels%s%s, %d thread%s, %s", npl_int8_kernel_name(0),
-		 library ? " and " : " without oneDNN", library ? library : "", cpu->threads,
-		 cpu->threads == 1 ? "" : "s", cpu_level_name(cpu_vectors_detect().level));
+		 library ? " and " : " without oneDNN", library ? library : "", cpu->threads, npl_plural(cpu->threads),
+		 cpu_level_name(cpu_vectors_detect().level));
 }
 
 static bool is_pool(enum npl_op op)
 {
 	return op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL ||
 	       op == NPL_OP_GLOBALMAXPOOL;
-}
-
-static bool is_product(const struct npl_layer *layer)
-{
-	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
 /* Whether each result is an integer of the input or an average over a window. ReduceMean is excluded, because means
@@ -65,7 +61,7 @@ static bool is_quantised(const struct npl_tensor *t)
 
 bool cpu_int8_is_product(const struct npl_layer *layer)
 {
-	return is_product(layer) && layer->n_in > 1 && npl_is_byte(layer->in[0]->dtype) &&
+	return npl_layer_has_weights(layer) && layer->n_in > 1 && npl_is_byte(layer->in[0]->dtype) &&
 	       npl_is_byte(layer->in[1]->dtype);
 }
 
@@ -96,7 +92,7 @@ static bool has_rule(const struct npl_layer *layer)
 
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 {
-	const bool sums = is_product(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
+	const bool sums = npl_layer_has_weights(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
 			  layer->op == NPL_OP_MUL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (layer->fused > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
@@ -112,7 +108,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
 	if (window && is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
 		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");
-	if (is_product(layer))
+	if (npl_layer_has_weights(layer))
 		return npl_int8_layer_ok(layer, why, n);
 	/* Whether the operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
 	 * attributes. */
@@ -269,7 +265,7 @@ static int run_rule(const struct npl_layer *layer, struct npl_tensor *out, struc
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err)
 {
-	if (is_product(layer))
+	if (npl_layer_has_weights(layer))
 		return run_product(cpu, layer, out, result, err);
 	if (is_matmul(layer)) {
 		int rc = cpu_int8_matmul(cpu, layer, out, result, err);

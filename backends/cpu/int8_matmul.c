@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/arith.h"
 #include "core/base/dtype.h"
 #include "core/computer/clock.h"
 #include "cpu.h"
@@ -61,9 +62,9 @@ static void cut(struct matmul_job *job, int threads)
 	const struct cpu_stack *stack = &job->stack;
 	job->rows = stack->rows;
 	while (job->rows > 16 && (job->rows * stack->cols > BLOCK_SUMS ||
-				  stack->products * ((stack->rows + job->rows - 1) / job->rows) < threads))
+				  stack->products * npl_div_up_i64(stack->rows, job->rows) < threads))
 		job->rows = (job->rows + 1) / 2;
-	job->blocks = (stack->rows + job->rows - 1) / job->rows;
+	job->blocks = npl_div_up_i64(stack->rows, job->rows);
 	job->sums_bytes = ((size_t)(job->rows * stack->cols) * sizeof(int32_t) + 63) / 64 * 64;
 	job->product_bytes = ((size_t)npl_int8_workspace(job->rows, stack->cols, stack->inner, 0) + 63) / 64 * 64;
 }

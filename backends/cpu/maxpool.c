@@ -4,6 +4,7 @@
  * is passed on, and minus infinity stays. A block of channels of one result is kept in registers over all taps. */
 #include <math.h>
 
+#include "core/base/arith.h"
 #include "core/ops/window.h"
 #include "cpu.h"
 
@@ -133,6 +134,6 @@ void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer)
 	else if (level >= CPU_AVX2)
 		p.work = maxima_avx2;
 #endif
-	p.blocks = (p.in.channels + BLOCK - 1) / BLOCK;
+	p.blocks = npl_div_up_i64(p.in.channels, BLOCK);
 	npl_pool_run(cpu->pool, p.out.images * p.out.size[NPL_DEPTH] * p.out.size[0] * p.blocks, run_line, &p);
 }

@@ -15,6 +15,7 @@
 
 #include "core/computer/clock.h"
 #include "cpu.h"
+#include "npulab/text.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -107,6 +108,6 @@ int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err
 		rate->how, sizeof rate->how,
 		"a = b + s c over float32 arrays of %llu MiB, %d thread%s, best of %d; 12 bytes an element: two read, one "
 		"written past the caches",
-		(unsigned long long)(bytes >> 20), cpu->threads, cpu->threads == 1 ? "" : "s", RUNS);
+		(unsigned long long)(bytes >> 20), cpu->threads, npl_plural(cpu->threads), RUNS);
 	return 0;
 }

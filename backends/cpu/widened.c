@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "core/base/half.h"
 #include "core/computer/clock.h"
 #include "layer_group.h"
@@ -114,7 +115,7 @@ static void convert_piece(void *context, int64_t i, int worker)
 
 static void convert(struct cpu_state *cpu, struct conversion *c)
 {
-	npl_pool_run(cpu->pool, (c->count + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS, convert_piece, c);
+	npl_pool_run(cpu->pool, npl_div_up_i64(c->count, PIECE_ELEMENTS), convert_piece, c);
 }
 
 static int take_memory(struct cpu_state *cpu, size_t bytes, struct npl_err *err)

@@ -11,6 +11,7 @@
 
 #include "core/files/csv.h"
 #include "npulab/device.h"
+#include "npulab/text.h"
 
 #define NAME 160
 
@@ -122,7 +123,7 @@ void npl_assume_package(const struct npl_processor *p, int threads, double watts
 	int used = threads < 1 ? 1 : threads < most ? threads : most;
 	power->watts = tdp.watts * used / tdp.cores;
 	snprintf(power->note, sizeof power->note, "TDP %g W (%s) x %d core%s of %d%s: a guess, and an upper bound%s",
-		 tdp.watts, source, used, used == 1 ? "" : "s", tdp.cores, p->packages > 1 ? " a package" : "",
+		 tdp.watts, source, used, npl_plural(used), tdp.cores, p->packages > 1 ? " a package" : "",
 		 p->is_virtual
 			 ? "; this is a virtual machine, whose share of a package is not known: each of its processors "
 			   "counts as a core"

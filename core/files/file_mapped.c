@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
+
 #include "file_impl.h"
 #include "npulab/text.h"
 
@@ -97,7 +99,7 @@ const char *npl_file_at(const void *address)
 	for (const struct npl_mapping *entry = atomic_load(&all); entry; entry = entry->next) {
 		const size_t bytes = atomic_load(&entry->bytes);
 		const uintptr_t start = atomic_load(&entry->start);
-		if (bytes && at >= start && at - start < (bytes + page - 1) / page * page)
+		if (bytes && at >= start && at - start < npl_div_up_u64(bytes, page) * page)
 			return entry->path;
 	}
 	return NULL;

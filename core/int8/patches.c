@@ -61,8 +61,8 @@ static void cut(struct npl_int8_job *job, const struct patches *own)
 		pixels = npl_clamp_i64(GATHERED_BYTES / job->k, 0, pixels);
 	pixels = npl_max_i64(npl_round_up_i64(pixels, ROUND_PIXELS), LEAST_PIXELS);
 	int64_t products = job->images * job->groups, wanted = job->n_workers > 1 ? 2 * job->n_workers : 1;
-	int64_t filters = job->filters, blocks = (job->pixels + pixels - 1) / pixels;
-	while (products * blocks * ((job->filters + filters - 1) / filters) < wanted && filters > 16)
+	int64_t filters = job->filters, blocks = npl_div_up_i64(job->pixels, pixels);
+	while (products * blocks * npl_div_up_i64(job->filters, filters) < wanted && filters > 16)
 		filters = (filters + 15) / 16 * 8;
 	job->pixels_at_once = npl_min_i64(npl_max_i64(pixels, 1), job->pixels);
 	job->filters_at_once = filters;

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/arith.h"
+
 int op_pool_shape(struct npl_window *window, const struct npl_tensor *x, struct npl_tensor *out, struct npl_err *err)
 {
 	int64_t output[NPL_VOLUME];
@@ -98,8 +100,8 @@ static struct op_reach columns_inside(const struct reduction *r, int64_t first, 
 	const struct npl_window *w = r->window;
 	const int64_t step = w->dilation[1], left = w->pad_begin[1] - first * w->stride[1];
 	const int64_t before = left - (n - 1) * w->stride[1], within = left + r->in[1];
-	const int64_t begin = before > 0 ? (before + step - 1) / step : 0,
-		      end = within > 0 ? (within + step - 1) / step : 0;
+	const int64_t begin = before > 0 ? npl_div_up_i64(before, step) : 0,
+		      end = within > 0 ? npl_div_up_i64(within, step) : 0;
 	return (struct op_reach){begin, end < w->kernel[1] ? end : w->kernel[1], 0};
 }
 
@@ -110,7 +112,7 @@ static struct op_reach inside(const struct reduction *r, int64_t k, int64_t firs
 	const struct npl_window *w = r->window;
 	const int64_t stride = w->stride[1], at = k * w->dilation[1] - w->pad_begin[1] + first * stride;
 	const int64_t skipped = at < 0 ? (-at + stride - 1) / stride : 0, room = r->in[1] - at;
-	const int64_t end = room > 0 ? (room + stride - 1) / stride : 0;
+	const int64_t end = room > 0 ? npl_div_up_i64(room, stride) : 0;
 	return (struct op_reach){at + skipped * stride, skipped, (end < n ? end : n) - skipped};
 }
 

@@ -131,7 +131,7 @@ static void multiply_part(void *context, int64_t i, int worker)
 {
 	const struct parts *parts = context;
 	struct op_product p = *parts->product;
-	const int64_t tiles = (p.rows + TILE_ROWS - 1) / TILE_ROWS, row_part = i % parts->row_parts;
+	const int64_t tiles = npl_div_up_i64(p.rows, TILE_ROWS), row_part = i % parts->row_parts;
 	const int64_t n0 = i / parts->row_parts * parts->column_block,
 		      columns = npl_min_i64(parts->column_block, p.cols - n0);
 	const int64_t first = tiles * row_part / parts->row_parts * TILE_ROWS;
@@ -154,7 +154,7 @@ int op_product(const struct op_product *product, struct npl_err *err)
 	struct parts parts = {.product = product, .kernel = choose_kernel(product->baseline), .row_parts = 1};
 	/* One row uses a panel once: it must only reach L1. */
 	parts.column_block = product->rows <= TILE_ROWS ? parts.kernel.width : COLUMN_BLOCK;
-	parts.column_parts = (product->cols + parts.column_block - 1) / parts.column_block;
+	parts.column_parts = npl_div_up_i64(product->cols, parts.column_block);
 	if (workers > 1 && parts.column_parts < 2 * workers && parts.column_parts)
 		parts.row_parts = npl_min_i64(2 * workers / parts.column_parts, product->rows / LEAST_ROWS);
 	parts.row_parts = parts.row_parts > 1 ? parts.row_parts : 1;

@@ -211,7 +211,7 @@ int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const
 static int resolve_auto_pad(struct npl_window *window, const int64_t input[NPL_VOLUME], struct npl_err *err)
 {
 	for (int d = 0; d < NPL_VOLUME && window->auto_pad != NPL_PAD_NOTSET; d++) {
-		int64_t output = (input[d] + window->stride[d] - 1) / window->stride[d];
+		int64_t output = npl_div_up_i64(input[d], window->stride[d]);
 		int64_t total = (output - 1) * window->stride[d] + npl_window_extent(window, d) - input[d];
 		if (total < 0 || window->auto_pad == NPL_PAD_VALID)
 			total = 0;

@@ -91,7 +91,7 @@ int npl_q16_pack(struct npl_q16_weights *weights, enum npl_q16_product product, 
 		 struct npl_err *err)
 {
 	npl_q16_weights_free(weights);
-	const int64_t pairs = (k + 1) / 2, blocks = (n + NPL_Q16_BLOCK - 1) / NPL_Q16_BLOCK;
+	const int64_t pairs = (k + 1) / 2, blocks = npl_div_up_i64(n, NPL_Q16_BLOCK);
 	const int64_t block = pairs * NPL_Q16_BLOCK * (product == NPL_Q16_FULL ? 2 : 4);
 	struct npl_q16_weights made = {.n = n, .k = k, .product = product, .max_abs = max_magnitude(w, n * k)};
 	/* The greatest magnitude of x is 2^15. */

@@ -83,7 +83,7 @@ void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int
 
 static bool is_unknown(const struct npl_energy *energy)
 {
-	return !strcmp(energy->origin, "absent");
+	return npl_origin_is_absent(energy->origin);
 }
 
 /* Removes absent energies from the list. Returns how many entries are left. */

@@ -182,7 +182,7 @@ static enum npl_case_status run_data_set(struct attempt *a)
 	enum npl_case_status status = NPL_CASE_UNSUPPORTED;
 	if (a->set->n_in != a->survey->n_inputs) {
 		npl_fail(&a->why, NPL_ECHECK, "the model has %d input%s, the data set %d", a->survey->n_inputs,
-			 a->survey->n_inputs == 1 ? "" : "s", a->set->n_in);
+			 npl_plural(a->survey->n_inputs), a->set->n_in);
 		return NPL_CASE_FAILED;
 	}
 	if (a->set->has_bits && check_shapes(a))
@@ -250,7 +250,7 @@ static const char *missing_text(const struct onnx_survey *survey, struct npl_are
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out)
 		return NULL;
-	fprintf(out, "no operator%s", survey->n_missing == 1 ? "" : "s");
+	fprintf(out, "no operator%s", npl_plural(survey->n_missing));
 	for (int i = 0; i < survey->n_missing; i++)
 		fprintf(out, "%s %s", i ? "," : "", survey->missing[i]);
 	const char *copy = fclose(out) ? NULL : npl_arena_strndup(arena, text, bytes);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/arith.h"
 #include "frontend/graph/follow.h"
 #include "frontend/graph/values.h"
 #include "npulab/model.h"
@@ -88,7 +89,7 @@ static int load_inputs(const struct npl_graph *graph, const char *const *files, 
 			return no_such_input(graph, files[f], equals, err);
 		if (i < 0)
 			return npl_fail(err, NPL_EINPUT, "--input %s: the model has %d input%s, all given already",
-					files[f], graph->n_inputs, graph->n_inputs == 1 ? "" : "s");
+					files[f], graph->n_inputs, npl_plural(graph->n_inputs));
 		if (samples->input[i].data)
 			return npl_fail(err, NPL_EINPUT, "--input %s: input '%s' is given twice", files[f],
 					graph_input(graph, i)->name);
@@ -254,7 +255,7 @@ void npl_samples_free(struct npl_samples *samples)
 
 int64_t npl_samples_batches(const struct npl_graph *graph, const struct npl_samples *samples)
 {
-	return (samples->count + graph->batch - 1) / graph->batch;
+	return npl_div_up_i64(samples->count, graph->batch);
 }
 
 int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *samples, int64_t b,

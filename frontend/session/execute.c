@@ -170,7 +170,7 @@ static int add_energy(struct npl_result *result, enum npl_energy_part part, cons
 	const struct npl_energy add = {.component = component,
 				       .origin = origin,
 				       .part = part,
-				       .joules = strcmp(origin, "absent") ? joules : NAN};
+				       .joules = !npl_origin_is_absent(origin) ? joules : NAN};
 	return npl_energy_merge(result->energy, &result->n_energy, NPL_MAX_ENERGY, &add, err);
 }
 

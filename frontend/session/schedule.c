@@ -184,7 +184,8 @@ static void sum_links(struct npl_schedule *s, struct npl_device *const *device)
 		}
 	for (int r = 0; r < s->n_resources; r++) {
 		struct npl_resource *link = &s->resource[r];
-		if (link->kind == NPL_RESOURCE_LINK && !link->energy_within && strcmp(link->energy_origin, "absent"))
+		if (link->kind == NPL_RESOURCE_LINK && !link->energy_within &&
+		    !npl_origin_is_absent(link->energy_origin))
 			link->joules = (double)(link->bytes + link->bytes_within) *
 				       npl_device_get_info(device[link->device])->link.pj_per_byte * 1e-12;
 	}

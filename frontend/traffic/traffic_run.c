@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "npulab/progress.h"
+#include "npulab/result.h"
 #include "traffic_impl.h"
 
 struct npl_traffic {
@@ -237,7 +238,7 @@ void npl_traffic_figures_of(const struct npl_memory *memory, const struct npl_tr
 						.energy_j = result->n_energy ? 0 : NAN};
 	for (int i = 0; i < result->n_energy; i++) {
 		const struct npl_memory_energy *part = &result->energy[i];
-		const bool known = strcmp(part->origin, "absent") != 0;
+		const bool known = !npl_origin_is_absent(part->origin);
 		figures->joules[i] = known ? (double)part->events * part->pj * 1e-12 : NAN;
 		figures->energy_j += figures->joules[i];
 	}

@@ -36,6 +36,7 @@ const char *npl_format_name(enum npl_format format); /* "float32", "int8", "Q6.1
 /* What a device may apply to a result in the same pass. Every device that takes layers with weights must take Relu; a
  * device takes the others only where npl_device_info.activations has them. Relu6 is Clip(0, 6). */
 enum npl_activation { NPL_ACT_NONE, NPL_ACT_RELU, NPL_ACT_RELU6, NPL_ACT_SIGMOID, NPL_ACT_TANH, NPL_ACTIVATIONS };
+#define NPL_ALL_ACTIVATIONS (1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH)
 const char *npl_activation_name(enum npl_activation activation); /* "none", "Relu", "Relu6", "Sigmoid", "Tanh" */
 
 struct npl_layer {
@@ -53,6 +54,12 @@ struct npl_layer {
 	uint64_t macs;    /* as the operator's rule counts them */
 	bool timing_only; /* compute cycles and counters, leave out untouched */
 };
+
+/* Says whether in[1] is weights and in[2], if there is one, a bias. */
+static inline bool npl_layer_has_weights(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
+}
 
 /* Returns the number of results: out[0] to out[npl_layer_outputs(layer) - 1]. */
 static inline int npl_layer_outputs(const struct npl_layer *layer)

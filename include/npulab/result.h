@@ -38,6 +38,10 @@ struct npl_energy {
 };
 
 bool npl_origin_ok(const char *origin);
+/* Says whether an origin is "absent": the energy is not known. */
+bool npl_origin_is_absent(const char *origin);
+/* Says whether an energy of this origin was measured. */
+bool npl_origin_is_measured(const char *origin);
 
 /* NPL_MEM_HOST: the host's memory, reached over the link within the cycles. */
 enum npl_memory_level { NPL_MEM_DRAM, NPL_MEM_BUFFER, NPL_MEM_HOST, NPL_MEM_LEVELS };

@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/base/arith.h"
+
 #include "dram.h"
+#include "npulab/result.h"
 
 #define AT(member) offsetof(struct dram_config, member)
 #define COUNT(key, member, fallback, most, help)                                                                       \
@@ -80,7 +83,7 @@ uint64_t dram_access_bytes(const struct dram_config *c)
 
 uint64_t dram_burst_cycles(const struct dram_config *c)
 {
-	return (uint64_t)((c->burst_length + c->transfers_per_clock - 1) / c->transfers_per_clock);
+	return (uint64_t)(npl_div_up_i64(c->burst_length, c->transfers_per_clock));
 }
 
 uint64_t dram_capacity_bytes(const struct dram_config *c)
@@ -195,7 +198,7 @@ int dram_config_check(const struct dram_config *c, const char *name, struct npl_
 		return npl_fail(err, NPL_EINPUT, "%s: the memory is larger than 2^62 bytes", name);
 	if (check_timing(c, name, err))
 		return err->code;
-	return strcmp(c->energy_origin, "absent") ? check_currents(c, name, err) : 0;
+	return !npl_origin_is_absent(c->energy_origin) ? check_currents(c, name, err) : 0;
 }
 
 int dram_open_config(struct dram_config *c, const struct npl_memory_options *options, struct npl_memory_info *info,

@@ -87,7 +87,7 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
 	    check_core("memory", p->memory_rate, p->memory_core_rate, err))
 		return err->code;
-	if (!strncmp(p->origin, "measured", 8) || !strncmp(p->link_origin, "measured", 8))
+	if (npl_origin_is_measured(p->origin) || npl_origin_is_measured(p->link_origin))
 		return npl_fail(
 			err, NPL_EINPUT,
 			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, expected "

@@ -87,14 +87,14 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 	info->format = NPL_FORMAT_F32;
 	info->element = element_name[c->precision];
 	info->element_bytes = c->precision == NPL_PROCESSOR_F32 ? 0 : element_bytes[c->precision];
-	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->activations = NPL_ALL_ACTIVATIONS;
 	info->capabilities = NPL_PRIVATE_KERNELS | NPL_MULTIPLE_OUTPUTS;
 	info->peak_macs_per_second = npl_processor_peak(c, (enum npl_processor_precision)c->precision);
 	info->memory_bytes_per_second = c->memory_rate;
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_ALL;
 	info->counter_def = counter_defs;
 	info->n_counters = NPL_PROCESSOR_PARTS;
-	if (strcmp(c->origin, "absent")) {
+	if (!npl_origin_is_absent(c->origin)) {
 		info->static_watts = c->idle_watts;
 		info->static_origin = c->origin;
 	}
@@ -124,7 +124,7 @@ static int charge(const struct npl_processor_model *c, const struct npl_processo
 {
 	if (npl_result_energy(result, "processor", 0, 0, c->origin, err))
 		return err->code;
-	if (strcmp(c->origin, "absent"))
+	if (!npl_origin_is_absent(c->origin))
 		result->energy[result->n_energy - 1].joules = time->seconds * time->watts;
 	return 0;
 }

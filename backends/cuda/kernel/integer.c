@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "core/integer.h"
 #include "job.h"
 
@@ -320,5 +321,5 @@ int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, c
 	else
 		cu_macro(&macros, "LEAST=%d MOST=%d", least_of(q->dtype), most_of(q->dtype));
 	cu_macro_wide(job, &macros, args.count);
-	return cu_launch_each(job, "quantise_tensor", &macros, &args, (args.count + pack - 1) / pack);
+	return cu_launch_each(job, "quantise_tensor", &macros, &args, npl_div_up_i64(args.count, pack));
 }

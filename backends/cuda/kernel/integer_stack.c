@@ -3,6 +3,8 @@
  * Packs operands before products of two 8-bit tensors, and converts their sums to results after (kernel.h). */
 #include "job.h"
 
+#include "core/base/arith.h"
+
 #define TILE       32 /* the same as in integer_pack.cu */
 #define TILE_LINES 8
 
@@ -22,7 +24,7 @@ int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packi
 	struct cu_macros macros = {""};
 	if (packing->turned)
 		cu_macro(&macros, "TURNED=1");
-	const struct cu_grid grid = {packing->matrices * ((packing->rows + TILE - 1) / TILE), TILE, TILE_LINES};
+	const struct cu_grid grid = {packing->matrices * npl_div_up_i64(packing->rows, TILE), TILE, TILE_LINES};
 	return cu_launch(&job, "integer_pack", &macros, &args, grid);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "core/base/grow.h"
 #include "core/computer/clock.h"
 #include "job.h"
@@ -201,7 +202,7 @@ int cu_launch(const struct cu_job *job, const char *name, const struct cu_macros
 int cu_launch_each(const struct cu_job *job, const char *name, const struct cu_macros *macros, const void *args,
 		   int64_t n)
 {
-	const struct cu_grid grid = {(n + BLOCK_THREADS - 1) / BLOCK_THREADS, BLOCK_THREADS, 1};
+	const struct cu_grid grid = {npl_div_up_i64(n, BLOCK_THREADS), BLOCK_THREADS, 1};
 	return cu_launch(job, name, macros, args, grid);
 }
 

@@ -4,6 +4,8 @@
  * statistics. A tensor is seen as `vectors` of `length` elements, each with a walk of its own. */
 #include <string.h>
 
+#include "core/base/arith.h"
+
 #include "job.h"
 
 static bool takes_floats(const struct npl_layer *layer, char *why, size_t n)
@@ -54,7 +56,7 @@ static struct cu_grid grid_of(const struct cu_vectors_args *args)
 	} else {
 		x = THREADS;
 	}
-	return (struct cu_grid){(args->vectors + x - 1) / x, x, y};
+	return (struct cu_grid){npl_div_up_i64(args->vectors, x), x, y};
 }
 
 static int launch(const struct cu_job *job, const char *name, struct cu_macros *macros,

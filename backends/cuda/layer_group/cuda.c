@@ -122,7 +122,7 @@ int cu_open(const struct cu_loader *loader, const struct cu_config *config, stru
 	return 0;
 }
 
-static int driver_open(const void *config, void **state, struct npl_err *err)
+static int cuda_open(const void *config, void **state, struct npl_err *err)
 {
 	struct cu_device *device;
 	int rc = cu_open(cu_loader, config, &device, err);
@@ -130,12 +130,12 @@ static int driver_open(const void *config, void **state, struct npl_err *err)
 	return rc;
 }
 
-static void driver_close(void *state)
+static void cuda_close(void *state)
 {
 	cu_close(state);
 }
 
-static void describe(const void *state, struct npl_device_info *info)
+static void cuda_describe(const void *state, struct npl_device_info *info)
 {
 	const struct cu_device *d = state;
 	static const char *const numbers[] = {[CU_F32] = "float32",
@@ -157,7 +157,7 @@ static void describe(const void *state, struct npl_device_info *info)
 	info->capabilities = NPL_MULTIPLE_OUTPUTS;
 	if (info->format == NPL_FORMAT_INT8)
 		info->capabilities |= NPL_TAKES_INT8 | NPL_ALSO_FLOAT32 | NPL_CONVERTS_IN_GROUP | NPL_INT8_MATMUL;
-	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->activations = NPL_ALL_ACTIVATIONS;
 	info->link = (struct npl_link){.name = "GPU link", .measured = true, .energy_origin = "absent"};
 	if (d->dnn.handle) {
 		version = d->dnn.version();
@@ -170,13 +170,13 @@ static void describe(const void *state, struct npl_device_info *info)
 		 blas % 100, dnn, numbers[d->precision]);
 }
 
-static bool supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+static bool cuda_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
 	return cu_layer_takes(state, layer, why, n);
 }
 
 /* Runs a single layer as a layer group of one. */
-static int run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+static int cuda_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
 	struct npl_layer_group group = {.n = 1, .layer = &layer, .wanted = wanted, .timing_only = layer->timing_only};
@@ -197,11 +197,11 @@ const struct npl_driver npl_driver_cuda = {
 	.summary = "an NVIDIA GPU",
 	.params = params,
 	.config_bytes = sizeof(struct cu_config),
-	.open = driver_open,
-	.close = driver_close,
-	.describe = describe,
-	.supports = supports,
-	.run = run,
+	.open = cuda_open,
+	.close = cuda_close,
+	.describe = cuda_describe,
+	.supports = cuda_supports,
+	.run = cuda_run,
 	.open_layer_group = cu_layer_group_open,
 	.run_layer_group = cu_layer_group_run,
 	.close_layer_group = cu_layer_group_close,

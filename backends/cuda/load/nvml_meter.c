@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/computer/clock.h"
+#include "npulab/text.h"
 #include "npulab/thread.h"
 #include "nvml.h"
 
@@ -122,7 +123,7 @@ static int stop_meter(void *state, struct npl_energy_reading *reading, struct np
 	if (!(covered > LEAST_COVERED * elapsed))
 		return npl_fail(err, NPL_EDEVICE,
 				"the GPU's energy counter stepped %d time%s in %.2f s: too seldom to be read", m->steps,
-				m->steps == 1 ? "" : "s", elapsed);
+				npl_plural(m->steps), elapsed);
 	if (m->has_counter && m->last_mj < m->first_mj)
 		return npl_fail(err, NPL_EDEVICE, "the GPU's energy counter went back from %llu to %llu mJ",
 				m->first_mj, m->last_mj);

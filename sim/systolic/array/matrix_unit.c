@@ -80,7 +80,7 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 		.waves = diagonals + registers,
 		.input_stride = rows + 2 * LANES,
 		/* One block more than needed: rows at distances of a power of two share few sets of a cache. */
-		.column_stride = (columns + LANES - 1) / LANES * LANES + LANES};
+		.column_stride = npl_div_up_i64(columns, LANES) * LANES + LANES};
 	while (!unit->kernel->usable())
 		unit->kernel++;
 	unit->wave = registers_of(unit->waves, 1, sizeof *unit->wave);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/arith.h"
+#include "npulab/text.h"
 #include "sim/common/params.h"
 #include "tpu.h"
 
@@ -218,11 +220,11 @@ int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl
 static int refuse_size(const struct tpu_config *config, const struct npl_memory_info *info, struct npl_err *err)
 {
 	const uint64_t wanted = (uint64_t)config->weight_bytes, each = info->capacity_bytes / (uint64_t)info->channels;
-	const uint64_t channels = each ? (wanted + each - 1) / each : UINT64_MAX;
+	const uint64_t channels = each ? npl_div_up_u64(wanted, each) : UINT64_MAX;
 	char with[40] = "", more[80] = "";
 	if (*info->mapping)
 		snprintf(with, sizeof with, " with %lld channel%s", (long long)info->channels,
-			 info->channels == 1 ? "" : "s");
+			 npl_plural(info->channels));
 	if (*info->mapping && channels <= 64)
 		snprintf(more, sizeof more, ", or weight_memory.channels to %llu or more",
 			 (unsigned long long)channels);

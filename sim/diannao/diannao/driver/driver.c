@@ -64,7 +64,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = NPL_FORMAT_Q16;
-	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->activations = NPL_ALL_ACTIVATIONS;
 	info->capabilities = NPL_PRIVATE_KERNELS | (config->lrn == DN_LRN_MACHINE ? NPL_LRN_FACTOR : 0);
 	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)config->clock_hz;
@@ -76,7 +76,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		.bytes_per_second = memory->peak_bytes_per_second,
 		.latency_seconds = config->host_latency_seconds,
 		.energy_origin = npl_memory_energy_of(machine->memory, &none, part) ? part[0].origin : "absent"};
-	if (strcmp(info->link.energy_origin, "absent"))
+	if (!npl_origin_is_absent(info->link.energy_origin))
 		info->link.energy_within = "the layers' memory";
 	info->crosses[NPL_MEM_DRAM] = info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ALL;
 	info->counter_def = dn_counter_defs;

@@ -5,6 +5,7 @@
  * are added up. */
 #include <stdlib.h>
 
+#include "core/base/arith.h"
 #include "core/base/parallel.h"
 #include "core/q16/q16.h"
 #include "driver_impl.h"
@@ -188,7 +189,7 @@ static void choose_parts(struct parts *p, int workers)
 	p->kernels = p->layer->private_kernels ? positions : 1;
 	p->outputs = (MOST_OUTPUTS / workers + round - 1) / round * round;
 	p->outputs = p->outputs < LEAST_OUTPUTS ? LEAST_OUTPUTS : p->outputs;
-	p->blocks = (p->layer->no + p->outputs - 1) / p->outputs;
+	p->blocks = npl_div_up_i64(p->layer->no, p->outputs);
 	const int64_t parts = p->kernels * p->layer->groups * p->blocks, wanted = 2 * (int64_t)workers;
 	const int64_t most = positions * p->layer->images / LEAST_POSITIONS;
 	p->ranges = workers == 1 || p->layer->private_kernels || !parts ? 1 : wanted / parts;

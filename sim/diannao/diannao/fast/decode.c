@@ -4,9 +4,11 @@
  * that do not depend on time are counted here. */
 #include "fast.h"
 
+#include "core/base/arith.h"
+
 static uint64_t rows_of(uint64_t bytes, uint64_t row_bytes)
 {
-	return (bytes + row_bytes - 1) / row_bytes;
+	return npl_div_up_u64(bytes, row_bytes);
 }
 
 static void append(struct dn_fast *f, struct dn_fast_buffer *b, uint64_t address, uint32_t bytes, uint64_t row_bytes)

@@ -5,6 +5,8 @@
  * that is missing. */
 #include "fast.h"
 
+#include "core/base/arith.h"
+
 /* Returns how many steps of the head have their rows. */
 static uint64_t arrived_steps(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
@@ -13,7 +15,7 @@ static uint64_t arrived_steps(const struct dn_fast *f, const struct dn_fast_entr
 		n = f->sb.arrived > e->sb_row ? f->sb.arrived - e->sb_row : 0;
 	if (e->reads_nbin && f->nbin.arrived <= e->nbin_last) {
 		uint64_t rows = f->nbin.arrived > e->nbin_row ? f->nbin.arrived - e->nbin_row : 0;
-		uint64_t steps = e->nbin_stride > 1 ? (rows + e->nbin_stride - 1) / e->nbin_stride : rows;
+		uint64_t steps = e->nbin_stride > 1 ? npl_div_up_u64(rows, e->nbin_stride) : rows;
 		n = steps < n ? steps : n;
 	}
 	return n;

@@ -40,7 +40,7 @@ void dn_emit_nbin_load(struct dn_generator *g, uint64_t address, int64_t bytes)
 	at->nbin.reuse = 1;
 	at->nbin.address = address;
 	at->nbin.size = (uint32_t)bytes;
-	g->nbin.next += (bytes + g->row_bytes - 1) / g->row_bytes;
+	g->nbin.next += npl_div_up_i64(bytes, g->row_bytes);
 }
 
 void dn_emit_sb_load(struct dn_generator *g, uint64_t address, int64_t rows)

@@ -4,6 +4,7 @@
  * the NFU, 16-bit fixed point with one power of two per tensor, and what its last stage can hold as segments. */
 #include <math.h>
 
+#include "core/base/arith.h"
 #include "core/base/refuse.h"
 #include "core/ops/window.h"
 #include "core/q16/q16.h"
@@ -25,12 +26,12 @@ int64_t dn_positions(const struct dn_layer *layer)
 
 int64_t dn_in_rows(const struct dn_config *config, const struct dn_layer *layer)
 {
-	return (layer->ni + config->tn - 1) / config->tn;
+	return npl_div_up_i64(layer->ni, config->tn);
 }
 
 int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer)
 {
-	return (layer->no + config->tn - 1) / config->tn;
+	return npl_div_up_i64(layer->no, config->tn);
 }
 
 /* Finds *exponent so that the tensor's scale is 2^*exponent, -149 to 127 in float32; raw integers (scale 0) are plain

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/arith.h"
+
 #include "check_impl.h"
 
 int dn_check_begin(struct dn_check *check, struct npl_err *err)
@@ -45,7 +47,7 @@ static int64_t held(const struct dn_queue *queue)
 /* Appends a load's rows. There is room for them at the latest when every instruction before has ended. */
 static int append(struct dn_check *check, struct dn_queue *queue, uint64_t address, uint32_t size)
 {
-	int64_t rows = (size + queue->row_bytes - 1) / queue->row_bytes;
+	int64_t rows = npl_div_up_i64(size, queue->row_bytes);
 	if (held(queue) + rows > queue->rows)
 		return dn_refuse(check, "%s: loads %lld rows while %lld are held, expected at most the buffer's %lld",
 				 queue->name, (long long)rows, (long long)held(queue), (long long)queue->rows);
@@ -115,7 +117,7 @@ static void finish(struct dn_queue *queue, const struct rows *rows, uint8_t op, 
 static int check_steps(struct dn_check *check, const struct dn_instruction *at, const struct rows *sb,
 		       const struct rows *nbin)
 {
-	int64_t words = 4 * check->config->tn, bias = (words + check->sb.row_bytes - 1) / check->sb.row_bytes;
+	int64_t words = 4 * check->config->tn, bias = npl_div_up_i64(words, check->sb.row_bytes);
 	if (at->nfu.nfu1 == DN_BIAS && sb->count != bias)
 		return dn_refuse(check, "SB: %lld rows for NFU-1 OP BIAS, expected %lld: Tn words of 32 bits",
 				 (long long)sb->count, (long long)bias);
@@ -155,7 +157,7 @@ static int open_store(struct dn_check *check, const struct dn_instruction *at, i
 	const struct dn_config *c = check->config;
 	char where[40];
 	int64_t results = c->tn * width, size = at->nbout.size;
-	int64_t rows = (size + results - 1) / results * (width / 2), free_rows = c->nbout_rows - c->nbout_sum_rows;
+	int64_t rows = npl_div_up_i64(size, results) * (width / 2), free_rows = c->nbout_rows - c->nbout_sum_rows;
 	if (check->store_left)
 		return dn_refuse(check,
 				 "NBOUT: opens a store while that of %s waits for %lld bytes, expected SIZE 0 to go on",

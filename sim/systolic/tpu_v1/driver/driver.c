@@ -65,7 +65,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_SIMULATED;
 	info->capabilities = NPL_TAKES_INT8;
 	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
-	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->activations = NPL_ALL_ACTIVATIONS;
 	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)c->clock_hz;
 	/* A vector of 16-bit activations enters the array twice, so that a product takes two cycles of a cell. */
@@ -75,7 +75,8 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->memory_bytes_per_second = tpu_weight_rate(c);
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
 	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
-	if (strcmp(c->static_origin, "absent")) { /* an unknown power is not 0 W: the layers' results say "absent" */
+	if (!npl_origin_is_absent(
+		    c->static_origin)) { /* an unknown power is not 0 W: the layers' results say "absent" */
 		info->static_watts = c->static_watts;
 		info->static_origin = c->static_origin;
 	}

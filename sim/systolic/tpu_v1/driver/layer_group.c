@@ -244,15 +244,11 @@ static int run_program(struct tpu_machine *machine, struct tpu_layer_group *hand
 	return rc;
 }
 
-static bool is_matrix(const struct npl_layer *layer)
-{
-	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
-}
-
 /* Returns how many passes of the array one multiply-accumulate takes: operands of two bytes are split. */
 static uint64_t passes_per_mac(const struct npl_layer *layer)
 {
-	return is_matrix(layer) ? npl_dtype_size(layer->in[0]->dtype) * npl_dtype_size(layer->in[1]->dtype) : 1;
+	return npl_layer_has_weights(layer) ? npl_dtype_size(layer->in[0]->dtype) * npl_dtype_size(layer->in[1]->dtype)
+					    : 1;
 }
 
 /* Counts the bytes that crossed the ports. A layer that is a view (Concat, Slice) moves nothing: its neighbours read

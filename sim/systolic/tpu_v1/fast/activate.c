@@ -281,7 +281,7 @@ static int before_results(const struct tpu_fast_activation *a, struct npl_err *e
 	int64_t first = r->base + r->first / a->row_pixels,
 		past = r->base + (r->first + results - 1) / a->row_pixels + 1;
 	int rc = 0;
-	for (int64_t p = 0; p < tpu_fast_planes(r->type) && !rc; p++)
+	for (int64_t p = 0; p < tpu_planes(r->type) && !rc; p++)
 		rc = tpu_fast_before_write(a->machine, first + p * r->plane_rows, past + p * r->plane_rows, err);
 	return rc;
 }

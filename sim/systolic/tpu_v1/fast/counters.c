@@ -86,9 +86,9 @@ static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_
 	struct tpu_counters *counters = &s->outcome->counters;
 	enum tpu_operand operand = tpu_operand_of(in->flags);
 	bool from_buffer = in->flags & TPU_ACTIVATE_FROM_BUFFER, two = operand == TPU_ADD || operand == TPU_MULTIPLY;
-	int64_t result = tpu_fast_planes(r->value[TPU_REG_RESULT_TYPE]), planes = result;
-	int64_t source = from_buffer ? tpu_fast_planes(r->value[TPU_REG_SOURCE_TYPE]) : 0;
-	int64_t second = two ? tpu_fast_planes(r->value[TPU_REG_OPERAND_TYPE]) : 0;
+	int64_t result = tpu_planes(r->value[TPU_REG_RESULT_TYPE]), planes = result;
+	int64_t source = from_buffer ? tpu_planes(r->value[TPU_REG_SOURCE_TYPE]) : 0;
+	int64_t second = two ? tpu_planes(r->value[TPU_REG_OPERAND_TYPE]) : 0;
 	planes = source + second > planes ? source + second : planes;
 	int64_t steps = in->length, pooled = pools(r, in) ? pooling_steps(r, in) : 0;
 	steps = pooled > steps ? pooled : steps;

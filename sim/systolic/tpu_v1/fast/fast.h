@@ -158,11 +158,6 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *schedule, const struct tpu_
 /* Counts what follows from the times of all events, once these are known, and tells the observer the intervals. */
 void tpu_fast_count_stalls(struct tpu_fast_schedule *schedule);
 
-/* Returns the bytes of an element in the buffer, which are the planes of its tensor. */
-static inline int64_t tpu_fast_planes(uint32_t type)
-{
-	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
-}
 /* Returns how many vectors an activate makes of its `length` source vectors. */
 int64_t tpu_fast_results(const struct tpu_registers *registers, const struct tpu_instruction *instruction);
 

@@ -233,7 +233,7 @@ int64_t tpu_fast_blocks(const struct tpu_fast_machine *m, int64_t rows, int64_t 
 	if (m->workers == 1 || rows * macs < ALONE_MACS)
 		return fewest;
 	if (fewest > even && fewest > m->workers)
-		return (fewest + m->workers - 1) / m->workers * m->workers;
+		return npl_div_up_i64(fewest, m->workers) * m->workers;
 	return fewest > blocks ? fewest : even ? even : blocks;
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
+
 enum { BUCKETS = 4096, SLAB_BYTES = 1 << 21 };
 
 /* Memory for panels. A reset keeps all of it for the panels that come later. */
@@ -22,7 +24,7 @@ int tpu_fast_weights_open(struct tpu_fast_weights *w, const struct tpu_config *c
 {
 	*w = (struct tpu_fast_weights){.rows = config->rows,
 				       .columns = config->columns,
-				       .panels = (config->columns + NPL_INT8_PANEL - 1) / NPL_INT8_PANEL};
+				       .panels = npl_div_up_i64(config->columns, NPL_INT8_PANEL)};
 	w->bucket = calloc(BUCKETS, sizeof *w->bucket);
 	w->padded_tile = malloc((size_t)(w->rows * w->columns));
 	if (w->bucket && w->padded_tile)

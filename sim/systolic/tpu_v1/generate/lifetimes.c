@@ -120,7 +120,7 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 		int64_t parts = !allocation->all_images && allocation->segment >= 0
 					? gen->group[allocation->segment].parts
 					: 1;
-		tpu_gen_size_allocation(gen, allocation, (images + parts - 1) / parts);
+		tpu_gen_size_allocation(gen, allocation, npl_div_up_i64(images, parts));
 	}
 }
 

@@ -69,7 +69,7 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 		    ((stage->role == TPU_GEN_SOURCE && group->matrix >= 0) || group->pool >= 0)) {
 			allocation->row_pixels = 1;
 			allocation->plane_rows = strip.images * strip.size[0] * strip.size[1];
-			allocation->rows = (allocation->lanes + gen->width - 1) / gen->width * allocation->planes *
+			allocation->rows = npl_div_up_i64(allocation->lanes, gen->width) * allocation->planes *
 					   allocation->plane_rows;
 		}
 		allocation->first = allocation->last = g;

@@ -54,7 +54,7 @@ static bool pools(const struct tpu_rtl_issued *issued)
 
 static int planes(const struct tpu_rtl_issued *issued, enum tpu_register type)
 {
-	return tpu_rtl_planes((enum tpu_type)tpu_rtl_register(issued, type));
+	return tpu_planes((enum tpu_type)tpu_rtl_register(issued, type));
 }
 
 /* Returns the planes of the tensors that an activate reads from the unified buffer; 0: it reads none. */
@@ -152,7 +152,7 @@ static void write_result(const struct tpu_rtl_activate *activate, int64_t number
 					      .pixel_lanes = tpu_rtl_register(now, TPU_REG_RESULT_PIXEL_LANES),
 					      .row_pixels = tpu_rtl_register(now, TPU_REG_RESULT_ROW_PIXELS),
 					      .lane = tpu_rtl_register(now, TPU_REG_RESULT_LANE)};
-	context->outcome->counters.ub_rows_written += (uint64_t)tpu_rtl_planes(result.type);
+	context->outcome->counters.ub_rows_written += (uint64_t)tpu_planes(result.type);
 	if (!context->memory->timing_only)
 		tpu_rtl_write_vector(context, &result, tpu_rtl_register(now, TPU_REG_FIRST_RESULT) + number,
 				     tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS), value);

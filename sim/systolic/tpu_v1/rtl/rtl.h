@@ -98,7 +98,6 @@ struct tpu_rtl_tensor {
 	enum tpu_type type;
 	int64_t pixel_lanes, row_pixels, lane;
 };
-int tpu_rtl_planes(enum tpu_type type);
 uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector);
 /* tpu_rtl_read_vector() reads `count` elements of a vector of bytes or 16-bit numbers; tpu_rtl_write_vector() writes
  * elements of any type. */

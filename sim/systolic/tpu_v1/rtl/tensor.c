@@ -10,12 +10,6 @@ uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_context *context, const struct t
 	return context->memory->buffer + row * tpu_row_bytes(context->config) + lane;
 }
 
-int tpu_rtl_planes(enum tpu_type type)
-{
-	static const int planes[TPU_TYPES] = {[TPU_I8] = 1, [TPU_U8] = 1, [TPU_I16] = 2, [TPU_I32] = 4};
-	return planes[type];
-}
-
 static int32_t as_signed(uint8_t byte)
 {
 	return byte < 128 ? byte : byte - 256;
@@ -44,7 +38,7 @@ void tpu_rtl_write_vector(const struct tpu_rtl_context *context, const struct tp
 			  int64_t count, const int32_t *element)
 {
 	uint8_t *plane = tpu_rtl_vector_at(context, tensor, vector);
-	for (int p = 0; p < tpu_rtl_planes(tensor->type); p++) {
+	for (int p = 0; p < tpu_planes(tensor->type); p++) {
 		for (int64_t j = 0; j < count; j++)
 			plane[j] = (uint8_t)((uint32_t)element[j] >> (8 * p));
 		plane += tensor->plane_rows * tpu_row_bytes(context->config);
