@@ -36,8 +36,9 @@ enum npl_op_family {
 /* Attributes of a node. The operator's family decides which member of the union is in use: a struct of
  * npulab/op_attrs.h such as `conv`. No other member may be read. */
 struct npl_attrs {
-	enum npl_op op; /* the operator that they belong to, set by npl_op_attrs and npl_op_shape; NPL_OP_NONE: made by hand */
-	int opset;      /* the model's version of the default domain, which decides some rules; 0: the newest */
+	/* The operator that they belong to, which npl_op_attrs and npl_op_shape set; NPL_OP_NONE: made by hand. */
+	enum npl_op op;
+	int opset; /* the model's version of the default domain, which decides some rules; 0: the newest */
 	union {
 		/* This is the first member and as long as the longest, so that an initialiser that names no member
 		 * clears all. */
