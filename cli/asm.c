@@ -32,7 +32,7 @@ static int asm_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {0};
 	const char *path = NULL, *machine = NULL;
-	bool helped;
+	bool help_printed;
 	int n_words;
 	const struct cli_option options[] = {
 		{"o", CLI_OUTPUT, &common.output, 0, 0, "F.bin", "the binary; - for standard output"},
@@ -41,8 +41,8 @@ static int asm_main(int argc, char **argv, struct npl_err *err)
 		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
 		CLI_THREADS_OPTION(&common.threads),
 		{0}};
-	if (cli_parse(&cli_asm, options, argc, argv, &path, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_asm, options, argc, argv, &path, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (!path || !common.output)
 		return npl_fail(err, NPL_EUSAGE, "asm: expected a program and -o; usage: npulab asm %s",
 				cli_asm.arguments);

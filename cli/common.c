@@ -56,33 +56,34 @@ int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, st
 	return npl_layer_choice_check(graph, choice, err);
 }
 
-static int read_formats(const struct cli_common *common, struct npl_compare_options *how, struct npl_err *err)
+static int read_formats(const struct cli_common *common, struct npl_compare_options *compare_options,
+			struct npl_err *err)
 {
 	const char *scale = common->q16_scale ? common->q16_scale : "on";
-	how->q16_plain = !strcmp(scale, "off");
-	if (!how->q16_plain && strcmp(scale, "on"))
+	compare_options->q16_plain = !strcmp(scale, "off");
+	if (!compare_options->q16_plain && strcmp(scale, "on"))
 		return npl_fail(err, NPL_EUSAGE, "--scale-q6.10 %s: expected on or off", scale);
-	return npl_calibrate_parse(common->calibrate ? common->calibrate : "minmax", &how->calibrate, err);
+	return npl_calibrate_parse(common->calibrate ? common->calibrate : "minmax", &compare_options->calibrate, err);
 }
 
-int cli_compare_options(const struct cli_common *common, struct npl_arena *arena, struct npl_compare_options *how,
-			struct npl_err *err)
+int cli_compare_options(const struct cli_common *common, struct npl_arena *arena,
+			struct npl_compare_options *compare_options, struct npl_err *err)
 {
 	const char **names = NULL;
 	int n = 0;
 	if (common->devices && cli_split_devices(common->devices, arena, &names, &n, err))
 		return err->code;
-	*how = (struct npl_compare_options){.device_names = names,
-					    .n_devices = n,
-					    .set = common->set.item,
-					    .n_sets = common->set.n,
-					    .threads = (int)common->threads,
-					    .engine = common->engine,
-					    .host = common->host,
-					    .layer_accuracy = common->layers || common->json || common->csv,
-					    .no_accuracy = common->no_accuracy,
-					    .timing_only = common->timing_only};
-	return read_formats(common, how, err);
+	*compare_options = (struct npl_compare_options){.device_names = names,
+							.n_devices = n,
+							.set = common->set.item,
+							.n_sets = common->set.n,
+							.threads = (int)common->threads,
+							.engine = common->engine,
+							.host = common->host,
+							.layer_accuracy = common->layers || common->json || common->csv,
+							.no_accuracy = common->no_accuracy,
+							.timing_only = common->timing_only};
+	return read_formats(common, compare_options, err);
 }
 
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err)
@@ -100,12 +101,12 @@ int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct n
 	return 0;
 }
 
-void cli_warn(const char *of, const char *const *warning, int n)
+void cli_warn(const char *subject, const char *const *warning, int n)
 {
 	cli_waiting_end();
 	for (int i = 0; i < n; i++) {
 		struct npl_err line; /* npl_err makes the text printable */
-		npl_fail(&line, NPL_OK, "%s%s%s", of ? of : "", of ? ": " : "", warning[i]);
+		npl_fail(&line, NPL_OK, "%s%s%s", subject ? subject : "", subject ? ": " : "", warning[i]);
 		fprintf(stderr, "npulab: warning: %s\n", line.msg);
 	}
 }
@@ -113,18 +114,18 @@ void cli_warn(const char *of, const char *const *warning, int n)
 static int load_samples(const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err)
 {
 	const struct npl_model_files *files = &inputs->files;
-	const char *const *given = common->input.item;
-	const char *labels = common->labels, *own[1] = {files->input};
+	const char *const *paths = common->input.item;
+	const char *labels = common->labels, *shipped[1] = {files->input};
 	int n_inputs = common->input.n;
 	if (!n_inputs && files->input) { /* a shipped model's own samples, with their labels */
-		given = own;
+		paths = shipped;
 		n_inputs = 1;
 		labels = labels ? labels : files->labels;
 	}
 	if (!n_inputs && common->timing_only) {
 		if (npl_samples_describe(inputs->graph, labels, &inputs->samples, err))
 			return err->code;
-	} else if (npl_samples_load(inputs->graph, given, n_inputs, labels, (uint64_t)common->seed, &inputs->samples,
+	} else if (npl_samples_load(inputs->graph, paths, n_inputs, labels, (uint64_t)common->seed, &inputs->samples,
 				    err))
 		return err->code;
 	if (!files->calibration)
@@ -184,10 +185,10 @@ void cli_inputs_free(struct cli_inputs *inputs)
 
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err)
 {
-	size_t most = 1;
+	size_t max_names = 1;
 	for (const char *c = text; *c; c++)
-		most += *c == ',';
-	*names = npl_arena_array(arena, most, sizeof **names);
+		max_names += *c == ',';
+	*names = npl_arena_array(arena, max_names, sizeof **names);
 	*n = 0;
 	if (!*names)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -30,8 +30,8 @@ int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, st
 /* Fills the options of a comparison from the common options. Its devices are those of --devices, with names in the
  * arena; without --devices the command names them. The command itself fills in places, outputs and programs. Returns
  * NPL_EUSAGE for bad options. */
-int cli_compare_options(const struct cli_common *common, struct npl_arena *arena, struct npl_compare_options *how,
-			struct npl_err *err);
+int cli_compare_options(const struct cli_common *common, struct npl_arena *arena,
+			struct npl_compare_options *compare_options, struct npl_err *err);
 
 /* The model and its samples. */
 struct cli_inputs {
@@ -48,9 +48,9 @@ void cli_inputs_free(struct cli_inputs *inputs);
 /* Reads "NAME=N" of --dim; dims has room for list->n. Returns NPL_EUSAGE for a bad one. */
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);
 
-/* Prints warnings, one line each on standard error, about `of` (NULL: the warnings name it themselves). To be called
+/* Prints warnings, one line each on standard error, about `subject` (NULL: the warnings name it themselves). To be called
  * after success, because a failure is one line. */
-void cli_warn(const char *of, const char *const *warning, int n);
+void cli_warn(const char *subject, const char *const *warning, int n);
 /* Prints npl_device_notes as warnings. */
 void cli_warn_of_machine(const struct npl_device *device);
 
@@ -76,7 +76,7 @@ int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err)
 /* Writes a tensor as .npy to a file. */
 int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct npl_err *err);
 /* Writes the text that `writer` makes, first to memory, then by cli_write. */
-int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
+int cli_write_text(const char *path, void (*writer)(FILE *out, const void *data), const void *data,
 		   struct npl_err *err);
 
 /* The outputs of a run do not depend on each other: when one cannot be written, the others and the table are still
@@ -87,8 +87,8 @@ int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err);
 
 struct cli_report {
 	const char *path; /* NULL: not wanted */
-	void (*writer)(FILE *out, const void *what);
-	const void *what;
+	void (*writer)(FILE *out, const void *data);
+	const void *data;
 };
 /* Writes each report: files first, so that a reader of standard output that goes away loses none of them. */
 int cli_write_reports(const struct cli_report *report, int n, struct npl_err *err);

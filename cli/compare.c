@@ -15,9 +15,9 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	struct cli_inputs inputs;
 	struct npl_comparison comparison;
 	int n_words;
-	bool helped;
-	if (cli_parse(&cli_compare, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	bool help_printed;
+	if (cli_parse(&cli_compare, options, argc, argv, &model, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (!common.devices)
 		common.devices = common.timing_only ? CLI_SIMULATED_DEVICES : "reference," CLI_DEVICES;
 	if (!model)
@@ -29,13 +29,13 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	struct npl_layer_choice_options choose;
 	struct npl_layer_choice choice = {0};
 	int rc = cli_read_choice(&common, inputs.graph, &choose, err);
-	struct npl_compare_options how;
+	struct npl_compare_options compare_options;
 	if (!rc)
-		rc = cli_compare_options(&common, &inputs.arena, &how, err);
+		rc = cli_compare_options(&common, &inputs.arena, &compare_options, err);
 	if (!rc) {
-		how.programs = dump_path ? &dump.sink : NULL;
-		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL, &how,
-				 &comparison, err);
+		compare_options.programs = dump_path ? &dump.sink : NULL;
+		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL,
+				 &compare_options, &comparison, err);
 	}
 	cli_waiting_end();
 	if (!rc) {
@@ -45,7 +45,8 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 						     .choice = &choice};
 		rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
 		if (!rc)
-			rc = cli_dump_write(&dump, how.device_names[0], comparison.device[0].name, &common, err);
+			rc = cli_dump_write(&dump, compare_options.device_names[0], comparison.device[0].name, &common,
+					    err);
 		if (!rc)
 			rc = cli_report(&comparison, &context, NULL, &common, err);
 		if (!rc && !common.quiet)

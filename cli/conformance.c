@@ -6,9 +6,9 @@
 
 #include "common.h"
 
-static void put_json(FILE *out, const void *what)
+static void put_json(FILE *out, const void *data)
 {
-	npl_conformance_json(out, what);
+	npl_conformance_json(out, data);
 }
 
 static int report(const struct npl_conformance *c, const char *json, bool quiet, struct npl_err *err)
@@ -48,7 +48,7 @@ static int conformance_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {0};
 	const char *device = NULL;
-	bool helped;
+	bool help_printed;
 	int n_dirs;
 	const struct cli_option options[] = {
 		{"device", CLI_TEXT, &device, 0, 0, "D",
@@ -60,14 +60,14 @@ static int conformance_main(int argc, char **argv, struct npl_err *err)
 		{"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
 	const char **dirs = calloc((size_t)argc + 1, sizeof *dirs);
-	int rc = dirs ? cli_parse(&cli_conformance, options, argc, argv, dirs, argc, &n_dirs, &helped, err)
+	int rc = dirs ? cli_parse(&cli_conformance, options, argc, argv, dirs, argc, &n_dirs, &help_printed, err)
 		      : npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (!rc && !helped && !n_dirs)
+	if (!rc && !help_printed && !n_dirs)
 		rc = npl_fail(err, NPL_EUSAGE, "conformance: which folders? usage: npulab conformance %s",
 			      cli_conformance.arguments);
-	if (!rc && !helped && common.set.n && !device)
+	if (!rc && !help_printed && common.set.n && !device)
 		rc = npl_fail(err, NPL_EUSAGE, "conformance: --set %s needs a --device", common.set.item[0]);
-	if (!rc && !helped)
+	if (!rc && !help_printed)
 		rc = run_cases(dirs, n_dirs, device, &common, err);
 	free(dirs);
 	return rc;

@@ -22,7 +22,7 @@ struct row {
 };
 
 /* Returns why a device cannot be used, without the device's name, which the table has already. */
-static const char *reason(const char *name, const struct row *row)
+static const char *unavailable_reason(const char *name, const struct row *row)
 {
 	size_t length = strlen(name);
 	const char *msg = row->why.msg;
@@ -32,16 +32,16 @@ static const char *reason(const char *name, const struct row *row)
 static void print_details(const char *const *names, const struct row *rows, int n)
 {
 	struct npl_table table;
-	bool any = false;
+	bool any_detail = false;
 	static const char *const header[] = {"DEVICE", "DETAIL"};
 	npl_table_open(&table, "ll", header);
 	for (int i = 0; i < n; i++) {
 		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail
-						    : reason(names[i], &rows[i]);
-		any |= *detail;
+						    : unavailable_reason(names[i], &rows[i]);
+		any_detail |= *detail;
 		npl_table_row(&table, (const char *const[]){names[i], detail});
 	}
-	if (any)
+	if (any_detail)
 		npl_table_print(&table, stdout);
 	npl_table_close(&table);
 }
@@ -117,7 +117,8 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 				       info ? npl_device_precision(info) : "-",
 				       clock,
 				       peak,
-				       info ? npl_device_description(rows[i].device) : reason(names[i], &rows[i])};
+				       info ? npl_device_description(rows[i].device)
+					    : unavailable_reason(names[i], &rows[i])};
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stdout);
@@ -150,18 +151,18 @@ static void put_parameters(struct npl_json *json, const struct npl_device *devic
 }
 
 /* The data of a report. */
-struct listed {
+struct listing {
 	const char *const *names;
 	const struct row *rows;
 	int n;
 };
 
-static void write_json(FILE *out, const void *what)
+static void write_json(FILE *out, const void *data)
 {
-	const struct listed *listed = what;
-	const char *const *names = listed->names;
-	const struct row *rows = listed->rows;
-	const int n = listed->n;
+	const struct listing *listing = data;
+	const char *const *names = listing->names;
+	const struct row *rows = listing->rows;
+	const int n = listing->n;
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.devices/1");
@@ -172,7 +173,7 @@ static void write_json(FILE *out, const void *what)
 		npl_json_string(&json, "name", names[i]);
 		npl_json_string(&json, "kind", info ? npl_device_kind_name(info->kind) : NULL);
 		npl_json_number(&json, "available", info ? "true" : "false");
-		npl_json_string(&json, "reason", info ? NULL : reason(names[i], &rows[i]));
+		npl_json_string(&json, "reason", info ? NULL : unavailable_reason(names[i], &rows[i]));
 		npl_json_string(&json, "description", info ? npl_device_description(rows[i].device) : NULL);
 		npl_json_text(&json, "detail", info ? info->detail : NULL);
 		npl_json_string(&json, "precision", info ? npl_device_precision(info) : NULL);
@@ -208,25 +209,25 @@ static int print_yaml(const char *name, const struct npl_device_options *options
 	return rc;
 }
 
-static int list_devices(const char *only, const struct npl_device_options *options, bool verbose, const char *json,
+static int list_devices(const char *only_name, const struct npl_device_options *options, bool verbose, const char *json,
 			struct npl_err *err)
 {
 	struct npl_arena arena = {0};
-	const char *const *names = &only;
-	int n = 1, rc = only ? 0 : npl_device_list(&arena, &names, &n, err);
+	const char *const *names = &only_name;
+	int n = 1, rc = only_name ? 0 : npl_device_list(&arena, &names, &n, err);
 	struct row *rows = rc ? NULL : calloc((size_t)n + 1, sizeof *rows);
 	if (!rc && !rows)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < n && !rc; i++) {
 		npl_progress_part(names[i], "device", i + 1, n);
-		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].why) && only)
+		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].why) && only_name)
 			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
 	}
-	const char **shown = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *shown);
-	if (!rc && !shown)
+	const char **titles = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *titles);
+	if (!rc && !titles)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < n && !rc; i++) /* for a file, the name of its machine */
-		shown[i] = rows[i].device ? npl_device_name(rows[i].device) : names[i];
+		titles[i] = rows[i].device ? npl_device_name(rows[i].device) : names[i];
 	for (int i = 0; i < n && !rc && (json || verbose); i++) {
 		rows[i].facts.arena = &arena;
 		if (rows[i].device)
@@ -235,11 +236,11 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 	cli_waiting_end();
 	const bool tables = !rc && !cli_is_stdout(json);
 	if (!rc)
-		rc = cli_write_reports(&(struct cli_report){json, write_json, &(struct listed){shown, rows, n}}, 1,
+		rc = cli_write_reports(&(struct cli_report){json, write_json, &(struct listing){titles, rows, n}}, 1,
 				       err);
 	if (tables)
-		print_table(shown, rows, n, verbose);
-	if (tables && only) {
+		print_table(titles, rows, n, verbose);
+	if (tables && only_name) {
 		print_parameters(rows[0].device);
 		print_notes(rows[0].device);
 	} else if (tables) {
@@ -253,22 +254,22 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 }
 
 /* Removes the machine's name before KEY, which the user may write as in every other command. A file gives that name. */
-static void without_name(struct cli_list *sets, const char *name)
+static void strip_machine_name(struct cli_list *sets, const char *name)
 {
 	struct npl_device *device = NULL;
 	struct npl_err ignored;
 	if (!npl_device_open(name, NULL, &device, &ignored))
 		name = npl_device_name(device);
-	const size_t before = strlen(name);
+	const size_t name_length = strlen(name);
 	for (int i = 0; i < sets->n; i++)
-		if (!strncmp(sets->item[i], name, before) && sets->item[i][before] == '.')
-			sets->item[i] += before + 1;
+		if (!strncmp(sets->item[i], name, name_length) && sets->item[i][name_length] == '.')
+			sets->item[i] += name_length + 1;
 	npl_device_close(device);
 }
 
 static int devices_main(int argc, char **argv, struct npl_err *err)
 {
-	bool yaml = false, verbose = false, helped;
+	bool yaml = false, verbose = false, help_printed;
 	const char *name = NULL, *json = NULL;
 	struct cli_list sets = {0};
 	int64_t threads = 0;
@@ -281,8 +282,8 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		CLI_THREADS_OPTION(&threads),
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{0}};
-	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (yaml && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --yaml needs the name of a machine");
 	if (yaml && json)
@@ -292,9 +293,10 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 	if (sets.n && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
 	if (sets.n)
-		without_name(&sets, name);
-	const struct npl_device_options changed = {.set = sets.item, .n_sets = sets.n, .threads = (int)threads};
-	return yaml ? print_yaml(name, &changed, err) : list_devices(name, &changed, verbose || name, json, err);
+		strip_machine_name(&sets, name);
+	const struct npl_device_options device_options = {.set = sets.item, .n_sets = sets.n, .threads = (int)threads};
+	return yaml ? print_yaml(name, &device_options, err)
+		    : list_devices(name, &device_options, verbose || name, json, err);
 }
 
 const struct cli_command cli_devices = {"devices", "[NAME] [--yaml] [--verbose]",

@@ -29,7 +29,7 @@ static int disasm_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {.output = "-"};
 	const char *path = NULL, *machine = NULL;
-	bool helped;
+	bool help_printed;
 	int n_words;
 	const struct cli_option options[] = {
 		{"o", CLI_OUTPUT, &common.output, 0, 0, "F.s", "the text (default: standard output)"},
@@ -37,8 +37,8 @@ static int disasm_main(int argc, char **argv, struct npl_err *err)
 		 "whose instructions they are, where the file does not say so"},
 		CLI_THREADS_OPTION(&common.threads),
 		{0}};
-	if (cli_parse(&cli_disasm, options, argc, argv, &path, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_disasm, options, argc, argv, &path, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (!path)
 		return npl_fail(err, NPL_EUSAGE, "disasm: which program? usage: npulab disasm %s",
 				cli_disasm.arguments);

@@ -101,7 +101,7 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 {
 	struct npl_traffic *traffic = NULL;
 	struct npl_traffic_result result;
-	const struct npl_traffic_options how = {.inject = o->inject};
+	const struct npl_traffic_options traffic_options = {.inject = o->inject};
 	const struct npl_traffic_report report = {.name = o->pattern              ? o->pattern
 							  : strcmp(o->trace, "-") ? o->trace
 										  : "standard input",
@@ -113,7 +113,7 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 	int rc = o->pattern ? npl_traffic_open_pattern(o->pattern, o->count, npl_memory_info(memory), &traffic, err)
 			    : npl_traffic_open_trace(o->trace, npl_memory_info(memory), &traffic, err);
 	if (!rc)
-		rc = npl_traffic_run(memory, traffic, &how, &result, err);
+		rc = npl_traffic_run(memory, traffic, &traffic_options, &result, err);
 	cli_waiting_end();
 	npl_traffic_close(traffic);
 	if (rc)
@@ -158,7 +158,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 {
 	struct dram_options o = {.preset = DEFAULT_PRESET, .count = NOT_GIVEN, .channels = NOT_GIVEN};
 	struct npl_memory *memory = NULL;
-	bool helped;
+	bool help_printed;
 	int n_words;
 	const struct cli_option options[] = {
 		{"pattern", CLI_TEXT, &o.pattern, 0, 0, "NAME", "requests of a pattern instead (--list has them)"},
@@ -178,8 +178,8 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		{"json", CLI_OUTPUT, &o.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &o.quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
-	if (cli_parse(&cli_dram, options, argc, argv, &o.trace, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_dram, options, argc, argv, &o.trace, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (check_usage(&o, err))
 		return err->code;
 	if (o.list)

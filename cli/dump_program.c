@@ -11,16 +11,16 @@
 
 #define MOST_PROGRAMS 1000
 
-static int take(void *context, struct npl_program_dump *program, struct npl_err *err)
+static int keep_program(void *context, struct npl_program_dump *program, struct npl_err *err)
 {
 	struct cli_dump *dump = context;
 	if (dump->n == MOST_PROGRAMS)
 		return npl_fail(err, NPL_EUSAGE, "--dump-program: more than %d programs", MOST_PROGRAMS);
-	struct npl_program_dump *more = npl_grow(dump->program, dump->n, &dump->capacity, sizeof *more);
-	if (!more)
+	struct npl_program_dump *grown = npl_grow(dump->program, dump->n, &dump->capacity, sizeof *grown);
+	if (!grown)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld programs", (long long)dump->n + 1);
-	dump->program = more;
-	more[dump->n++] = *program;
+	dump->program = grown;
+	grown[dump->n++] = *program;
 	*program = (struct npl_program_dump){0};
 	return 0;
 }
@@ -52,7 +52,7 @@ static const struct npl_memory_image *image_of(const struct npl_program_dump *pr
 
 int cli_dump_open(struct cli_dump *dump, const char *path, const char *devices, struct npl_err *err)
 {
-	*dump = (struct cli_dump){.path = path, .sink = {take, dump}};
+	*dump = (struct cli_dump){.path = path, .sink = {keep_program, dump}};
 	if (!path)
 		return 0;
 	const size_t length = strlen(path);

@@ -175,10 +175,10 @@ static int check_outputs(const struct exec_options *o, struct npl_err *err)
 	if ((c->output || o->buffer_output) && c->timing_only)
 		return npl_fail(err, NPL_EUSAGE, "exec: --timing-only computes no values for --%s",
 				c->output ? "output" : "buffer-output");
-	if ((o->output_as.stated && !c->output) || (o->buffer_output_as.stated && !o->buffer_output))
+	if ((o->output_as.has_type && !c->output) || (o->buffer_output_as.has_type && !o->buffer_output))
 		return npl_fail(err, NPL_EUSAGE, "exec: --%s goes with --%s",
-				o->output_as.stated && !c->output ? "output-as" : "buffer-output-as",
-				o->output_as.stated && !c->output ? "output" : "buffer-output");
+				o->output_as.has_type && !c->output ? "output-as" : "buffer-output-as",
+				o->output_as.has_type && !c->output ? "output" : "buffer-output");
 	return check_stdout(o, err);
 }
 
@@ -186,7 +186,7 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 {
 	struct exec_options o = {0};
 	struct cli_common *c = &o.common;
-	bool helped;
+	bool help_printed;
 	int n_words;
 	const char *output_as = NULL, *buffer_output_as = NULL;
 	const struct cli_option options[] = {
@@ -217,8 +217,8 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
-	if (cli_parse(&cli_exec, options, argc, argv, &o.path, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_exec, options, argc, argv, &o.path, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (!o.path)
 		return npl_fail(err, NPL_EUSAGE, "exec: which program? usage: npulab exec %s", cli_exec.arguments);
 	if (exec_form_read("output-as", output_as, &o.output_as, err) ||

@@ -36,7 +36,7 @@ static bool read_shape(const char *text, struct exec_form *form)
 
 int exec_form_read(const char *option, const char *text, struct exec_form *form, struct npl_err *err)
 {
-	*form = (struct exec_form){.type = NPL_U8, .stated = text != NULL, .first = -1};
+	*form = (struct exec_form){.type = NPL_U8, .has_type = text != NULL, .first = -1};
 	if (!text)
 		return 0;
 	const size_t length = strcspn(text, ":");
@@ -125,9 +125,9 @@ static int32_t number_at(const struct layout *l, const struct exec_bytes *bytes,
 	return type == NPL_I8 ? (int8_t)bits : type == NPL_I16 ? (int16_t)bits : (int32_t)bits;
 }
 
-static void put_text(FILE *out, const void *what)
+static void put_text(FILE *out, const void *data)
 {
-	const struct npl_tensor *numbers = what;
+	const struct npl_tensor *numbers = data;
 	const int64_t columns = numbers->shape.dim[numbers->shape.rank - 1];
 	for (int64_t i = 0; i < npl_tensor_count(numbers); i++)
 		fprintf(out, "%.0f%c", npl_tensor_real(numbers, i), (i + 1) % columns ? ' ' : '\n');
@@ -148,19 +148,19 @@ static void put_number(struct npl_tensor *numbers, int64_t i, int32_t value)
 int exec_output_make(const struct exec_form *form, const struct exec_bytes *bytes, bool text,
 		     struct npl_tensor *numbers, struct npl_err *err)
 {
-	struct exec_form of = *form;
+	struct exec_form resolved = *form;
 	struct layout l;
 	*numbers = (struct npl_tensor){0};
-	if (!form->stated && text)
-		of.type = bytes->word;
-	if (lay_out(&of, bytes, &l, err))
+	if (!form->has_type && text)
+		resolved.type = bytes->word;
+	if (lay_out(&resolved, bytes, &l, err))
 		return err->code;
-	*numbers = (struct npl_tensor){.dtype = of.type, .shape = npl_shape_of(2, l.rows, l.columns)};
-	if (!form->stated && !text)
+	*numbers = (struct npl_tensor){.dtype = resolved.type, .shape = npl_shape_of(2, l.rows, l.columns)};
+	if (!form->has_type && !text)
 		numbers->shape = npl_shape_of(1, l.rows * l.columns);
 	const int rc = npl_tensor_alloc(numbers, err);
 	for (int64_t i = 0; !rc && i < l.rows * l.columns; i++)
-		put_number(numbers, i, number_at(&l, bytes, of.type, i / l.columns, i % l.columns));
+		put_number(numbers, i, number_at(&l, bytes, resolved.type, i / l.columns, i % l.columns));
 	return rc;
 }
 

@@ -9,7 +9,7 @@
 
 /* The values of --output-as TYPE[:ROWSxCOLUMNS[:FIRST]]. */
 struct exec_form {
-	bool stated; /* given by the option; without it the numbers are bytes, in .npy of one dimension */
+	bool has_type; /* given by the option; without it the numbers are bytes, in .npy of one dimension */
 	enum npl_dtype type;
 	int64_t rows, columns; /* 0: not stated */
 	/* first byte of the memory, or first row of a memory with rows; -1: the first that was written */

@@ -17,17 +17,17 @@
 void exec_keep_event(void *context, const struct npl_program_event *event)
 {
 	struct exec_events *events = context;
-	struct npl_program_event *more = npl_grow(events->event, events->count, &events->capacity, sizeof *more);
-	events->lost = events->lost || !more;
-	if (!more)
+	struct npl_program_event *grown = npl_grow(events->event, events->count, &events->capacity, sizeof *grown);
+	events->lost = events->lost || !grown;
+	if (!grown)
 		return;
-	events->event = more;
-	more[events->count++] = *event;
+	events->event = grown;
+	grown[events->count++] = *event;
 }
 
-void exec_put_events(FILE *out, const void *what)
+void exec_put_events(FILE *out, const void *data)
 {
-	const struct exec_outcome *o = what;
+	const struct exec_outcome *o = data;
 	fputs("cycle,event,index,instruction,line,name,unit\r\n", out);
 	for (int64_t i = 0; i < o->events.count; i++) {
 		const struct npl_program_event *e = &o->events.event[i];
@@ -109,9 +109,9 @@ static void put_instructions(struct npl_json *json, const struct exec_outcome *o
 	npl_json_close(json, ']');
 }
 
-void exec_put_json(FILE *out, const void *what)
+void exec_put_json(FILE *out, const void *data)
 {
-	const struct exec_outcome *o = what;
+	const struct exec_outcome *o = data;
 	const struct npl_execution *e = o->execution;
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');

@@ -23,8 +23,8 @@ struct exec_outcome {
 	struct exec_events events; /* borrowed */
 };
 /* Writers (struct cli_report) of a struct exec_outcome. */
-void exec_put_events(FILE *out, const void *what);
-void exec_put_json(FILE *out, const void *what);
+void exec_put_events(FILE *out, const void *data);
+void exec_put_json(FILE *out, const void *data);
 /* The tables. */
 void exec_print(const struct exec_outcome *o);
 

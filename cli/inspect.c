@@ -71,10 +71,10 @@ static uint64_t node_parameters(const struct npl_graph *graph, const struct npl_
 	return n;
 }
 
-static void print_value(const char *what, const struct npl_value *value)
+static void print_value(const char *role, const struct npl_value *value)
 {
 	char line[400], shape[128];
-	snprintf(line, sizeof line, "%s %s: %s %s", what, value->name, npl_dtype_name(value->dtype),
+	snprintf(line, sizeof line, "%s %s: %s %s", role, value->name, npl_dtype_name(value->dtype),
 		 npl_shape_text(&value->shape, shape, sizeof shape));
 	npl_table_text(line, stdout);
 }
@@ -130,7 +130,7 @@ static void print_host_layers(const struct npl_graph *graph, const char *name, c
 {
 	static const char *const header[] = {"LAYER", "OPERATOR", "WHY"};
 	struct npl_table table;
-	int whole = 0, parts = 0;
+	int n_whole = 0, n_in_part = 0;
 	npl_table_open(&table, "lll", header);
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
@@ -138,15 +138,15 @@ static void print_host_layers(const struct npl_graph *graph, const char *name, c
 			continue;
 		const char *cells[] = {graph->node[i].name, npl_op_defs[graph->node[i].op].name, row->note};
 		npl_table_row(&table, cells);
-		whole += !row->host_part;
-		parts += row->host_part;
+		n_whole += !row->host_part;
+		n_in_part += row->host_part;
 	}
 	printf("\n%s runs %s\n", name,
-	       whole && parts ? "all but these, which go to its host, those marked so only in part:"
-	       : whole        ? "all but these, which go to its host:"
-	       : parts        ? "every layer; of these its host does a part:"
-			      : "every layer");
-	if (whole + parts)
+	       n_whole && n_in_part ? "all but these, which go to its host, those marked so only in part:"
+	       : n_whole            ? "all but these, which go to its host:"
+	       : n_in_part          ? "every layer; of these its host does a part:"
+				    : "every layer");
+	if (n_whole + n_in_part)
 		npl_table_print(&table, stdout);
 	npl_table_close(&table);
 }
@@ -195,22 +195,22 @@ static void put_notes(struct npl_json *json, const char *key, const struct machi
 }
 
 /* The data of a report. */
-struct inspected {
+struct inspection {
 	const struct npl_graph *graph;
 	const char *name;
 	const struct machines *machines;
 };
 
-static void write_json(FILE *out, const void *what)
+static void write_json(FILE *out, const void *data)
 {
-	const struct inspected *inspected = what;
-	const struct npl_graph *graph = inspected->graph;
-	const struct machines *m = inspected->machines;
+	const struct inspection *inspection = data;
+	const struct npl_graph *graph = inspection->graph;
+	const struct machines *m = inspection->machines;
 	struct npl_json json = {.out = out};
 	char shape[128];
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.inspect/1");
-	npl_json_string(&json, "name", inspected->name);
+	npl_json_string(&json, "name", inspection->name);
 	npl_json_string(&json, "file_sha256", graph->file_sha256);
 	npl_json_i64(&json, "opset", graph->opset);
 	npl_json_i64(&json, "batch", graph->batch);
@@ -251,7 +251,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	const char *model = NULL, *json = NULL, *devices = CLI_SIMULATED_DEVICES;
 	struct cli_list dim = {0}, sets = {0};
 	int64_t batch = 0, threads = 0, max_memory = 0;
-	bool quiet = false, helped;
+	bool quiet = false, help_printed;
 	int n_words;
 	const struct cli_option options[] = {
 		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: " CLI_SIMULATED_DEVICES ")"},
@@ -265,8 +265,8 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no progress, no warnings"},
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{0}};
-	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (!model)
 		return npl_fail(err, NPL_EUSAGE, "inspect: which model? usage: npulab inspect %s",
 				cli_inspect.arguments);
@@ -288,10 +288,10 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	if (!rc)
 		rc = npl_graph_files_unchanged(graph, err);
 	cli_waiting_end();
-	const struct inspected inspected = {graph, files.name, &machines};
+	const struct inspection inspection = {graph, files.name, &machines};
 	const bool inspects = !rc;
 	if (inspects)
-		rc = cli_write_reports(&(struct cli_report){json, write_json, &inspected}, 1, err);
+		rc = cli_write_reports(&(struct cli_report){json, write_json, &inspection}, 1, err);
 	if (inspects && !cli_is_stdout(json))
 		print_table(graph, files.name, &machines);
 	if (inspects && !quiet)

@@ -16,10 +16,10 @@ struct layer_options {
 };
 
 /* Parses "3x3" or "3": whole numbers joined by x. Returns how many, 0 when the text is something else. */
-static int parse_dims(const char *text, int64_t *dims, int most)
+static int parse_dims(const char *text, int64_t *dims, int max_dims)
 {
 	int n = 0;
-	while (n < most) {
+	while (n < max_dims) {
 		char *end;
 		if (*text < '0' || *text > '9')
 			return 0;
@@ -80,7 +80,7 @@ static int refuse_foreign(const char *op, const struct layer_options *o, struct 
 {
 	bool gemm = !strcmp(op, "gemm"), conv = !strcmp(op, "conv");
 	const struct {
-		bool given, fits;
+		bool is_set, applies;
 		const char *name;
 	} option[] = {
 		{o->m || o->n || o->k, gemm, "-m, -n or -k"},
@@ -92,7 +92,7 @@ static int refuse_foreign(const char *op, const struct layer_options *o, struct 
 		{o->requantise, gemm || conv, "--requantise"},
 	};
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
-		if (option[i].given && !option[i].fits)
+		if (option[i].is_set && !option[i].applies)
 			return npl_fail(err, NPL_EUSAGE, "layer %s takes no %s", op, option[i].name);
 	return 0;
 }
@@ -137,7 +137,7 @@ static const char *const formats[][2] = {
 };
 
 /* Returns the format of a name; NULL: there is none. */
-static const char *format_called(const char *name)
+static const char *find_format(const char *name)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (!strcmp(name, formats[i][0]) || (*name && !strcmp(name, formats[i][1])))
@@ -147,15 +147,15 @@ static const char *format_called(const char *name)
 
 static int check_precision(const char *precision, const struct npl_comparison *c, struct npl_err *err)
 {
-	const char *asked = precision ? format_called(precision) : NULL;
-	if (precision && !asked)
+	const char *expected = precision ? find_format(precision) : NULL;
+	if (precision && !expected)
 		return npl_fail(err, NPL_EUSAGE,
 				"layer: --precision %s: there is no such number format, expected int8, int8x16, Q6.10, "
 				"float32, tf32, float16 or bfloat16",
 				precision);
 	for (int d = 0; precision && d < c->n_devices; d++) {
 		const char *format = npl_device_precision(&c->device[d].info);
-		if (strcmp(asked, format))
+		if (strcmp(expected, format))
 			return npl_fail(err, NPL_EUSAGE, "layer: --precision %s: %s computes in %s", precision,
 					c->device[d].name, format);
 	}
@@ -166,25 +166,26 @@ static int check_precision(const char *precision, const struct npl_comparison *c
 static int check_integers(const struct layer_options *o, const struct npl_comparison *c, struct npl_err *err)
 {
 	const struct {
-		bool given, wide; /* wide: it applies to integers of 16 bits too */
-		const char *name, *who;
+		bool is_set, also_int8x16; /* also_int8x16: it applies to int8x16 too */
+		const char *name, *scope;
 	} option[] = {{o->is_unsigned, false, "--unsigned", "for an input of int8"},
 		      {o->requantise, true, "--requantise", "for the results of int8 and int8x16"}};
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
-		int takers = 0;
-		for (int pass = 0; pass < 2 && option[i].given; pass++)
+		int n_taking = 0;
+		for (int pass = 0; pass < 2 && option[i].is_set; pass++)
 			for (int d = 0; d < c->n_devices; d++) {
 				const enum npl_format format = c->device[d].info.format;
 				char text[200];
 				const char *const warning = text;
-				if (format == NPL_FORMAT_INT8 || (option[i].wide && format == NPL_FORMAT_INT8X16)) {
-					takers += !pass;
+				if (format == NPL_FORMAT_INT8 ||
+				    (option[i].also_int8x16 && format == NPL_FORMAT_INT8X16)) {
+					n_taking += !pass;
 					continue;
 				}
 				snprintf(text, sizeof text, "%s is %s; %.40s computes in %s and knows none",
-					 option[i].name, option[i].who, c->device[d].name,
+					 option[i].name, option[i].scope, c->device[d].name,
 					 npl_device_precision(&c->device[d].info));
-				if (pass && !takers)
+				if (pass && !n_taking)
 					return npl_fail(err, NPL_EUSAGE, "layer: %s", text);
 				if (pass && !o->common.quiet)
 					cli_warn(NULL, &warning, 1);
@@ -216,10 +217,10 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 	struct npl_comparison comparison;
 	struct npl_tensor output = {0};
 	struct cli_dump dump = {0};
-	struct npl_compare_options how;
+	struct npl_compare_options compare_options;
 	int rc = read_spec(op, o, &spec, err);
 	if (!rc)
-		rc = cli_compare_options(&o->common, &arena, &how, err);
+		rc = cli_compare_options(&o->common, &arena, &compare_options, err);
 	if (!rc)
 		rc = cli_dump_open(&dump, o->dump, o->common.devices, err);
 	if (rc) {
@@ -227,8 +228,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		return rc;
 	}
 	spec.no_accuracy = o->common.no_accuracy;
-	how.programs = o->dump ? &dump.sink : NULL;
-	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
+	compare_options.programs = o->dump ? &dump.sink : NULL;
+	rc = npl_single_layer(&spec, &compare_options, &comparison, o->common.output ? &output : NULL, err);
 	cli_waiting_end();
 	if (!rc) {
 		struct npl_report_context context = {
@@ -238,7 +239,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		if (!rc)
 			rc = check_integers(o, &comparison, err);
 		if (!rc)
-			rc = cli_dump_write(&dump, how.device_names[0], comparison.device[0].name, &o->common, err);
+			rc = cli_dump_write(&dump, compare_options.device_names[0], comparison.device[0].name,
+					    &o->common, err);
 		if (!rc)
 			rc = cli_report(&comparison, &context, &output, &o->common, err);
 		if (!rc)
@@ -255,7 +257,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 {
 	struct layer_options o = {.common = {.seed = 1}};
 	const char *op = NULL;
-	bool helped;
+	bool help_printed;
 	int n_words;
 	const struct cli_option options[] = {
 		{"m", CLI_INT, &o.m, 1, 1 << 24, "M", "gemm: rows of the input"},
@@ -293,8 +295,8 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"csv", CLI_OUTPUT, &o.common.csv, 0, 0, "FILE", "one line per device"},
 		{"quiet", CLI_FLAG, &o.common.quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
-	if (cli_parse(&cli_layer, options, argc, argv, &op, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_layer, options, argc, argv, &op, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (!o.common.devices)
 		o.common.devices = o.common.timing_only ? CLI_SIMULATED_DEVICES : CLI_DEVICES;
 	if (!op)

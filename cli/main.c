@@ -87,11 +87,11 @@ int main(int argc, char **argv)
 		code = run_command(argc - 1, argv + 1, &err);
 	cli_waiting_end();
 	if (fflush(stdout) || ferror(stdout)) {
-		const struct npl_err before = err;
+		const struct npl_err work_err = err;
 		if (!code)
 			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written");
 		else if (code == NPL_EDEVICE || code == NPL_ECHECK) /* the report was printed nevertheless */
-			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written; %s", before.msg);
+			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written; %s", work_err.msg);
 	}
 	if (code)
 		fprintf(stderr, "npulab: %s\n", err.msg);

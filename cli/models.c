@@ -44,33 +44,33 @@ static void put_json(struct npl_json *json, const struct entry *e)
 }
 
 /* The data of a report. */
-struct listed {
+struct listing {
 	const struct entry *entry;
 	int n;
 };
 
-static void write_json(FILE *out, const void *what)
+static void write_json(FILE *out, const void *data)
 {
-	const struct listed *listed = what;
+	const struct listing *listing = data;
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.models/1");
 	npl_json_open(&json, "models", '[');
-	for (int i = 0; i < listed->n; i++)
-		put_json(&json, &listed->entry[i]);
+	for (int i = 0; i < listing->n; i++)
+		put_json(&json, &listing->entry[i]);
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');
 	putc('\n', out);
 }
 
-static void print_table(const struct listed *listed)
+static void print_table(const struct listing *listing)
 {
 	static const char *const header[] = {"MODEL",       "MAC/SAMPLE", "PARAMETERS",
 					     "ACTIVATIONS", "LAYERS",     "DESCRIPTION"};
 	struct npl_table table;
 	npl_table_open(&table, "lrrrrl", header);
-	for (int i = 0; i < listed->n; i++) {
-		const struct entry *e = &listed->entry[i];
+	for (int i = 0; i < listing->n; i++) {
+		const struct entry *e = &listing->entry[i];
 		char macs[32], parameters[32], activations[32], layers[16];
 		npl_count_text((double)e->macs, "", macs, sizeof macs);
 		npl_count_text((double)e->parameters, "", parameters, sizeof parameters);
@@ -97,10 +97,10 @@ static int list_models(const char *json, struct npl_err *err)
 	}
 	cli_waiting_end();
 	if (!rc) {
-		const struct listed listed = {entries, n};
-		rc = cli_write_reports(&(struct cli_report){json, write_json, &listed}, 1, err);
+		const struct listing listing = {entries, n};
+		rc = cli_write_reports(&(struct cli_report){json, write_json, &listing}, 1, err);
 		if (!cli_is_stdout(json))
-			print_table(&listed);
+			print_table(&listing);
 	}
 	npl_arena_free(&arena);
 	return rc;
@@ -108,16 +108,16 @@ static int list_models(const char *json, struct npl_err *err)
 
 static int models_main(int argc, char **argv, struct npl_err *err)
 {
-	const char *json = NULL, *none = NULL;
-	bool helped;
+	const char *json = NULL, *no_words = NULL;
+	bool help_printed;
 	int n_words;
 	int64_t threads = 0; /* one is enough for a list */
 	const struct cli_option options[] = {
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		CLI_THREADS_OPTION(&threads),
 		{0}};
-	if (cli_parse(&cli_models, options, argc, argv, &none, 0, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_models, options, argc, argv, &no_words, 0, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	return list_models(json, err);
 }
 

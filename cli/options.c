@@ -25,16 +25,16 @@ static void print_help(const struct cli_command *command, const struct cli_optio
 	printf("usage: npulab %s%s%s\n%s\n\noptions:\n", command->name, *command->arguments ? " " : "",
 	       command->arguments, command->summary);
 	for (const struct cli_option *o = options; o->name; o++) {
-		char left[64];
-		snprintf(left, sizeof left, "%s%s%s%s", is_letter(o) ? "-" : "--", o->name, o->value ? " " : "",
+		char usage[64];
+		snprintf(usage, sizeof usage, "%s%s%s%s", is_letter(o) ? "-" : "--", o->name, o->value ? " " : "",
 			 o->value ? o->value : "");
-		printf("  %-26s %s\n", left, o->help);
+		printf("  %-26s %s\n", usage, o->help);
 	}
 	printf("  %-26s %s\n", "--help", "this text");
 }
 
-static int unknown(const struct cli_command *command, const struct cli_option *options, const char *arg,
-		   struct npl_err *err)
+static int refuse_unknown(const struct cli_command *command, const struct cli_option *options, const char *arg,
+			  struct npl_err *err)
 {
 	const char *names[CLI_OPTIONS] = {"help"};
 	int n = 1;
@@ -47,7 +47,7 @@ static int unknown(const struct cli_command *command, const struct cli_option *o
 			command->name);
 }
 
-static int store(const struct cli_option *o, const char *shown, const char *value, struct npl_err *err)
+static int store_value(const struct cli_option *o, const char *label, const char *value, struct npl_err *err)
 {
 	int64_t number;
 	switch (o->type) {
@@ -56,7 +56,7 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 		return 0;
 	case CLI_OUTPUT:
 		if (!*value)
-			return npl_fail(err, NPL_EUSAGE, "%s '' names no file", shown);
+			return npl_fail(err, NPL_EUSAGE, "%s '' names no file", label);
 		*(const char **)o->target = value;
 		return 0;
 	case CLI_TEXT:
@@ -65,13 +65,13 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 	case CLI_LIST_OF_TEXT: {
 		struct cli_list *list = o->target;
 		if (list->n == CLI_LIST)
-			return npl_fail(err, NPL_EUSAGE, "%s is given more than %d times", shown, CLI_LIST);
+			return npl_fail(err, NPL_EUSAGE, "%s is given more than %d times", label, CLI_LIST);
 		list->item[list->n++] = value;
 		return 0;
 	}
 	case CLI_INT:
 		if (!npl_parse_count(value, &number) || number < o->min || number > o->max)
-			return npl_fail(err, NPL_EUSAGE, "%s must be a whole number from %lld to %lld, got '%s'", shown,
+			return npl_fail(err, NPL_EUSAGE, "%s must be a whole number from %lld to %lld, got '%s'", label,
 					(long long)o->min, (long long)o->max, value);
 		*(int64_t *)o->target = number;
 		return 0;
@@ -79,11 +79,11 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 		if (!npl_parse_bytes(value, &number) || number < o->min)
 			return npl_fail(err, NPL_EUSAGE,
 					"%s must be a number of bytes from 1 on, as 500000000, 500M or 8Gi, got '%s'",
-					shown, value);
+					label, value);
 		*(int64_t *)o->target = number;
 		return 0;
 	}
-	return npl_fail(err, NPL_EINTERNAL, "%s has no type", shown);
+	return npl_fail(err, NPL_EINTERNAL, "%s has no type", label);
 }
 
 /* Declares the outputs before the command reads anything: they must be writable, as far as that can be known, and
@@ -144,12 +144,12 @@ static bool is_option(const struct cli_option *options, const char *arg)
 }
 
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
-	      const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err)
+	      const char **words, int max_words, int *n_words, bool *help_printed, struct npl_err *err)
 {
-	const char *before[CLI_OPTIONS] = {NULL};
+	const char *earlier_value[CLI_OPTIONS] = {NULL};
 	bool only_words = false;
 	*n_words = 0;
-	*helped = false;
+	*help_printed = false;
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i], *value;
 		if (!only_words && !strcmp(arg, "--")) {
@@ -165,12 +165,12 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		}
 		if (!strcmp(arg, "--help") || !strcmp(arg, "-h")) {
 			print_help(command, options);
-			*helped = true;
+			*help_printed = true;
 			return 0;
 		}
 		const struct cli_option *o = find(options, arg, &value);
 		if (!o)
-			return unknown(command, options, arg, err);
+			return refuse_unknown(command, options, arg, err);
 		if (o->type == CLI_FLAG && value)
 			return npl_fail(err, NPL_EUSAGE, "%s: --%s takes no value", command->name, o->name);
 		if (o->type != CLI_FLAG && !value) {
@@ -179,16 +179,16 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 						o->value);
 			value = argv[++i];
 		}
-		char shown[64];
-		snprintf(shown, sizeof shown, "%s: %s%s", command->name, is_letter(o) ? "-" : "--", o->name);
-		size_t which = (size_t)(o - options);
-		bool once = o->type != CLI_FLAG && o->type != CLI_LIST_OF_TEXT && which < CLI_OPTIONS;
-		if (once && before[which] && strcmp(before[which], value))
-			return npl_fail(err, NPL_EUSAGE, "%s is given twice, as '%s' and as '%s'", shown, before[which],
-					value);
-		if (once)
-			before[which] = value;
-		if (store(o, shown, value, err))
+		char label[64];
+		snprintf(label, sizeof label, "%s: %s%s", command->name, is_letter(o) ? "-" : "--", o->name);
+		size_t index = (size_t)(o - options);
+		bool single_valued = o->type != CLI_FLAG && o->type != CLI_LIST_OF_TEXT && index < CLI_OPTIONS;
+		if (single_valued && earlier_value[index] && strcmp(earlier_value[index], value))
+			return npl_fail(err, NPL_EUSAGE, "%s is given twice, as '%s' and as '%s'", label,
+					earlier_value[index], value);
+		if (single_valued)
+			earlier_value[index] = value;
+		if (store_value(o, label, value, err))
 			return err->code;
 	}
 	if (declare_outputs(options, err))

@@ -65,8 +65,8 @@ struct cli_command {
 #undef CLI_COMMAND
 
 /* Parses argv[1..]; other arguments go into words (at most max_words, else NPL_EUSAGE). With --help prints the
- * command's help and sets *helped. */
+ * command's help and sets *help_printed. */
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
-	      const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err);
+	      const char **words, int max_words, int *n_words, bool *help_printed, struct npl_err *err);
 
 #endif

@@ -53,14 +53,14 @@ int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct n
 	return rc;
 }
 
-int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what, struct npl_err *err)
+int cli_write_text(const char *path, void (*writer)(FILE *out, const void *data), const void *data, struct npl_err *err)
 {
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	writer(out, what);
+	writer(out, data);
 	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path) : cli_write(path, text, bytes, err);
 	free(text);
 	return rc;
@@ -95,52 +95,52 @@ int cli_write_reports(const struct cli_report *report, int n, struct npl_err *er
 	for (int to_stdout = 0; to_stdout < 2; to_stdout++)
 		for (int i = 0; i < n; i++)
 			if (report[i].path && cli_is_stdout(report[i].path) == to_stdout &&
-			    cli_write_text(report[i].path, report[i].writer, report[i].what, &failure))
+			    cli_write_text(report[i].path, report[i].writer, report[i].data, &failure))
 				rc = cli_also_failed(rc, &failure, err);
 	return rc;
 }
 
 int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err)
 {
-	char more[40] = "";
+	char count_of_others[40] = "";
 	if (!unavailable->n)
 		return 0;
 	if (unavailable->n > 1)
-		snprintf(more, sizeof more, "; and %d more", unavailable->n - 1);
+		snprintf(count_of_others, sizeof count_of_others, "; and %d more", unavailable->n - 1);
 	return npl_fail(err, NPL_EDEVICE, "%s is not available here: %s%s", unavailable->device[0].instance,
-			unavailable->device[0].reason, more);
+			unavailable->device[0].reason, count_of_others);
 }
 
-struct compared { /* the argument of the writers of these reports */
+struct comparison_report { /* the argument of the writers of these reports */
 	const struct npl_comparison *comparison;
 	const struct npl_report_context *context;
 };
 
-static void write_json(FILE *out, const void *what)
+static void write_json(FILE *out, const void *data)
 {
-	const struct compared *compared = what;
-	npl_report_json(out, compared->comparison, compared->context);
+	const struct comparison_report *comparison_report = data;
+	npl_report_json(out, comparison_report->comparison, comparison_report->context);
 }
 
-static void write_csv(FILE *out, const void *what)
+static void write_csv(FILE *out, const void *data)
 {
-	const struct compared *compared = what;
-	npl_report_csv(out, compared->comparison, compared->context);
+	const struct comparison_report *comparison_report = data;
+	npl_report_csv(out, comparison_report->comparison, comparison_report->context);
 }
 
-static void write_timeline(FILE *out, const void *what)
+static void write_timeline(FILE *out, const void *data)
 {
-	const struct compared *compared = what;
-	npl_report_timeline(out, compared->comparison, compared->context);
+	const struct comparison_report *comparison_report = data;
+	npl_report_timeline(out, comparison_report->comparison, comparison_report->context);
 }
 
 int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
 	       const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err)
 {
-	const struct compared compared = {comparison, context};
-	const struct cli_report report[] = {{common->json, write_json, &compared},
-					    {common->csv, write_csv, &compared},
-					    {common->timeline, write_timeline, &compared}};
+	const struct comparison_report comparison_report = {comparison, context};
+	const struct cli_report report[] = {{common->json, write_json, &comparison_report},
+					    {common->csv, write_csv, &comparison_report},
+					    {common->timeline, write_timeline, &comparison_report}};
 	struct npl_err failure;
 	int rc = 0;
 	if (common->output && cli_write_tensor(common->output, output, &failure))

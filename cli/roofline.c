@@ -6,29 +6,30 @@
 #include "common.h"
 #include "npulab/report.h"
 
-struct named { /* the argument of a writer */
+struct named_roofline { /* the argument of a writer */
 	const struct npl_roofline *roofline;
 	const char *model;
 };
 
-static void write_json(FILE *out, const void *what)
+static void write_json(FILE *out, const void *data)
 {
-	const struct named *named = what;
-	npl_roofline_json(out, named->roofline, named->model);
+	const struct named_roofline *named_roofline = data;
+	npl_roofline_json(out, named_roofline->roofline, named_roofline->model);
 }
 
-static void write_csv(FILE *out, const void *what)
+static void write_csv(FILE *out, const void *data)
 {
-	const struct named *named = what;
-	npl_roofline_csv(out, named->roofline, named->model);
+	const struct named_roofline *named_roofline = data;
+	npl_roofline_csv(out, named_roofline->roofline, named_roofline->model);
 }
 
-static int report(const struct cli_common *common, const struct named *named, struct npl_err *err)
+static int report(const struct cli_common *common, const struct named_roofline *named_roofline, struct npl_err *err)
 {
-	const struct cli_report reports[] = {{common->json, write_json, named}, {common->csv, write_csv, named}};
+	const struct cli_report reports[] = {{common->json, write_json, named_roofline},
+					     {common->csv, write_csv, named_roofline}};
 	const int rc = cli_write_reports(reports, 2, err);
 	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv))
-		npl_roofline_table(stdout, named->roofline, named->model);
+		npl_roofline_table(stdout, named_roofline->roofline, named_roofline->model);
 	return rc;
 }
 
@@ -44,20 +45,20 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 {
 	struct cli_inputs inputs = {0};
 	struct npl_roofline roofline;
-	struct npl_compare_options how;
+	struct npl_compare_options compare_options;
 	int rc = cli_check_reports(common, err);
 	if (!rc && model)
 		rc = cli_inputs_load(model, common, &inputs, err);
 	if (rc)
 		return rc;
-	rc = cli_compare_options(common, &inputs.arena, &how, err);
+	rc = cli_compare_options(common, &inputs.arena, &compare_options, err);
 	if (!rc)
-		rc = npl_roofline(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL, &how,
-				  intensity, &roofline, err);
+		rc = npl_roofline(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL,
+				  &compare_options, intensity, &roofline, err);
 	cli_waiting_end();
 	if (!rc) {
-		const struct named named = {&roofline, model ? inputs.files.name : NULL};
-		rc = report(common, &named, err);
+		const struct named_roofline named_roofline = {&roofline, model ? inputs.files.name : NULL};
+		rc = report(common, &named_roofline, err);
 		if (!rc)
 			rc = cli_missing(&roofline.unavailable, err);
 		npl_roofline_free(&roofline);
@@ -72,7 +73,7 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {.seed = 1, .devices = CLI_DEVICES};
 	const char *model = NULL, *intensity = "memory";
-	enum npl_intensity which;
+	enum npl_intensity intensity_kind;
 	const struct cli_option options[] = {
 		CLI_DEVICES_OPTION(&common.devices, CLI_DEVICES),
 		{"intensity", CLI_TEXT, &intensity, 0, 0, "memory|weights",
@@ -95,14 +96,14 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 		{"csv", CLI_OUTPUT, &common.csv, 0, 0, "FILE", "one line per layer and device"},
 		{"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress, no warnings"},
 		{0}};
-	bool helped;
+	bool help_printed;
 	int n_words;
-	if (cli_parse(&cli_roofline, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
+	if (cli_parse(&cli_roofline, options, argc, argv, &model, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
 	if (!model && (common.batch || common.dim.n || common.input.n))
 		return npl_fail(err, NPL_EUSAGE,
 				"roofline: --batch, --dim and --input are of a model, and there is none");
-	return read_intensity(intensity, &which, err) ? err->code : run(model, &common, which, err);
+	return read_intensity(intensity, &intensity_kind, err) ? err->code : run(model, &common, intensity_kind, err);
 }
 
 const struct cli_command cli_roofline = {"roofline", "[MODEL] [--devices A,B,...]",

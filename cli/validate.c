@@ -6,15 +6,15 @@
 #include "common.h"
 #include "npulab/report.h"
 
-struct shown { /* the argument of the writer */
+struct validation_report { /* the argument of the writer */
 	const struct npl_validation *validation;
-	bool all;
+	bool show_all;
 };
 
-static void write_json(FILE *out, const void *what)
+static void write_json(FILE *out, const void *data)
 {
-	const struct shown *shown = what;
-	npl_validation_json(out, shown->validation, shown->all);
+	const struct validation_report *validation_report = data;
+	npl_validation_json(out, validation_report->validation, validation_report->show_all);
 }
 
 static int count(const struct npl_validation *validation, enum npl_verdict verdict,
@@ -30,8 +30,8 @@ static int count(const struct npl_validation *validation, enum npl_verdict verdi
 /* Checks the figures. A judged figure that the model does not have fails too. */
 static int check(const struct npl_validation *validation, struct npl_err *err)
 {
-	const struct npl_validation_row *out = NULL, *none = NULL;
-	const int outside = count(validation, NPL_OUTSIDE, &out), missing = count(validation, NPL_MISSING, &none);
+	const struct npl_validation_row *out = NULL, *absent = NULL;
+	const int outside = count(validation, NPL_OUTSIDE, &out), missing = count(validation, NPL_MISSING, &absent);
 	char is_outside[160] = "", is_missing[320] = "";
 	if (!outside && !missing)
 		return 0;
@@ -40,7 +40,7 @@ static int check(const struct npl_validation *validation, struct npl_err *err)
 			 outside, outside == 1 ? " is" : "s are", out->metric, out->case_name);
 	if (missing)
 		snprintf(is_missing, sizeof is_missing, "%d judged figure%s missing; the first is %s of %s: %s",
-			 missing, missing == 1 ? " is" : "s are", none->metric, none->case_name, none->reason);
+			 missing, missing == 1 ? " is" : "s are", absent->metric, absent->case_name, absent->reason);
 	return npl_fail(err, NPL_ECHECK, "%s%s%s", is_outside, outside && missing ? "; " : "", is_missing);
 }
 
@@ -49,10 +49,10 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 	const char *machine = NULL, *json = NULL;
 	struct cli_list sets = {0};
 	int64_t threads = 0, max_memory = 0;
-	bool all = false, must_hold = false, quiet = false, helped;
+	bool show_all = false, must_hold = false, quiet = false, help_printed;
 	int n_words;
 	const struct cli_option options[] = {
-		{"all", CLI_FLAG, &all, 0, 0, NULL, "published figures that no model works out too"},
+		{"all", CLI_FLAG, &show_all, 0, 0, NULL, "published figures that no model works out too"},
 		{"check", CLI_FLAG, &must_hold, 0, 0, NULL,
 		 "exit with 1 when a figure is outside its tolerance or missing"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "DEVICE.KEY=VALUE", "a parameter, to see what it does"},
@@ -61,19 +61,19 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
-	if (cli_parse(&cli_validate, options, argc, argv, &machine, 1, &n_words, &helped, err) || helped)
-		return helped ? 0 : err->code;
-	struct npl_validate_options how = {.set = sets.item, .n_sets = sets.n};
+	if (cli_parse(&cli_validate, options, argc, argv, &machine, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
+	struct npl_validate_options validate_options = {.set = sets.item, .n_sets = sets.n};
 	struct npl_validation validation;
-	int rc = npl_validate(machine, &how, &validation, err);
+	int rc = npl_validate(machine, &validate_options, &validation, err);
 	cli_waiting_end();
 	if (rc)
 		return rc;
 	if (!quiet && !(json && !strcmp(json, "-")))
-		npl_validation_table(stdout, &validation, all);
+		npl_validation_table(stdout, &validation, show_all);
 	struct npl_err failure;
 	if (json)
-		rc = cli_write_text(json, write_json, &(struct shown){&validation, all}, err);
+		rc = cli_write_text(json, write_json, &(struct validation_report){&validation, show_all}, err);
 	if (must_hold && check(&validation, &failure))
 		rc = cli_also_failed(rc, &failure, err);
 	npl_validation_free(&validation);

@@ -37,12 +37,12 @@ static void clock_text(double seconds, char *text, size_t bytes)
 		snprintf(text, bytes, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
-/* Cuts the text so that it and `behind` further columns leave the last column free: a line that wraps cannot be written
+/* Cuts the text so that it and `reserved_columns` further columns leave the last column free: a line that wraps cannot be written
  * over. */
-static void cut(char *text, int columns, int behind)
+static void truncate_line(char *text, int columns, int reserved_columns)
 {
 	size_t bytes = strlen(text);
-	while (bytes && npl_text_width(text) + behind >= columns) {
+	while (bytes && npl_text_width(text) + reserved_columns >= columns) {
 		do
 			bytes--;
 		while (bytes && ((unsigned char)text[bytes] & 0xC0) == 0x80); /* within a character */
@@ -63,10 +63,10 @@ size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progr
 	clock_text(seconds, clock, sizeof clock);
 	snprintf(line, sizeof line, "npulab: %s", progress ? progress : "at work");
 	if (w->on_terminal)
-		cut(line, w->columns, (int)strlen(clock) + 2);
+		truncate_line(line, w->columns, (int)strlen(clock) + 2);
 	const int n = snprintf(text, bytes, "%s%s, %s%s", w->on_terminal ? CLEAR_LINE : "", line, clock,
 			       w->on_terminal ? "" : "\n");
-	w->shown = w->on_terminal;
+	w->line_shown = w->on_terminal;
 	return n < 0 ? 0 : (size_t)n < bytes ? (size_t)n : bytes - 1;
 }
 
@@ -74,12 +74,12 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	pthread_t thread;
-	bool wanted, running, over;
+	bool enabled, running, stopping;
 	double started;
 	struct cli_waiting waiting;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void put(const char *text, size_t bytes)
+static void write_stderr(const char *text, size_t bytes)
 {
 	if (write(STDERR_FILENO, text, bytes) < 0)
 		return; /* there is no terminal or stream to write to */
@@ -91,19 +91,20 @@ static struct timespec at_seconds(double seconds)
 				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
 }
 
-static void *tell_until_over(void *nothing)
+static void *print_until_stopped(void *unused)
 {
 	char progress[NPL_PROGRESS_TEXT], text[LINE_BYTES + 64];
-	(void)nothing;
+	(void)unused;
 	pthread_mutex_lock(&line.lock);
-	while (!line.over) {
+	while (!line.stopping) {
 		const struct timespec due = at_seconds(line.started + line.waiting.due);
 		pthread_cond_timedwait(&line.ended, &line.lock, &due);
 		const double seconds = npl_clock_seconds() - line.started;
-		if (line.over || seconds < line.waiting.due)
+		if (line.stopping || seconds < line.waiting.due)
 			continue;
 		const bool known = npl_progress_text(progress, sizeof progress);
-		put(text, cli_waiting_line(&line.waiting, seconds, known ? progress : NULL, text, sizeof text));
+		write_stderr(text,
+			     cli_waiting_line(&line.waiting, seconds, known ? progress : NULL, text, sizeof text));
 	}
 	pthread_mutex_unlock(&line.lock);
 	return NULL;
@@ -112,16 +113,16 @@ static void *tell_until_over(void *nothing)
 /* Starts the thread with signals blocked: the working thread gets them, so that a handler never interrupts this one. */
 static bool start_thread(void)
 {
-	sigset_t all, before;
+	sigset_t all_signals, previous;
 	pthread_condattr_t clock;
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* the clock of npl_clock_seconds */
 	pthread_cond_init(&line.ended, &clock);
 	pthread_condattr_destroy(&clock);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const bool started = !npl_thread_start(&line.thread, tell_until_over, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sigfillset(&all_signals);
+	pthread_sigmask(SIG_SETMASK, &all_signals, &previous);
+	const bool started = !npl_thread_start(&line.thread, print_until_stopped, NULL);
+	pthread_sigmask(SIG_SETMASK, &previous, NULL);
 	if (!started)
 		pthread_cond_destroy(&line.ended);
 	return started;
@@ -130,7 +131,7 @@ static bool start_thread(void)
 void cli_waiting_start(void)
 {
 	struct winsize size = {0};
-	line.wanted = true;
+	line.enabled = true;
 	if (line.running)
 		return;
 	const bool on_terminal = isatty(STDERR_FILENO);
@@ -138,7 +139,7 @@ void cli_waiting_start(void)
 		size.ws_col = 0;
 	line.waiting = cli_waiting_open(on_terminal, size.ws_col);
 	line.started = npl_clock_seconds();
-	line.over = false;
+	line.stopping = false;
 	npl_progress_observe(true);
 	line.running = start_thread();
 	if (!line.running)
@@ -147,7 +148,7 @@ void cli_waiting_start(void)
 
 void cli_waiting_resume(void)
 {
-	if (line.wanted)
+	if (line.enabled)
 		cli_waiting_start();
 }
 
@@ -156,13 +157,13 @@ void cli_waiting_end(void)
 	if (!line.running)
 		return;
 	pthread_mutex_lock(&line.lock);
-	line.over = true;
+	line.stopping = true;
 	pthread_cond_signal(&line.ended);
 	pthread_mutex_unlock(&line.lock);
 	pthread_join(line.thread, NULL);
 	pthread_cond_destroy(&line.ended);
 	line.running = false;
 	npl_progress_observe(false);
-	if (line.waiting.shown)
-		put(CLEAR_LINE, strlen(CLEAR_LINE));
+	if (line.waiting.line_shown)
+		write_stderr(CLEAR_LINE, strlen(CLEAR_LINE));
 }

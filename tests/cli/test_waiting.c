@@ -40,7 +40,7 @@ Test(waiting, lines_to_a_file_come_ever_more_rarely)
 	cr_assert_gt(cli_waiting_line(&w, 3723, "cpu", text, sizeof text), 0);
 	cr_assert_str_eq(text, "npulab: cpu, 1:02:03\n");
 	cr_assert_eq(cli_waiting_line(&w, 4000, "cpu", text, sizeof text), 0, "the next is due at 4096 seconds");
-	cr_assert_not(w.shown, "there is nothing to clear");
+	cr_assert_not(w.line_shown, "there is nothing to clear");
 }
 
 Test(waiting, a_terminal_has_one_line_that_does_not_wrap)
@@ -50,7 +50,7 @@ Test(waiting, a_terminal_has_one_line_that_does_not_wrap)
 	cr_assert_eq(lines_until(&w, 1, "tpu_v1", text, sizeof text), 0);
 	cr_assert_eq(lines_until(&w, 10, "tpu_v1", text, sizeof text), 9, "at 2, 3, ... 10 seconds");
 	cr_assert_str_eq(text, "\r\033[Knpulab: tpu_v1, 00:10");
-	cr_assert(w.shown);
+	cr_assert(w.line_shown);
 	for (int columns = 12; columns < 90; columns++) {
 		w = cli_waiting_open(true, columns);
 		cr_assert_gt(cli_waiting_line(&w, 5,
