@@ -15,13 +15,13 @@
 
 /* A value as columns.def gives it. A ratio may be infinite, which only CSV shows. */
 struct value {
-	enum { ABSENT, A_REAL, A_RATIO, A_COUNT, A_NUMBER, A_TEXT, A_TRUTH, AN_ENTRY, A_LAYER } kind;
+	enum { ABSENT, A_REAL, A_RATIO, A_COUNT, A_NUMBER, A_TEXT, A_BOOLEAN, AN_ENTRY, A_LAYER } kind;
 	union {
 		double real;
 		uint64_t count;
 		int64_t number;
 		const char *text;
-		bool truth;
+		bool boolean;
 		void (*of_entry)(struct npl_json *json, const struct npl_entry *entry);
 		void (*of_layer)(struct npl_json *json, const struct npl_layer_entry *layer);
 	};
@@ -31,7 +31,7 @@ struct value {
 #define COUNT(n)         ((struct value){.kind = A_COUNT, .count = (n)})
 #define NUMBER(n)        ((struct value){.kind = A_NUMBER, .number = (n)})
 #define TEXT(s)          ((struct value){.kind = A_TEXT, .text = (s)})
-#define TRUTH(b)         ((struct value){.kind = A_TRUTH, .truth = (b)})
+#define BOOLEAN(b)       ((struct value){.kind = A_BOOLEAN, .boolean = (b)})
 #define NESTED(f)        ((struct value){.kind = AN_ENTRY, .of_entry = (f)})
 #define LAYER_NESTED(f)  ((struct value){.kind = A_LAYER, .of_layer = (f)})
 #define KNOWN(known, of) ((known) ? (of) : (struct value){.kind = ABSENT})
@@ -294,8 +294,8 @@ static void put_json(struct npl_json *json, const char *key, const struct value 
 	case A_TEXT:
 		npl_json_string(json, key, v->text);
 		break;
-	case A_TRUTH:
-		npl_json_number(json, key, v->truth ? "true" : "false");
+	case A_BOOLEAN:
+		npl_json_number(json, key, v->boolean ? "true" : "false");
 		break;
 	default:
 		npl_json_null(json, key);

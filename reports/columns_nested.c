@@ -50,12 +50,12 @@ static void put_bytes(struct npl_json *json, const char *key, bool known, uint64
 void npl_json_entry_bytes(struct npl_json *json, const struct npl_entry *e)
 {
 	const struct npl_run *run = e->run;
-	const uint64_t within = e->modelled ? run->bytes[NPL_MEM_HOST] : 0;
+	const uint64_t bytes_within = e->modelled ? run->bytes[NPL_MEM_HOST] : 0;
 	npl_json_open(json, "bytes", '{');
 	put_bytes(json, "dram", e->modelled, run->bytes[NPL_MEM_DRAM]);
 	put_bytes(json, "buffer", e->modelled && e->r->info.kind != NPL_KIND_ANALYTICAL, run->bytes[NPL_MEM_BUFFER]);
-	put_bytes(json, "host_link", e->modelled || run->link_bytes, run->link_bytes + within);
-	put_bytes(json, "host_link_within_cycles", e->modelled, within);
+	put_bytes(json, "host_link", e->modelled || run->link_bytes, run->link_bytes + bytes_within);
+	put_bytes(json, "host_link_within_cycles", e->modelled, bytes_within);
 	npl_json_close(json, '}');
 }
 

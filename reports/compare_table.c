@@ -85,19 +85,19 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c, const struct
 static void list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
 {
 	const size_t room = size - 44; /* leaves room for the text after the list */
-	struct npl_host_reason *done;
-	const int n = npl_host_reasons(c->graph, run, true, &done);
+	struct npl_host_reason *host_reason;
+	const int n = npl_host_reasons(c->graph, run, true, &host_reason);
 	const char *part = NULL;
 	int count = 0;
 	size_t used = 0;
 	*text = '\0';
 	for (int i = 0; i < n; i++) {
-		const char *op = npl_op_defs[done[i].op].name;
-		count += done[i].layers;
+		const char *op = npl_op_defs[host_reason[i].op].name;
+		count += host_reason[i].layers;
 		if (used + strlen(op) + 3 < room)
 			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", op);
 	}
-	free(done);
+	free(host_reason);
 	for (int i = 0; i < run->n_layers; i++)
 		if (run->layer[i].host_part)
 			part = npl_op_defs[c->graph->node[run->layer[i].node].op].name;

@@ -14,9 +14,9 @@
 static size_t head_bytes(const char *text, int columns)
 {
 	size_t at = 0;
-	for (int have = 0; text[at]; at += npl_utf8_length(text + at)) {
-		have += npl_character_width(npl_utf8_code(text + at));
-		if (have > columns)
+	for (int width = 0; text[at]; at += npl_utf8_length(text + at)) {
+		width += npl_character_width(npl_utf8_code(text + at));
+		if (width > columns)
 			break;
 	}
 	return at;
@@ -25,25 +25,25 @@ static size_t head_bytes(const char *text, int columns)
 /* Returns the beginning of the text's last characters that fit in so many columns. */
 static const char *tail_of(const char *text, int columns)
 {
-	int have = npl_text_width(text);
-	for (; have > columns; text += npl_utf8_length(text))
-		have -= npl_character_width(npl_utf8_code(text));
+	int width = npl_text_width(text);
+	for (; width > columns; text += npl_utf8_length(text))
+		width -= npl_character_width(npl_utf8_code(text));
 	return text;
 }
 
 /* Returns the cut name, allocated; NULL: out of memory. */
-static char *cut(const char *text, int width, int head)
+static char *cut_middle(const char *text, int width, int head)
 {
 	const size_t bytes = head_bytes(text, head);
 	const char *tail = tail_of(text, width - 1 - head);
-	const size_t rest = strlen(tail) + 1;
-	char *made = malloc(bytes + 1 + rest);
-	if (made) {
-		memcpy(made, text, bytes);
-		made[bytes] = '~';
-		memcpy(made + bytes + 1, tail, rest);
+	const size_t tail_bytes = strlen(tail) + 1;
+	char *cut_name = malloc(bytes + 1 + tail_bytes);
+	if (cut_name) {
+		memcpy(cut_name, text, bytes);
+		cut_name[bytes] = '~';
+		memcpy(cut_name + bytes + 1, tail, tail_bytes);
 	}
-	return made;
+	return cut_name;
 }
 
 /* FNV-1a. */
@@ -72,12 +72,12 @@ static int count_different(uint64_t *sums, int n)
 }
 
 /* Returns how many of the names differ when they are cut after `head` columns; head below 0: uncut. */
-static int differ(char *const *name, int n, int width, int head, uint64_t *sums)
+static int count_differing(char *const *name, int n, int width, int head, uint64_t *sums)
 {
 	for (int i = 0; i < n; i++) {
-		char *made = head < 0 ? NULL : cut(name[i], width, head);
-		sums[i] = hash(made ? made : name[i]);
-		free(made);
+		char *cut_name = head < 0 ? NULL : cut_middle(name[i], width, head);
+		sums[i] = hash(cut_name ? cut_name : name[i]);
+		free(cut_name);
 	}
 	return count_different(sums, n);
 }
@@ -85,14 +85,16 @@ static int differ(char *const *name, int n, int width, int head, uint64_t *sums)
 /* Returns the head at which most names differ; of several, the one nearest to the middle. */
 static int best_head(char *const *name, int n, int width, uint64_t *sums)
 {
-	const int middle = (width - 1) / 2, all = differ(name, n, width, -1, sums);
-	int best = middle, most = 0;
-	for (int away = 0; away <= width && most < all; away++)
+	const int middle = (width - 1) / 2, differing_uncut = count_differing(name, n, width, -1, sums);
+	int best = middle, most_differing = 0;
+	for (int distance = 0; distance <= width && most_differing < differing_uncut; distance++)
 		for (int side = -1; side <= 1; side += 2) {
-			const int head = middle + side * away;
-			const int found = head < 1 || head > width - 2 ? 0 : differ(name, n, width, head, sums);
-			if (found > most) {
-				most = found;
+			const int head = middle + side * distance;
+			const int differing = head < 1 || head > width - 2
+						      ? 0
+						      : count_differing(name, n, width, head, sums);
+			if (differing > most_differing) {
+				most_differing = differing;
 				best = head;
 			}
 		}
@@ -100,72 +102,72 @@ static int best_head(char *const *name, int n, int width, uint64_t *sums)
 }
 
 /* The cuts in use, each with the name that it stands for: a hash table with free slots. */
-struct taken {
+struct cut_table {
 	size_t slots;
 	struct {
 		const char *cut, *name;
 	} * slot;
 };
 
-/* Says whether the cut stands for no other name; it then stands for this one. */
-static bool take(struct taken *taken, const char *made, const char *name)
+/* Claims a cut for a name; false: it stands for another name already. */
+static bool claim_cut(struct cut_table *table, const char *cut_name, const char *name)
 {
-	size_t at = hash(made) % taken->slots;
-	for (; taken->slot[at].cut; at = (at + 1) % taken->slots)
-		if (!strcmp(taken->slot[at].cut, made))
-			return !strcmp(taken->slot[at].name, name);
-	taken->slot[at].cut = made;
-	taken->slot[at].name = name;
+	size_t index = hash(cut_name) % table->slots;
+	for (; table->slot[index].cut; index = (index + 1) % table->slots)
+		if (!strcmp(table->slot[index].cut, cut_name))
+			return !strcmp(table->slot[index].name, name);
+	table->slot[index].cut = cut_name;
+	table->slot[index].name = name;
 	return true;
 }
 
-/* Sets made[i] to name i cut after head columns, or elsewhere where another name would have the same cut. */
-static bool cut_apart(char *const *name, int n, int width, int head, char **made)
+/* Sets cut_name[i] to name i cut after head columns, or elsewhere where another name would have the same cut. */
+static bool cut_apart(char *const *name, int n, int width, int head, char **cut_name)
 {
-	struct taken taken = {.slots = 2 * (size_t)n + 1};
-	taken.slot = calloc(taken.slots, sizeof *taken.slot);
-	bool whole = taken.slot != NULL;
-	for (int i = 0; i < n && whole; i++) {
-		made[i] = cut(name[i], width, head);
-		whole = made[i] != NULL;
-		for (int other = whole && take(&taken, made[i], name[i]) ? width : 1; other < width - 1 && whole;
-		     other++) {
-			char *again = cut(name[i], width, other);
-			whole = again != NULL;
-			if (whole && take(&taken, again, name[i])) {
-				free(made[i]);
-				made[i] = again;
+	struct cut_table table = {.slots = 2 * (size_t)n + 1};
+	table.slot = calloc(table.slots, sizeof *table.slot);
+	bool ok = table.slot != NULL;
+	for (int i = 0; i < n && ok; i++) {
+		cut_name[i] = cut_middle(name[i], width, head);
+		ok = cut_name[i] != NULL;
+		for (int other_head = ok && claim_cut(&table, cut_name[i], name[i]) ? width : 1;
+		     other_head < width - 1 && ok; other_head++) {
+			char *other_cut = cut_middle(name[i], width, other_head);
+			ok = other_cut != NULL;
+			if (ok && claim_cut(&table, other_cut, name[i])) {
+				free(cut_name[i]);
+				cut_name[i] = other_cut;
 				break;
 			}
-			free(again);
+			free(other_cut);
 		}
 	}
-	free(taken.slot);
-	return whole;
+	free(table.slot);
+	return ok;
 }
 
 void npl_cut_names(char **text, int n, int width)
 {
-	char **name = calloc((size_t)n + 1, sizeof *name), **made = calloc((size_t)n + 1, sizeof *made);
+	char **name = calloc((size_t)n + 1, sizeof *name), **cut_name = calloc((size_t)n + 1, sizeof *cut_name);
 	uint64_t *sums = calloc((size_t)n + 1, sizeof *sums);
-	int *at = calloc((size_t)n + 1, sizeof *at), wide = 0;
-	for (int i = 0; i < n && name && at; i++)
+	int *text_index = calloc((size_t)n + 1, sizeof *text_index), n_wide = 0;
+	for (int i = 0; i < n && name && text_index; i++)
 		if (text[i] && npl_text_width(text[i]) > width) {
-			at[wide] = i;
-			name[wide++] = text[i];
+			text_index[n_wide] = i;
+			name[n_wide++] = text[i];
 		}
-	const bool whole = name && made && sums && at && wide &&
-			   cut_apart(name, wide, width, best_head(name, wide, width, sums), made);
-	for (int i = 0; i < wide && made; i++) {
-		if (whole) {
+	const bool all_cut = name && cut_name && sums && text_index && n_wide &&
+			     cut_apart(name, n_wide, width, best_head(name, n_wide, width, sums), cut_name);
+	for (int i = 0; i < n_wide && cut_name; i++) {
+		if (all_cut) {
 			free(name[i]);
-			text[at[i]] = made[i];
+			text[text_index[i]] = cut_name[i];
 		} else {
-			free(made[i]);
+			free(cut_name[i]);
 		}
 	}
 	free(name);
-	free(made);
+	free(cut_name);
 	free(sums);
-	free(at);
+	free(text_index);
 }

@@ -11,43 +11,43 @@
 
 enum { CELL = 40 };
 
-static void put(struct npl_table *table, const char *name, const char *value, const char *what)
+static void put_row(struct npl_table *table, const char *name, const char *value, const char *remark)
 {
-	npl_table_row(table, (const char *const[]){name, value, what});
+	npl_table_row(table, (const char *const[]){name, value, remark});
 }
 
-static void put_count(struct npl_table *table, const char *name, uint64_t value, const char *what)
+static void put_count(struct npl_table *table, const char *name, uint64_t value, const char *remark)
 {
 	char text[CELL];
 	snprintf(text, sizeof text, "%" PRIu64, value);
-	put(table, name, text, what);
+	put_row(table, name, text, remark);
 }
 
 /* Writes a value, with a "~" where it is known. */
-static void put_modelled(struct npl_table *table, const char *name, double value, const char *unit, const char *what)
+static void put_modelled(struct npl_table *table, const char *name, double value, const char *unit, const char *remark)
 {
 	char text[CELL] = "~";
 	npl_si_text(value, unit, text + isfinite(value), sizeof text - 1);
-	put(table, name, text, what);
+	put_row(table, name, text, remark);
 }
 
-static void put_share(struct npl_table *table, const char *name, double fraction, const char *what)
+static void put_share(struct npl_table *table, const char *name, double fraction, const char *remark)
 {
 	char text[CELL] = "-";
 	if (isfinite(fraction))
 		snprintf(text, sizeof text, "%.2f %%", 100 * fraction);
-	put(table, name, text, what);
+	put_row(table, name, text, remark);
 }
 
 static void put_head(FILE *out, const struct npl_traffic_report *r)
 {
 	const struct npl_memory_info *info = npl_memory_info(r->memory);
 	const struct npl_memory_counters *n = &r->result->counters;
-	char line[400], offered[60] = "at the trace's cycles";
+	char line[400], arrival[60] = "at the trace's cycles";
 	if (r->result->inject)
-		snprintf(offered, sizeof offered, "%lld offered per cycle", (long long)r->result->inject);
+		snprintf(arrival, sizeof arrival, "%lld offered per cycle", (long long)r->result->inject);
 	snprintf(line, sizeof line, "%s: %" PRIu64 " reads, %" PRIu64 " writes, %s", r->name, n->reads, n->writes,
-		 offered);
+		 arrival);
 	npl_table_text(line, out);
 	snprintf(line, sizeof line, "%s: %s; %lld channel%s%s%s", info->name,
 		 info->description ? info->description : info->model, (long long)info->channels,
@@ -56,14 +56,15 @@ static void put_head(FILE *out, const struct npl_traffic_report *r)
 	fputc('\n', out);
 }
 
-static void put_latency(struct npl_table *table, const char *name, const struct npl_latency *latency, const char *of)
+static void put_latency(struct npl_table *table, const char *name, const struct npl_latency *latency,
+			const char *remark)
 {
 	char label[CELL], value[CELL];
 	if (!latency->requests)
 		return;
 	snprintf(label, sizeof label, "%slatency, mean", name);
 	snprintf(value, sizeof value, "%.1f", latency->mean);
-	put(table, label, value, of);
+	put_row(table, label, value, remark);
 	snprintf(label, sizeof label, "%slatency, 99th percentile", name);
 	put_count(table, label, latency->p99, "");
 }
@@ -73,15 +74,15 @@ static void put_time(struct npl_table *table, const struct npl_traffic_report *r
 {
 	const struct npl_traffic_result *result = r->result;
 	const struct npl_memory_info *info = npl_memory_info(r->memory);
-	char clock[CELL], what[CELL + 40], peak[CELL];
+	char clock[CELL], remark[CELL + 40], peak[CELL];
 	npl_si_text((double)info->clock.numerator / (double)info->clock.denominator, "Hz", clock, sizeof clock);
-	snprintf(what, sizeof what, "to the last completion, at %s", clock);
-	put_count(table, "cycles", result->cycles, what);
+	snprintf(remark, sizeof remark, "to the last completion, at %s", clock);
+	put_count(table, "cycles", result->cycles, remark);
 	put_modelled(table, "time", result->seconds, "s", "");
 	put_modelled(table, "bandwidth", result->bytes_per_second, "B/s", "of all requests");
 	npl_si_text(info->peak_bytes_per_second, "B/s", peak, sizeof peak);
-	snprintf(what, sizeof what, "of %s", peak);
-	put_share(table, "peak used", figures->peak_fraction, isfinite(figures->peak_fraction) ? what : "");
+	snprintf(remark, sizeof remark, "of %s", peak);
+	put_share(table, "peak used", figures->peak_fraction, isfinite(figures->peak_fraction) ? remark : "");
 	put_latency(table, "", &result->latency,
 		    result->inject ? "cycles from acceptance to completion"
 				   : "cycles from the trace's cycle to completion");
@@ -119,7 +120,7 @@ static void put_energy(struct npl_table *table, const struct npl_traffic_report 
 	char text[CELL] = "-";
 	if (isfinite(figures->pj_per_bit))
 		snprintf(text, sizeof text, "~%.1f pJ", figures->pj_per_bit);
-	put(table, "energy per bit", text, "");
+	put_row(table, "energy per bit", text, "");
 }
 
 void npl_dram_table(FILE *out, const struct npl_traffic_report *r)

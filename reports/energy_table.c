@@ -12,10 +12,10 @@
 /* A placement's time is a model's where that of one of its devices is. */
 bool npl_report_simulated(const struct npl_device_report *r)
 {
-	bool one = !r->n_parts && npl_device_kind_is_modelled(r->info.kind);
+	bool simulated = !r->n_parts && npl_device_kind_is_modelled(r->info.kind);
 	for (int i = 0; i < r->n_parts; i++)
-		one = one || npl_device_kind_is_modelled(r->part[i].info.kind);
-	return one;
+		simulated = simulated || npl_device_kind_is_modelled(r->part[i].info.kind);
+	return simulated;
 }
 
 /* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
@@ -77,12 +77,12 @@ void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct np
 /* Writes where the energy of some parts comes from; false: there are no such parts. */
 static bool origins_of(const struct npl_run *run, unsigned parts, char *text, size_t size)
 {
-	struct npl_energy some[NPL_MAX_RUN_ENERGY];
+	struct npl_energy energy[NPL_MAX_RUN_ENERGY];
 	int n = 0;
 	for (int i = 0; i < run->n_energy; i++)
 		if (parts >> run->energy[i].part & 1u)
-			some[n++] = run->energy[i];
-	npl_energy_origins(some, n, text, size);
+			energy[n++] = run->energy[i];
+	npl_energy_origins(energy, n, text, size);
 	return n > 0;
 }
 

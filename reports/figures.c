@@ -49,8 +49,8 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
 		f->part_j[p] = run->n_energy ? sum_of_part(run, (enum npl_energy_part)p) : NAN;
 	const double machine_j = f->part_j[NPL_OF_MACHINE] + f->part_j[NPL_OF_MEMORY];
-	const double own = time_of_power(r);
-	f->machine_power_w = own > 0 && machine_j > 0 ? machine_j / own : NAN;
+	const double machine_seconds = time_of_power(r);
+	f->machine_power_w = machine_seconds > 0 && machine_j > 0 ? machine_j / machine_seconds : NAN;
 	f->machine_ops_per_second = works && run->device_seconds > 0
 					    ? 2.0 * (double)run->device_macs * real / run->device_seconds
 					    : NAN;
@@ -58,11 +58,11 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 
 const char *npl_report_format(const struct npl_device_report *report)
 {
-	const char *own = npl_device_precision(report->n_parts ? &report->part[0].info : &report->info);
+	const char *format = npl_device_precision(report->n_parts ? &report->part[0].info : &report->info);
 	for (int i = 1; i < report->n_parts; i++)
-		if (strcmp(npl_device_precision(&report->part[i].info), own) != 0)
+		if (strcmp(npl_device_precision(&report->part[i].info), format) != 0)
 			return NULL;
-	return own;
+	return format;
 }
 
 bool npl_report_saturates(const struct npl_device_report *report)

@@ -58,7 +58,7 @@ void npl_layer_figures_of(const struct npl_device_report *r, const struct npl_re
 
 void npl_layer_figures_add(struct npl_layer_figures *sum, const struct npl_layer_figures *f)
 {
-	struct npl_err never; /* never set: no energy can be too much here */
+	struct npl_err ignored; /* never set: no energy can be too much here */
 	if (!sum->layers)
 		sum->no_energy = true;
 	sum->layers += f->layers;
@@ -66,7 +66,7 @@ void npl_layer_figures_add(struct npl_layer_figures *sum, const struct npl_layer
 	sum->host_seconds += f->host_seconds;
 	sum->link_seconds += f->link_seconds;
 	sum->modelled |= f->modelled && npl_layer_seconds(f) > 0;
-	npl_result_add(&sum->result, &f->result, &never);
+	npl_result_add(&sum->result, &f->result, &ignored);
 	sum->macs_with_host += f->macs_with_host;
 	sum->possible_macs += f->possible_macs;
 	sum->link_bytes += f->link_bytes;
@@ -110,29 +110,29 @@ int npl_chosen_layer(const struct npl_report_context *context, int i)
 }
 
 void npl_layer_figures_all(const struct npl_device_report *r, const struct npl_report_context *context,
-			   struct npl_layer_figures *all)
+			   struct npl_layer_figures *sum)
 {
-	*all = (struct npl_layer_figures){0};
+	*sum = (struct npl_layer_figures){0};
 	for (int i = 0; i < r->run.n_layers; i++) {
-		struct npl_layer_figures one;
-		npl_layer_figures_of(r, context, i, &one);
-		npl_layer_figures_add(all, &one);
+		struct npl_layer_figures figures;
+		npl_layer_figures_of(r, context, i, &figures);
+		npl_layer_figures_add(sum, &figures);
 	}
 }
 
 void npl_layer_figures_left(const struct npl_device_report *r, const struct npl_report_context *context,
-			    struct npl_layer_figures *left)
+			    struct npl_layer_figures *sum)
 {
 	bool *chosen = calloc((size_t)r->run.n_layers + 1, sizeof *chosen);
-	*left = (struct npl_layer_figures){0};
+	*sum = (struct npl_layer_figures){0};
 	for (int i = 0; chosen && context->choice && i < context->choice->n; i++)
 		chosen[context->choice->node[i]] = true;
 	for (int i = 0; chosen && context->choice && i < r->run.n_layers; i++) {
-		struct npl_layer_figures one;
+		struct npl_layer_figures figures;
 		if (chosen[i])
 			continue;
-		npl_layer_figures_of(r, context, i, &one);
-		npl_layer_figures_add(left, &one);
+		npl_layer_figures_of(r, context, i, &figures);
+		npl_layer_figures_add(sum, &figures);
 	}
 	free(chosen);
 }

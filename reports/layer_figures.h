@@ -39,9 +39,9 @@ int npl_chosen_layers(const struct npl_comparison *comparison, const struct npl_
 int npl_chosen_layer(const struct npl_report_context *context, int i);
 /* Sum the figures of an entry's layers that are not chosen, and of all its layers. */
 void npl_layer_figures_left(const struct npl_device_report *report, const struct npl_report_context *context,
-			    struct npl_layer_figures *left);
+			    struct npl_layer_figures *sum);
 void npl_layer_figures_all(const struct npl_device_report *report, const struct npl_report_context *context,
-			   struct npl_layer_figures *all);
+			   struct npl_layer_figures *sum);
 /* Writes "538 more layers"; returns buf. */
 const char *npl_layers_left_text(const struct npl_report_context *context, char *buf, size_t n);
 

@@ -20,16 +20,16 @@ static void print(struct npl_table *table, FILE *out)
 	npl_table_close(table);
 }
 
-static double safe_share(double part, double whole)
+static double safe_share(double part, double total)
 {
-	return whole > 0 ? part / whole : NAN;
+	return total > 0 ? part / total : NAN;
 }
 
 /* Writes a share that sums with others, always with one decimal. */
-static const char *share_cell(char buf[CELL], double part, double whole)
+static const char *share_cell(char buf[CELL], double part, double total)
 {
-	if (whole > 0)
-		snprintf(buf, CELL, "%.1f %%", 100 * part / whole);
+	if (total > 0)
+		snprintf(buf, CELL, "%.1f %%", 100 * part / total);
 	else
 		snprintf(buf, CELL, "-");
 	return buf;
@@ -82,11 +82,11 @@ static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL]
 
 /* Adds a row for the layers that are left out, with their share of each device's time in a table of times. */
 static void put_left_of(struct npl_table *table, const struct npl_comparison *c,
-			const struct npl_report_context *context, int first, int shown, bool times)
+			const struct npl_report_context *context, int first, int n_devices, bool times)
 {
 	char text[DEVICES_A_TABLE][CELL], name[CELL];
 	const char *cells[2 + DEVICES_A_TABLE] = {npl_layers_left_text(context, name, sizeof name), ""};
-	for (int d = 0; d < shown && times; d++) {
+	for (int d = 0; d < n_devices && times; d++) {
 		struct npl_layer_figures left, all;
 		npl_layer_figures_left(&c->device[first + d], context, &left);
 		npl_layer_figures_all(&c->device[first + d], context, &all);
@@ -98,13 +98,13 @@ static void put_left_of(struct npl_table *table, const struct npl_comparison *c,
 
 /* Prints the layers on `shown` devices from the first on, without layers that no device has a cell for. */
 static void put_layers_of(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context,
-			  int first, int shown, const char *heading, layer_cell *cell)
+			  int first, int n_devices, const char *heading, layer_cell *cell)
 {
 	struct npl_table table;
 	const char *header[2 + DEVICES_A_TABLE] = {heading, "OPERATOR"};
 	char layout[] = "lkrrrr";
-	layout[2 + shown] = '\0';
-	for (int d = 0; d < shown; d++)
+	layout[2 + n_devices] = '\0';
+	for (int d = 0; d < n_devices; d++)
 		header[2 + d] = c->device[first + d].instance;
 	npl_table_open(&table, layout, header);
 	int rows = 0;
@@ -113,17 +113,17 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, const struc
 		char text[DEVICES_A_TABLE][CELL];
 		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
 							  npl_op_defs[c->graph->node[i].op].name};
-		bool said = false;
-		for (int d = 0; d < shown; d++) {
+		bool has_cell = false;
+		for (int d = 0; d < n_devices; d++) {
 			cells[2 + d] = text[d];
-			said |= cell(&c->device[first + d], i, text[d]);
+			has_cell |= cell(&c->device[first + d], i, text[d]);
 		}
-		if (said)
+		if (has_cell)
 			npl_table_row(&table, cells);
-		rows += said;
+		rows += has_cell;
 	}
 	if (rows && context->choice && context->choice->left)
-		put_left_of(&table, c, context, first, shown, cell == time_cell);
+		put_left_of(&table, c, context, first, n_devices, cell == time_cell);
 	if (rows)
 		print(&table, out);
 	else
@@ -191,12 +191,12 @@ static void fill_layer(const struct npl_comparison *c, const struct npl_device_r
 
 static void put_cells(struct npl_table *table, const struct cells *cells, const bool *known)
 {
-	const char *shown[COLUMNS];
+	const char *known_cell[COLUMNS];
 	int n = 0;
 	for (int k = 0; k < COLUMNS; k++)
 		if (known[k])
-			shown[n++] = cells->cell[k];
-	npl_table_row(table, shown);
+			known_cell[n++] = cells->cell[k];
+	npl_table_row(table, known_cell);
 }
 
 /* Finds the columns that have a figure in some row. */
@@ -239,14 +239,14 @@ static void put_device(FILE *out, const struct npl_comparison *c, const struct n
 		       const struct npl_report_context *context)
 {
 	struct npl_table table;
-	struct npl_layer_figures all, left;
+	struct npl_layer_figures all_figures, left_figures;
 	const char *header[COLUMNS];
 	char layout[COLUMNS + 1] = "", heading[200], name[CELL];
 	bool known[COLUMNS];
 	int n = 0;
-	npl_layer_figures_all(r, context, &all);
-	npl_layer_figures_left(r, context, &left);
-	const double all_seconds = npl_layer_seconds(&all);
+	npl_layer_figures_all(r, context, &all_figures);
+	npl_layer_figures_left(r, context, &left_figures);
+	const double all_seconds = npl_layer_seconds(&all_figures);
 	find_known(c, r, context, all_seconds, known);
 	snprintf(heading, sizeof heading, "%s", r->instance);
 	for (int k = 0; k < COLUMNS; k++)
@@ -260,12 +260,12 @@ static void put_device(FILE *out, const struct npl_comparison *c, const struct n
 		fill_layer(c, r, context, npl_chosen_layer(context, i), all_seconds, &cells);
 		put_cells(&table, &cells, known);
 	}
-	if (left.layers)
-		put_sum(&table, r, &left, npl_layers_left_text(context, name, sizeof name), all_seconds, known);
-	snprintf(name, sizeof name, "all %d layers", all.layers);
-	if (all.layers > 1)
-		put_sum(&table, r, &all, name, all_seconds, known);
-	if (all.layers > 1 && r->run.overlap_seconds > 0 && !context->single_layer)
+	if (left_figures.layers)
+		put_sum(&table, r, &left_figures, npl_layers_left_text(context, name, sizeof name), all_seconds, known);
+	snprintf(name, sizeof name, "all %d layers", all_figures.layers);
+	if (all_figures.layers > 1)
+		put_sum(&table, r, &all_figures, name, all_seconds, known);
+	if (all_figures.layers > 1 && r->run.overlap_seconds > 0 && !context->single_layer)
 		put_overlap(&table, r, known);
 	print(&table, out);
 }
@@ -299,9 +299,9 @@ static void put_causes_row(struct npl_table *table, const struct npl_device_info
 	char text[NPL_MAX_CAUSES][CELL];
 	const char *cells[1 + NPL_MAX_CAUSES] = {name};
 	const int n = npl_causes_of(info->counter_def, info->n_counters, result, cause);
-	const double whole = causes_sum(info, result);
+	const double total = causes_sum(info, result);
 	for (int k = 0; k < n; k++)
-		cells[1 + k] = share_cell(text[k], (double)cause[k].amount, whole);
+		cells[1 + k] = share_cell(text[k], (double)cause[k].amount, total);
 	npl_table_row(table, cells);
 }
 
@@ -311,11 +311,11 @@ static void put_causes_row(struct npl_table *table, const struct npl_device_info
 
 static void open_causes(struct npl_table *table, const struct npl_device_info *info, const char *name)
 {
-	static const struct npl_result none = {0};
+	static const struct npl_result no_result = {0};
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	char text[NPL_MAX_CAUSES][CELL], heading[200], layout[2 + NPL_MAX_CAUSES] = "l";
-	const char *header[1 + NPL_MAX_CAUSES] = {heading}, *below[1 + NPL_MAX_CAUSES] = {""};
-	const int n = npl_causes_of(info->counter_def, info->n_counters, &none, cause);
+	const char *header[1 + NPL_MAX_CAUSES] = {heading}, *second_line[1 + NPL_MAX_CAUSES] = {""};
+	const int n = npl_causes_of(info->counter_def, info->n_counters, &no_result, cause);
 	size_t width = LEAST_NAME;
 	snprintf(heading, sizeof heading, "%s OF %s",
 		 n && !strcmp(cause[0].counter_def->unit, NPL_COUNTER_TIME) ? "TIME" : "CYCLES", name);
@@ -328,13 +328,13 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 	const bool two_lines = width > NPL_TABLE_WIDTH;
 	for (int k = 0; k < n; k++) {
 		char *space = two_lines ? strchr(text[k], ' ') : NULL;
-		below[1 + k] = space ? space + 1 : "";
+		second_line[1 + k] = space ? space + 1 : "";
 		if (space)
 			*space = '\0';
 	}
 	npl_table_open(table, layout, header);
 	if (two_lines)
-		npl_table_row(table, below);
+		npl_table_row(table, second_line);
 }
 
 /* Prints the causes of the entry's layers that this machine ran; a placement has several machines. */
@@ -342,7 +342,7 @@ static void put_causes(FILE *out, const struct npl_comparison *c, const struct n
 		       const struct npl_report_context *context, const struct npl_device_info *info, const char *name)
 {
 	struct npl_table table;
-	struct npl_layer_figures f, shown = {0}, all = {0};
+	struct npl_layer_figures f, shown_figures = {0}, all_figures = {0};
 	char text[CELL];
 	if (!npl_causes_of(info->counter_def, info->n_counters, &r->run.layer[0].result,
 			   (struct npl_cause[NPL_MAX_CAUSES]){{0}}))
@@ -354,20 +354,20 @@ static void put_causes(FILE *out, const struct npl_comparison *c, const struct n
 		if (f.info != info || causes_sum(info, &f.result) <= 0)
 			continue;
 		put_causes_row(&table, info, c->graph->node[i].name, &f.result);
-		npl_layer_figures_add(&shown, &f);
+		npl_layer_figures_add(&shown_figures, &f);
 	}
 	for (int i = 0; i < r->run.n_layers; i++) {
 		npl_layer_figures_of(r, context, i, &f);
 		if (f.info == info && causes_sum(info, &f.result) > 0)
-			npl_layer_figures_add(&all, &f);
+			npl_layer_figures_add(&all_figures, &f);
 	}
-	if (all.layers == r->run.n_layers)
-		snprintf(text, sizeof text, "all %d layers", all.layers);
+	if (all_figures.layers == r->run.n_layers)
+		snprintf(text, sizeof text, "all %d layers", all_figures.layers);
 	else
-		snprintf(text, sizeof text, "%d of %d layers", all.layers, r->run.n_layers);
-	if (all.layers > 1)
-		put_causes_row(&table, info, text, &all.result);
-	if (shown.layers)
+		snprintf(text, sizeof text, "%d of %d layers", all_figures.layers, r->run.n_layers);
+	if (all_figures.layers > 1)
+		put_causes_row(&table, info, text, &all_figures.result);
+	if (shown_figures.layers)
 		print(&table, out);
 	else
 		npl_table_close(&table);
@@ -376,11 +376,11 @@ static void put_causes(FILE *out, const struct npl_comparison *c, const struct n
 void npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	for (int first = 0; first < c->n_devices; first += DEVICES_A_TABLE) {
-		const int left = c->n_devices - first, shown = left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE;
+		const int n_left = c->n_devices - first, n_shown = n_left < DEVICES_A_TABLE ? n_left : DEVICES_A_TABLE;
 		if (c->n_devices > 1 && !context->single_layer)
-			put_layers_of(out, c, context, first, shown, "LAYER", time_cell);
+			put_layers_of(out, c, context, first, n_shown, "LAYER", time_cell);
 		if (c->device[first].layer_accuracy)
-			put_layers_of(out, c, context, first, shown, "SIGNAL/NOISE OF", noise_cell);
+			put_layers_of(out, c, context, first, n_shown, "SIGNAL/NOISE OF", noise_cell);
 	}
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
@@ -395,11 +395,11 @@ void npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct np
 /* Adds a note on each cause, in the order of the table's columns. */
 static void put_legend(struct npl_table *notes, const struct npl_device_info *info, const char *name)
 {
-	static const struct npl_result none = {0};
+	static const struct npl_result no_result = {0};
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	char line[1200];
 	size_t used = 0;
-	const int n = npl_causes_of(info->counter_def, info->n_counters, &none, cause);
+	const int n = npl_causes_of(info->counter_def, info->n_counters, &no_result, cause);
 	for (int k = 0; k < n && used < sizeof line; k++) {
 		char heading[CELL];
 		put_heading(heading, cause[k].name);

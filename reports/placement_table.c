@@ -28,17 +28,17 @@ static int put_moved(const struct npl_run *run, int node, char *text, size_t siz
 	*text = '\0';
 	for (int r = 0; r < run->n_resources; r++) {
 		uint64_t bytes = 0;
-		int here = 0;
+		int link_transfers = 0;
 		for (int i = 0; i < run->n_tasks; i++)
 			if (run->task[i].node == node && run->task[i].resource == r && moves(&run->task[i])) {
 				bytes += run->task[i].bytes;
-				here++;
+				link_transfers++;
 			}
 		size_t used = strlen(text);
-		if (here)
+		if (link_transfers)
 			snprintf(text + used, size - used, "%s%" PRIu64 " %s", used ? ", " : "", bytes,
 				 run->resource[r].device_name);
-		transfers += here;
+		transfers += link_transfers;
 	}
 	return transfers;
 }

@@ -145,7 +145,7 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 {
 	static const char *const header[] = {"NOTES", ""};
 	struct npl_table table;
-	bool any_model = false, any_measure = false, above = false;
+	bool any_model = false, any_measure = false, any_above_roof = false;
 	npl_table_open(&table, "ll", header);
 	for (int d = 0; d < r->n_devices; d++) {
 		const struct npl_roofline_device *device = &r->device[d];
@@ -153,7 +153,7 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 		any_model |= device->roofs_origin == NPL_TIME_MODELLED;
 		any_measure |= device->roofs_origin == NPL_TIME_MEASURED;
 		for (int i = 0; i < device->n_points; i++)
-			above |= device->point[i].share > 1;
+			any_above_roof |= device->point[i].share > 1;
 	}
 	npl_table_unavailable_notes(&table, &r->unavailable);
 	npl_table_row(&table,
@@ -171,7 +171,7 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 	if (r->graph && any_measure)
 		npl_table_row(&table, (const char *const[]){"bound", "of a real device the lower roof, where the layer "
 								     "reaches half of it"});
-	if (above)
+	if (any_above_roof)
 		npl_table_row(
 			&table,
 			(const char *const[]){

@@ -22,8 +22,8 @@ void npl_table_open(struct npl_table *table, const char *layout, const char *con
 {
 	*table = (struct npl_table){.columns = (int)strlen(layout)};
 	for (int i = 0; i < table->columns; i++) {
-		table->left[i] = layout[i] != 'r';
-		table->whole[i] = layout[i] == 'w';
+		table->is_left[i] = layout[i] != 'r';
+		table->is_never_cut[i] = layout[i] == 'w';
 		table->kind[i] = layout[i] == 'k';
 	}
 	npl_table_row(table, header);
@@ -31,12 +31,12 @@ void npl_table_open(struct npl_table *table, const char *layout, const char *con
 
 void npl_table_row(struct npl_table *table, const char *const *cells)
 {
-	char **more = npl_grow(table->cell, table->rows, &table->capacity, (size_t)table->columns * sizeof *more);
-	if (!more) {
+	char **grown = npl_grow(table->cell, table->rows, &table->capacity, (size_t)table->columns * sizeof *grown);
+	if (!grown) {
 		table->failed = 1;
 		return;
 	}
-	table->cell = more;
+	table->cell = grown;
 	char **row = table->cell + (size_t)table->rows * (size_t)table->columns;
 	for (int i = 0; i < table->columns; i++) {
 		row[i] = copy_printable(cells[i]);
@@ -45,10 +45,10 @@ void npl_table_row(struct npl_table *table, const char *const *cells)
 	table->rows++;
 }
 
-static void put_cell(FILE *out, const char *text, int width, int left)
+static void put_cell(FILE *out, const char *text, int width, int is_left)
 {
-	const int have = npl_text_width(text), blanks = have < width ? width - have : 0;
-	fprintf(out, "%*s%s%*s", left ? 0 : blanks, "", text, left ? blanks : 0, "");
+	const int text_width = npl_text_width(text), blanks = text_width < width ? width - text_width : 0;
+	fprintf(out, "%*s%s%*s", is_left ? 0 : blanks, "", text, is_left ? blanks : 0, "");
 }
 
 static const char *cell_at(const struct npl_table *table, int row, int column)
@@ -63,10 +63,10 @@ static int word_bytes(const char *text, int width, int *columns)
 	int bytes = 0;
 	*columns = 0;
 	while (text[bytes] && text[bytes] != ' ') {
-		const int more = npl_character_width(npl_utf8_code(text + bytes));
-		if (bytes && *columns + more > width)
+		const int character_width = npl_character_width(npl_utf8_code(text + bytes));
+		if (bytes && *columns + character_width > width)
 			break;
-		*columns += more;
+		*columns += character_width;
 		bytes += (int)npl_utf8_length(text + bytes);
 	}
 	return bytes;
@@ -100,7 +100,7 @@ void npl_table_text(const char *text, FILE *out)
 /* Says whether the row is a title: it is neither the header nor a row of a list. */
 static bool is_title(const struct npl_table *table, int row)
 {
-	if (row == 0 || table->columns == 1 || !table->left[0])
+	if (row == 0 || table->columns == 1 || !table->is_left[0])
 		return false;
 	for (int c = 1; c < table->columns; c++)
 		if (*cell_at(table, row, c))
@@ -114,13 +114,14 @@ static int gives_way(const struct npl_table *table, const int *width)
 {
 	enum { READABLE = 24, LEAST = 8, KNOWN = 10 };
 	int last = table->columns - 1, widest = -1;
-	if (table->left[last] && width[last] > READABLE)
+	if (table->is_left[last] && width[last] > READABLE)
 		return last;
 	for (int c = 0; c < last; c++)
 		if (table->kind[c] && width[c] > KNOWN)
 			return c;
 	for (int c = 0; c < last; c++)
-		if (table->left[c] && !table->whole[c] && width[c] > LEAST && (widest < 0 || width[c] > width[widest]))
+		if (table->is_left[c] && !table->is_never_cut[c] && width[c] > LEAST &&
+		    (widest < 0 || width[c] > width[widest]))
 			widest = c;
 	return widest;
 }
@@ -150,7 +151,7 @@ static void cut_columns(struct npl_table *table, const int *width)
 		if (is_title(table, r))
 			npl_cut_names(&table->cell[r * table->columns], 1, NPL_TABLE_WIDTH);
 	for (int c = 0; column && c < table->columns; c++) {
-		if (c == table->columns - 1 && table->left[c])
+		if (c == table->columns - 1 && table->is_left[c])
 			continue;
 		for (int r = 0; r < table->rows; r++)
 			column[r] = is_title(table, r) ? NULL : table->cell[r * table->columns + c];
@@ -174,12 +175,12 @@ void npl_table_print(struct npl_table *table, FILE *out)
 		for (int c = 0; c <= end; c++) {
 			const int room = is_title(table, r) ? NPL_TABLE_WIDTH : width[c];
 			fputs(c ? "  " : "", out);
-			if (c == end && table->left[c] && end < last && npl_text_width(cell_at(table, r, c)) <= room)
+			if (c == end && table->is_left[c] && end < last && npl_text_width(cell_at(table, r, c)) <= room)
 				fputs(cell_at(table, r, c), out);
-			else if (c == last && table->left[c])
+			else if (c == last && table->is_left[c])
 				put_paragraph(out, cell_at(table, r, c), at + 2 * last, width[c]);
 			else
-				put_cell(out, cell_at(table, r, c), room, table->left[c]);
+				put_cell(out, cell_at(table, r, c), room, table->is_left[c]);
 			at += width[c]; /* width of the columns before the last */
 		}
 		fputc('\n', out);

@@ -15,9 +15,9 @@
 
 struct npl_table {
 	int columns;
-	char left[NPL_TABLE_COLUMNS];  /* 1: names, aligned left */
-	char whole[NPL_TABLE_COLUMNS]; /* 1: names that are never cut */
-	char kind[NPL_TABLE_COLUMNS];  /* 1: words of a known list, which are cut before names */
+	char is_left[NPL_TABLE_COLUMNS];      /* 1: names, aligned left */
+	char is_never_cut[NPL_TABLE_COLUMNS]; /* 1: names that are never cut */
+	char kind[NPL_TABLE_COLUMNS];         /* 1: words of a known list, which are cut before names */
 	int rows;
 	int64_t capacity;
 	char **cell; /* rows x columns */

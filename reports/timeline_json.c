@@ -8,10 +8,10 @@
 #include "json.h"
 #include "npulab/report.h"
 
-static void put_name(struct npl_json *json, const char *what, int tid, const char *name)
+static void put_name(struct npl_json *json, const char *event, int tid, const char *name)
 {
 	npl_json_open(json, NULL, '{');
-	npl_json_string(json, "name", what);
+	npl_json_string(json, "name", event);
 	npl_json_string(json, "ph", "M");
 	npl_json_i64(json, "pid", 1);
 	npl_json_i64(json, "tid", tid);

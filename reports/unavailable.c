@@ -26,15 +26,15 @@ void npl_table_unavailable_notes(struct npl_table *table, const struct npl_unava
 void npl_json_unavailable(struct npl_json *json, const struct npl_unavailables *list, int d, const char *const *keys)
 {
 	for (int i = 0; i < list->n; i++) {
-		const struct npl_unavailable *one = &list->device[i];
+		const struct npl_unavailable *device = &list->device[i];
 		char name[64];
-		if (one->entries_before != d)
+		if (device->entries_before != d)
 			continue;
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(one->instance, "@"), one->instance);
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(device->instance, "@"), device->instance);
 		npl_json_open(json, NULL, '{');
 		npl_json_string(json, "name", name);
-		npl_json_string(json, "instance", one->instance);
-		npl_json_string(json, "unavailable", one->reason);
+		npl_json_string(json, "instance", device->instance);
+		npl_json_string(json, "unavailable", device->reason);
 		for (const char *const *key = keys; *key; key++)
 			npl_json_null(json, *key);
 		npl_json_close(json, '}');

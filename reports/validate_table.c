@@ -98,35 +98,35 @@ static const char *difference(char *buf, const struct npl_validation_row *row, c
 /* Writes the tolerance in the form of the difference. */
 static const char *tolerance(char *buf, const struct npl_validation_row *row, const struct scale *scale)
 {
-	char by[CELL] = "";
+	char margin[CELL] = "";
 	if (!(row->tolerance > 0))
-		snprintf(by, sizeof by, "%s", row->at_most ? "" : "exact");
+		snprintf(margin, sizeof margin, "%s", row->at_most ? "" : "exact");
 	else if (scale->is_share)
-		snprintf(by, sizeof by, "%.3g pt", 100 * row->tolerance);
+		snprintf(margin, sizeof margin, "%.3g pt", 100 * row->tolerance);
 	else if (row->published != 0)
-		snprintf(by, sizeof by, "%.2g %%", 100 * row->tolerance / fabs(row->published));
+		snprintf(margin, sizeof margin, "%.2g %%", 100 * row->tolerance / fabs(row->published));
 	else
-		snprintf(by, sizeof by, "%.3g", row->tolerance * scale->factor);
-	snprintf(buf, CELL, "%s%s%.20s", row->at_most ? "at most" : "", row->at_most && *by ? " +" : "", by);
+		snprintf(margin, sizeof margin, "%.3g", row->tolerance * scale->factor);
+	snprintf(buf, CELL, "%s%s%.20s", row->at_most ? "at most" : "", row->at_most && *margin ? " +" : "", margin);
 	return buf;
 }
 
 static const char *verdict(char *buf, const struct npl_validation_row *row, const struct scale *scale)
 {
 	static const char *const word[] = {[NPL_WITHIN] = "ok", [NPL_OUTSIDE] = "OUTSIDE", [NPL_MISSING] = "MISSING"};
-	const enum npl_verdict is = npl_validation_verdict(row);
+	const enum npl_verdict verdict_code = npl_validation_verdict(row);
 	char allowed[CELL];
-	if (is == NPL_UNJUDGED)
+	if (verdict_code == NPL_UNJUDGED)
 		snprintf(buf, CELL, "%s", row->fitted ? "fitted" : "");
 	else
-		snprintf(buf, CELL, "%.20s: %s%s", tolerance(allowed, row, scale), word[is],
+		snprintf(buf, CELL, "%.20s: %s%s", tolerance(allowed, row, scale), word[verdict_code],
 			 row->fitted ? ", fitted" : "");
 	return buf;
 }
 
 static void put_row(struct npl_table *table, const struct npl_validation_row *row)
 {
-	char published[CELL], model[CELL], differs[CELL], within[CELL];
+	char published[CELL], model[CELL], differs[CELL], verdict_text[CELL];
 	const struct scale scale = scale_of(row);
 	const char *cells[COLUMNS] = {row->case_name,
 				      row->metric,
@@ -134,7 +134,7 @@ static void put_row(struct npl_table *table, const struct npl_validation_row *ro
 				      amount(published, row->published, &scale),
 				      amount(model, row->model, &scale),
 				      difference(differs, row, &scale),
-				      verdict(within, row, &scale)};
+				      verdict(verdict_text, row, &scale)};
 	npl_table_row(table, cells);
 }
 
@@ -172,33 +172,33 @@ static void put_notes(FILE *out, const struct npl_validation *v, bool all)
 	for (int i = 0; i < v->n; i++) {
 		const struct npl_validation_row *row = &v->row[i];
 		char line[400];
-		int others = 0;
-		bool told = false;
+		int same_notes = 0;
+		bool printed = false;
 		if (!npl_validation_shown(row, all) || !*row->note)
 			continue;
 		for (int k = 0; k < v->n; k++) {
 			bool same = k != i && npl_validation_shown(&v->row[k], all) &&
 				    !strcmp(v->row[k].note, row->note);
-			told = told || (same && k < i);
-			others += same;
+			printed = printed || (same && k < i);
+			same_notes += same;
 		}
-		if (told)
+		if (printed)
 			continue;
-		snprintf(line, sizeof line, "%s %s%s: %s", row->case_name, row->metric, others ? " and others" : "",
+		snprintf(line, sizeof line, "%s %s%s: %s", row->case_name, row->metric, same_notes ? " and others" : "",
 			 row->note);
 		npl_table_text(line, out);
 	}
 }
 
-static bool lacks(const struct npl_validation_row *row, bool all)
+static bool is_missing(const struct npl_validation_row *row, bool all)
 {
 	return npl_validation_shown(row, all) && row->attempted && isnan(row->model);
 }
 
 /* Says whether row k is listed with row i: the model lacks both figures for one reason. */
-static bool told_with(const struct npl_validation *v, int k, int i, bool all)
+static bool is_listed_with(const struct npl_validation *v, int k, int i, bool all)
 {
-	return lacks(&v->row[k], all) && !strcmp(v->row[k].reason, v->row[i].reason);
+	return is_missing(&v->row[k], all) && !strcmp(v->row[k].reason, v->row[i].reason);
 }
 
 static bool same_case(const struct npl_validation_row *a, const struct npl_validation_row *b)
@@ -211,14 +211,14 @@ static void put_reason(FILE *text, const struct npl_validation *v, int i, bool a
 {
 	const char *between = "no figure of ";
 	for (int k = i; k < v->n; k++) {
-		bool told = !told_with(v, k, i, all);
-		for (int earlier = i; earlier < k && !told; earlier++)
-			told = told_with(v, earlier, i, all) && same_case(&v->row[earlier], &v->row[k]);
-		if (told)
+		bool printed = !is_listed_with(v, k, i, all);
+		for (int earlier = i; earlier < k && !printed; earlier++)
+			printed = is_listed_with(v, earlier, i, all) && same_case(&v->row[earlier], &v->row[k]);
+		if (printed)
 			continue;
 		fprintf(text, "%s%s (%s", between, v->row[k].case_name, v->row[k].metric);
 		for (int later = k + 1; later < v->n; later++)
-			if (told_with(v, later, i, all) && same_case(&v->row[later], &v->row[k]))
+			if (is_listed_with(v, later, i, all) && same_case(&v->row[later], &v->row[k]))
 				fprintf(text, ", %s", v->row[later].metric);
 		between = "), ";
 	}
@@ -231,10 +231,10 @@ static void put_reasons(FILE *out, const struct npl_validation *v, bool all)
 	for (int i = 0; i < v->n; i++) {
 		char *line = NULL;
 		size_t bytes = 0;
-		bool told = !lacks(&v->row[i], all);
-		for (int k = 0; k < i && !told; k++)
-			told = told_with(v, k, i, all);
-		FILE *text = told ? NULL : open_memstream(&line, &bytes);
+		bool printed = !is_missing(&v->row[i], all);
+		for (int k = 0; k < i && !printed; k++)
+			printed = is_listed_with(v, k, i, all);
+		FILE *text = printed ? NULL : open_memstream(&line, &bytes);
 		if (!text)
 			continue;
 		put_reason(text, v, i, all);
