@@ -23,12 +23,12 @@ struct outcome {
 	char why[300];                      /* why the machine does not run it */
 };
 
-static double over_ideal(const struct outcome *o)
+static double time_over_ideal(const struct outcome *o)
 {
 	return o->cycles / npl_diannao_ideal(o->layer, NPL_DIANNAO_STEPS, o->tn);
 }
 
-static double over_other_ideal(const struct outcome *o)
+static double time_over_other_ideal(const struct outcome *o)
 {
 	return o->cycles / npl_diannao_ideal(o->layer, NPL_DIANNAO_OTHER, o->tn);
 }
@@ -55,10 +55,10 @@ static double energy_ratio_32bit(const struct outcome *o)
 
 static const struct {
 	const char *metric;
-	double (*of)(const struct outcome *outcome);
+	double (*figure)(const struct outcome *outcome);
 } metrics[] = {
-	{"time_over_ideal", over_ideal},
-	{"time_over_ideal_2", over_other_ideal},
+	{"time_over_ideal", time_over_ideal},
+	{"time_over_ideal_2", time_over_other_ideal},
 	{"speedup", speedup},
 	{"speedup_32bit", speedup_32bit},
 	{"energy_ratio", energy_ratio},
@@ -71,11 +71,11 @@ static const struct {
 #define ALL        ((1u << NPL_DIANNAO_LAYERS) - 1)
 static const struct {
 	const char *name, *metric;
-	double (*of)(const struct outcome *outcome);
+	double (*figure)(const struct outcome *outcome);
 	unsigned layers;
 } means[] = {
-	{"ten layers", "time_over_ideal", over_ideal, ALL},
-	{"not CONV2*, POOL1", "time_over_ideal", over_ideal, ALL & ~(BIT(CONV2) | BIT(POOL1))},
+	{"ten layers", "time_over_ideal", time_over_ideal, ALL},
+	{"not CONV2*, POOL1", "time_over_ideal", time_over_ideal, ALL & ~(BIT(CONV2) | BIT(POOL1))},
 	{"ten layers", "speedup", speedup, ALL},
 	{"CLASS1/3, CONV5*", "speedup", speedup, BIT(CLASS1) | BIT(CLASS3) | BIT(CONV5)},
 	{"CONV1 to CONV4", "speedup", speedup, BIT(CONV1) | BIT(CONV2) | BIT(CONV3) | BIT(CONV4)},
@@ -89,20 +89,20 @@ static const struct {
 static int open_machine(const struct npl_validate_options *options, struct npl_device **device, struct npl_err *err)
 {
 	const char *sets[MAX_SETS];
-	struct npl_device_options opening = {.set = sets};
+	struct npl_device_options device_options = {.set = sets};
 	if (options->n_sets > MAX_SETS)
 		return npl_fail(err, NPL_EUSAGE, "--set: at most %d", MAX_SETS);
-	opening.n_sets = npl_device_sets(NPL_DIANNAO_MACHINE, options->set, options->n_sets, sets);
-	return npl_device_open(NPL_DIANNAO_MACHINE, &opening, device, err);
+	device_options.n_sets = npl_device_sets(NPL_DIANNAO_MACHINE, options->set, options->n_sets, sets);
+	return npl_device_open(NPL_DIANNAO_MACHINE, &device_options, device, err);
 }
 
-static int run(struct npl_device *device, const struct npl_diannao_layer *layer, struct outcome *outcome,
-	       struct npl_err *err)
+static int run_layer(struct npl_device *device, const struct npl_diannao_layer *layer, struct outcome *outcome,
+		     struct npl_err *err)
 {
 	struct npl_result result;
 	struct npl_simd wide = npl_simd_chen2014;
 	char why[200] = "";
-	bool taken;
+	bool supported;
 	*outcome = (struct outcome){.layer = layer,
 				    .tn = npl_device_setting_number(device, "nfu.tn"),
 				    .cycles = NAN,
@@ -111,9 +111,9 @@ static int run(struct npl_device *device, const struct npl_diannao_layer *layer,
 	wide.element_bytes = 4;
 	npl_simd_run(&npl_simd_chen2014, &layer->shape, &outcome->simd);
 	npl_simd_run(&wide, &layer->shape, &outcome->wide);
-	if (npl_diannao_run(device, layer, &result, &taken, why, sizeof why, err))
+	if (npl_diannao_run(device, layer, &result, &supported, why, sizeof why, err))
 		return err->code;
-	if (taken) {
+	if (supported) {
 		outcome->cycles = (double)result.cycles;
 		outcome->seconds = result.seconds;
 		outcome->joules = npl_result_joules(&result);
@@ -140,21 +140,22 @@ static int add_core_cycles(struct npl_validation *validation, const struct outco
 			   struct npl_err *err)
 {
 	const char *name = o->layer->name;
-	const bool other = reading == NPL_DIANNAO_OTHER;
+	const bool is_other = reading == NPL_DIANNAO_OTHER;
 	const double count = npl_diannao_operations(o->layer);
 	const struct npl_validation_row row = {
 		.case_name = name,
-		.metric = other ? "simd_cycles_per_op_2" : "simd_cycles_per_op",
+		.metric = is_other ? "simd_cycles_per_op_2" : "simd_cycles_per_op",
 		.unit = "cycles/op",
 		.published = npl_diannao_published(validation, name, "speedup") *
 			     published_seconds(validation, o->layer, reading) * npl_simd_chen2014.clock_hz / count,
-		.model = (other ? &o->wide : &o->simd)->cycles / count,
+		.model = (is_other ? &o->wide : &o->simd)->cycles / count,
 		.tolerance = NAN,
 		.reference = "paper",
 		.source = "derived from Fig. 16",
-		.note = other ? "the same with the other reading of ideal, beside the core with 32-bit elements"
-			      : "for each product or pooled input: speed-up times time over ideal times ideal, beside the core with "
-				"16-bit elements"};
+		.note = is_other
+				? "the same with the other reading of ideal, beside the core with 32-bit elements"
+				: "for each product or pooled input: speed-up times time over ideal times ideal, beside the core with "
+				  "16-bit elements"};
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 
@@ -180,7 +181,7 @@ static int validate_layer(struct npl_validation *validation, const struct outcom
 	int rc = 0;
 	for (int m = 0; m < METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, o->layer->name, metrics[m].metric, "ratio",
-					metrics[m].of(o), err);
+					metrics[m].figure(o), err);
 	return rc ? rc : npl_validation_explain(validation, NPL_DIANNAO_MACHINE, o->layer->name, o->why, err);
 }
 
@@ -202,13 +203,13 @@ static int validate_core(struct npl_validation *validation, const struct outcome
 }
 
 static double geometric_mean(const struct outcome *outcome, unsigned layers,
-			     double (*of)(const struct outcome *outcome))
+			     double (*figure)(const struct outcome *outcome))
 {
 	double sum = 0;
 	int n = 0;
 	for (int i = 0; i < NPL_DIANNAO_LAYERS; i++)
 		if (layers >> i & 1) {
-			sum += log(of(&outcome[i]));
+			sum += log(figure(&outcome[i]));
 			n++;
 		}
 	return exp(sum / n);
@@ -256,7 +257,7 @@ static int validate_means(struct npl_validation *validation, const struct outcom
 	int rc = 0, n = 0;
 	for (int m = 0; m < MEANS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, means[m].name, means[m].metric, "ratio",
-					geometric_mean(outcome, means[m].layers, means[m].of), err);
+					geometric_mean(outcome, means[m].layers, means[m].figure), err);
 	for (int i = 0; i < NPL_DIANNAO_LAYERS; i++)
 		if (!outcome[i].layer->shape.pools) {
 			rate += outcome[i].simd.operations / outcome[i].simd.cycles;
@@ -285,7 +286,7 @@ int npl_validate_diannao(struct npl_validation *validation, const struct npl_val
 		rc = npl_diannao_machine(validation, device, err);
 	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++) {
 		npl_progress_part(npl_diannao_layers[i].name, "layer", i + 1, NPL_DIANNAO_LAYERS);
-		rc = run(device, &npl_diannao_layers[i], &outcome[i], err);
+		rc = run_layer(device, &npl_diannao_layers[i], &outcome[i], err);
 		if (!rc)
 			rc = validate_layer(validation, &outcome[i], err);
 	}

@@ -53,13 +53,13 @@ double npl_diannao_ideal(const struct npl_diannao_layer *layer, enum npl_diannao
 }
 
 /* The layer's operator with its tensors, which have shapes and no data. */
-struct made {
+struct operation {
 	struct npl_attrs attrs;
 	struct npl_tensor x, w, y;
 	struct npl_layer layer;
 };
 
-static int make(const struct npl_diannao_layer *from, struct made *made, struct npl_err *err)
+static int make_operation(const struct npl_diannao_layer *from, struct operation *operation, struct npl_err *err)
 {
 	static const enum npl_op ops[] = {[NPL_DIANNAO_CLASS] = NPL_OP_GEMM,
 					  [NPL_DIANNAO_CONV] = NPL_OP_CONV,
@@ -70,7 +70,7 @@ static int make(const struct npl_diannao_layer *from, struct made *made, struct 
 	const struct npl_window window = {
 		.rank = 2, .kernel = {k[0], k[1]}, .stride = {shape->stride[0], shape->stride[1]}, .dilation = {1, 1}};
 	int n_in = shape->pools ? 1 : 2;
-	*made = (struct made){
+	*operation = (struct operation){
 		.x = {.name = "x",
 		      .dtype = NPL_F32,
 		      .shape = npl_shape_of(4, 1, shape->ni, shape->in[0], shape->in[1])},
@@ -78,40 +78,42 @@ static int make(const struct npl_diannao_layer *from, struct made *made, struct 
 		.y = {.name = "y"},
 	};
 	if (from->kind == NPL_DIANNAO_CLASS)
-		made->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
+		operation->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
 	else if (from->kind == NPL_DIANNAO_CONV)
-		made->attrs.conv = (struct npl_conv_attrs){
+		operation->attrs.conv = (struct npl_conv_attrs){
 			.window = window, .groups = 1, .private_kernels = shape->private_kernels};
 	else
-		made->attrs.pool.window = window;
+		operation->attrs.pool.window = window;
 	if (shape->private_kernels)
-		made->w.shape.dim[0] *= outputs(shape, 0) * outputs(shape, 1);
+		operation->w.shape.dim[0] *= outputs(shape, 0) * outputs(shape, 1);
 	if (from->kind == NPL_DIANNAO_CLASS) {
-		made->x.shape = npl_shape_of(2, 1, shape->ni);
-		made->w.shape = npl_shape_of(2, shape->no, shape->ni);
+		operation->x.shape = npl_shape_of(2, 1, shape->ni);
+		operation->w.shape = npl_shape_of(2, shape->no, shape->ni);
 	}
-	const struct npl_tensor *in[] = {&made->x, &made->w};
-	if (npl_op_shape(ops[from->kind], &made->attrs, in, n_in, &made->y, 1, err))
+	const struct npl_tensor *in[] = {&operation->x, &operation->w};
+	if (npl_op_shape(ops[from->kind], &operation->attrs, in, n_in, &operation->y, 1, err))
 		return npl_prefix(err, "%s", from->name);
-	made->layer = (struct npl_layer){.name = from->name,
-					 .op = ops[from->kind],
-					 .attrs = &made->attrs,
-					 .n_in = n_in,
-					 .in = {&made->x, shape->pools ? NULL : &made->w},
-					 .out = &made->y,
-					 .macs = def->macs ? def->macs(&made->attrs, in, n_in, &made->y) : 0,
-					 .timing_only = true};
-	made->x.dtype = made->w.dtype = made->y.dtype = NPL_I16; /* the shape rules are those of floats */
+	operation->layer = (struct npl_layer){.name = from->name,
+					      .op = ops[from->kind],
+					      .attrs = &operation->attrs,
+					      .n_in = n_in,
+					      .in = {&operation->x, shape->pools ? NULL : &operation->w},
+					      .out = &operation->y,
+					      .macs = def->macs ? def->macs(&operation->attrs, in, n_in, &operation->y)
+								: 0,
+					      .timing_only = true};
+	operation->x.dtype = operation->w.dtype = operation->y.dtype =
+		NPL_I16; /* the shape rules are those of floats */
 	return 0;
 }
 
 int npl_diannao_run(struct npl_device *device, const struct npl_diannao_layer *layer, struct npl_result *result,
-		    bool *taken, char *why, size_t n, struct npl_err *err)
+		    bool *supported, char *why, size_t n, struct npl_err *err)
 {
-	struct made made;
+	struct operation operation;
 	*result = (struct npl_result){0};
-	if (make(layer, &made, err))
+	if (make_operation(layer, &operation, err))
 		return err->code;
-	*taken = npl_device_supports(device, &made.layer, why, n);
-	return *taken ? npl_device_run(device, &made.layer, result, err) : 0;
+	*supported = npl_device_supports(device, &operation.layer, why, n);
+	return *supported ? npl_device_run(device, &operation.layer, result, err) : 0;
 }

@@ -74,7 +74,7 @@ static double memory_gb_per_s(const struct npl_device *device)
 
 static const struct {
 	const char *metric, *unit;
-	double (*of)(const struct npl_device *device);
+	double (*figure)(const struct npl_device *device);
 } metrics[] = {
 	{"clock", "GHz", clock_ghz},
 	{"critical_path", "ns", critical_path_ns},
@@ -178,7 +178,7 @@ int npl_diannao_machine(struct npl_validation *validation, const struct npl_devi
 	int rc = 0;
 	for (int m = 0; m < METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, "DianNao", metrics[m].metric, metrics[m].unit,
-					metrics[m].of(device), err);
+					metrics[m].figure(device), err);
 	if (!rc)
 		rc = add_decimal_peak(validation, device, err);
 	if (!rc)

@@ -126,7 +126,7 @@ static double read_latency(const struct outcome *o)
 /* A figure that both simulators have gets two rows. */
 static const struct {
 	const char *metric, *unit;
-	double (*of)(const struct outcome *outcome);
+	double (*figure)(const struct outcome *outcome);
 } metrics[] = {
 	{"cycles", "cycles", cycles},
 	{"dramsim3_cycles", "cycles", cycles},
@@ -157,7 +157,7 @@ static int validate_pattern(struct npl_validation *validation, const char *patte
 	snprintf(name, sizeof name, "%s, %s", pattern, channels == 1 ? "one channel" : "two channels");
 	int rc = run_pattern("ddr3-2133", &(struct npl_memory_options){.channels = channels}, pattern, &outcome, err);
 	for (int m = 0; m < METRICS && !rc; m++) {
-		const double model = metrics[m].of(&outcome);
+		const double model = metrics[m].figure(&outcome);
 		if (!isnan(model)) /* a pattern without reads has no latency of reads */
 			rc = npl_validation_set(validation, MACHINE, name, metrics[m].metric, metrics[m].unit, model,
 						err);
@@ -195,22 +195,22 @@ static int validate_tiles(struct npl_validation *validation, struct npl_err *err
 
 static int validate_bank_groups(struct npl_validation *validation, struct npl_err *err)
 {
-	struct outcome above, within;
+	struct outcome over_columns_outcome, one_group_outcome;
 	const struct npl_memory_options over_columns = {.mapping = "row:rank:bank:bankgroup:column:channel"};
 	const struct npl_memory_options over_all = {.mapping = "bankgroup:row:rank:bank:column:channel"};
-	int rc = run_pattern("ddr4-2400", &over_columns, "stream_rd", &above, err);
+	int rc = run_pattern("ddr4-2400", &over_columns, "stream_rd", &over_columns_outcome, err);
 	if (!rc)
-		rc = run_pattern("ddr4-2400", &over_all, "stream_rd", &within, err);
+		rc = run_pattern("ddr4-2400", &over_all, "stream_rd", &one_group_outcome, err);
 	if (!rc)
 		rc = npl_validation_set(validation, MACHINE, "DDR4-2400, groups over columns", "peak_fraction",
-					"fraction", above.figures.peak_fraction, err);
+					"fraction", over_columns_outcome.figures.peak_fraction, err);
 	if (rc)
 		return rc;
 	const struct npl_validation_row bound = {.case_name = "DDR4-2400, in one group",
 						 .metric = "peak_fraction",
 						 .unit = "fraction",
-						 .published = within.group_share,
-						 .model = within.figures.peak_fraction,
+						 .published = one_group_outcome.group_share,
+						 .model = one_group_outcome.figures.peak_fraction,
 						 .tolerance = 0,
 						 .at_most = true,
 						 .reference = "JEDEC JESD79-4",

@@ -104,8 +104,9 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		const struct npl_tpu_application *app = &npl_tpu_applications[a];
 		const double share = npl_tpu_published(tpu, app->name, "host_share");
-		const double own = npl_tpu_published(tpu, app->name, "batch");
-		const int64_t batch = a == NPL_TPU_MLP0 ? LIMITED_BATCH : (int64_t)fmin(own, GREATEST_BATCH);
+		const double published_batch = npl_tpu_published(tpu, app->name, "batch");
+		const int64_t batch = a == NPL_TPU_MLP0 ? LIMITED_BATCH
+							: (int64_t)fmin(published_batch, GREATEST_BATCH);
 		struct npl_tpu_counts counts;
 		npl_progress_part(HOSTS, "application", a + 1, NPL_TPU_APPLICATIONS);
 		if (npl_tpu_count(app, app->counted, options, NULL, 0, &counts, err))
@@ -122,8 +123,8 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
  * CPU is all of its server too, of the others what their servers have more. */
 struct pair {
 	const char *metric;
-	const double *above, *below;
-	double watts_above, watts_below, added_above, added_below; /* per die */
+	const double *numerator, *denominator;
+	double numerator_watts, denominator_watts, numerator_added_watts, denominator_added_watts; /* per die */
 };
 
 static int validate_pair(struct npl_validation *v, const struct npl_validation *tpu, const struct pair *pair,
@@ -132,7 +133,7 @@ static int validate_pair(struct npl_validation *v, const struct npl_validation *
 	double ratio[NPL_TPU_APPLICATIONS];
 	char metric[60];
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
-		ratio[a] = pair->above[a] / pair->below[a];
+		ratio[a] = pair->numerator[a] / pair->denominator[a];
 		if (set(v, npl_tpu_applications[a].name, pair->metric, "ratio", ratio[a], err))
 			return err->code;
 	}
@@ -143,10 +144,11 @@ static int validate_pair(struct npl_validation *v, const struct npl_validation *
 		if (set(v, mean_of[m], pair->metric, "ratio", mean[m], err))
 			return err->code;
 		snprintf(metric, sizeof metric, "%s_per_watt", pair->metric);
-		if (set(v, mean_of[m], metric, "ratio", mean[m] * pair->watts_below / pair->watts_above, err))
+		if (set(v, mean_of[m], metric, "ratio", mean[m] * pair->denominator_watts / pair->numerator_watts, err))
 			return err->code;
 		snprintf(metric, sizeof metric, "%s_per_added_watt", pair->metric);
-		if (set(v, mean_of[m], metric, "ratio", mean[m] * pair->added_below / pair->added_above, err))
+		if (set(v, mean_of[m], metric, "ratio",
+			mean[m] * pair->denominator_added_watts / pair->numerator_added_watts, err))
 			return err->code;
 	}
 	return 0;

@@ -37,38 +37,38 @@ static void write_change(const struct npl_device *plain, const struct npl_tpu_ch
 		snprintf(text, n, "%s=%.0f", key, npl_device_setting_number(plain, key) * change->factor);
 }
 
-static int open_as_set(const struct npl_validate_options *options, const char *const *more, int n_more,
-		       struct npl_device **device, struct npl_err *err)
+static int open_with_sets(const struct npl_validate_options *options, const char *const *extra_sets, int n_extra_sets,
+			  struct npl_device **device, struct npl_err *err)
 {
 	const char *sets[MAX_SETS + MAX_CHANGES + 1];
 	if (options->n_sets > MAX_SETS)
 		return npl_fail(err, NPL_EUSAGE, "--set: at most %d", MAX_SETS);
-	struct npl_device_options opening = {.set = sets};
-	opening.n_sets = npl_device_sets(NPL_TPU_MACHINE, options->set, options->n_sets, sets);
-	for (int i = 0; i < n_more; i++)
-		sets[opening.n_sets++] = more[i];
-	return npl_device_open(NPL_TPU_MACHINE, &opening, device, err);
+	struct npl_device_options session_options = {.set = sets};
+	session_options.n_sets = npl_device_sets(NPL_TPU_MACHINE, options->set, options->n_sets, sets);
+	for (int i = 0; i < n_extra_sets; i++)
+		sets[session_options.n_sets++] = extra_sets[i];
+	return npl_device_open(NPL_TPU_MACHINE, &session_options, device, err);
 }
 
 int npl_tpu_open(const struct npl_validate_options *options, bool wide, const struct npl_tpu_change *change, int n,
 		 struct npl_device **device, struct npl_err *err)
 {
 	char text[MAX_CHANGES][100];
-	const char *more[MAX_CHANGES + 1];
-	int n_more = 0;
+	const char *extra_sets[MAX_CHANGES + 1];
+	int n_extra_sets = 0;
 	if (n > 0) {
 		struct npl_device *plain;
-		if (open_as_set(options, NULL, 0, &plain, err))
+		if (open_with_sets(options, NULL, 0, &plain, err))
 			return err->code;
-		for (; n_more < n && n_more < MAX_CHANGES; n_more++) {
-			write_change(plain, &change[n_more], text[n_more], sizeof text[n_more]);
-			more[n_more] = text[n_more];
+		for (; n_extra_sets < n && n_extra_sets < MAX_CHANGES; n_extra_sets++) {
+			write_change(plain, &change[n_extra_sets], text[n_extra_sets], sizeof text[n_extra_sets]);
+			extra_sets[n_extra_sets] = text[n_extra_sets];
 		}
 		npl_device_close(plain);
 	}
 	if (wide)
-		more[n_more++] = "precision=8x16";
-	if (open_as_set(options, more, n_more, device, err)) {
+		extra_sets[n_extra_sets++] = "precision=8x16";
+	if (open_with_sets(options, extra_sets, n_extra_sets, device, err)) {
 		for (int i = 0; i < n; i++)
 			npl_prefix(err, "%s %s", change[i].key,
 				   change[i].value ? change[i].value : "larger, as in the paper's study");
@@ -83,20 +83,20 @@ double npl_tpu_published(const struct npl_validation *validation, const char *ca
 	return row ? row->published : NAN;
 }
 
-double npl_tpu_geometric_mean(const double *of, int first, int n)
+double npl_tpu_geometric_mean(const double *value, int first, int n)
 {
 	double sum = 0;
 	for (int a = first; a < first + n; a++)
-		sum += log(of[a]);
+		sum += log(value[a]);
 	return exp(sum / n);
 }
 
-double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *of)
+double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *value)
 {
 	double sum = 0, weights = 0;
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		double share = npl_tpu_published(validation, npl_tpu_applications[a].kind, "deployed_share");
-		sum += share * of[a];
+		sum += share * value[a];
 		weights += share;
 	}
 	return sum / weights;
@@ -121,10 +121,10 @@ static bool *find_states(const struct npl_graph *graph)
 	bool *state = calloc((size_t)graph->n_values + 1, sizeof *state);
 	for (int i = 0; i < graph->n_inputs && state; i++)
 		for (int o = 0; o < graph->n_outputs; o++) {
-			const char *in = graph->value[graph->input[i]].name;
-			const char *out = graph->value[graph->output[o]].name;
-			size_t length = strlen(in);
-			if (!strncmp(in, out, length) && !strcmp(out + length, next))
+			const char *input_name = graph->value[graph->input[i]].name;
+			const char *output_name = graph->value[graph->output[o]].name;
+			size_t length = strlen(input_name);
+			if (!strncmp(input_name, output_name, length) && !strcmp(output_name + length, next))
 				state[graph->input[i]] = true;
 		}
 	return state;
@@ -155,7 +155,7 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device *
 {
 	static const struct {
 		const char *name;
-		size_t at;
+		size_t offset;
 	} counters[] = {
 		{"array_active", offsetof(struct npl_tpu_counts, array_active)},
 		{"useful_macs", offsetof(struct npl_tpu_counts, useful_macs)},
@@ -167,24 +167,24 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device *
 		{"input_stall", offsetof(struct npl_tpu_counts, input_stall)},
 		{"tiles", offsetof(struct npl_tpu_counts, tiles)},
 	};
-	bool whole = true;
-	for (int i = 0; i < run->n_layers && whole; i++)
+	bool all_on_device = true;
+	for (int i = 0; i < run->n_layers && all_on_device; i++)
 		if (multiplies(graph, i) && npl_row_on_host(&run->layer[i])) {
-			whole = false;
+			all_on_device = false;
 			snprintf(c->why, sizeof c->why, "%s leaves layer %s to the host: %s", NPL_TPU_MACHINE,
 				 graph->node[i].name, run->layer[i].note ? run->layer[i].note : "it does not run it");
 		}
-	c->cycles = whole ? (double)run->cycles : NAN;
-	c->seconds = whole ? run->device_seconds : NAN;
+	c->cycles = all_on_device ? (double)run->cycles : NAN;
+	c->seconds = all_on_device ? run->device_seconds : NAN;
 	c->macs = (double)graph->macs;
 	/* each does a multiply-accumulate of 8 bits in every cycle */
 	c->cells = npl_device_setting_number(device, "array.rows") * npl_device_setting_number(device, "array.columns");
 	for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) {
-		double sum = whole ? sum_of(run, counters[k].name) : NAN;
-		memcpy((char *)c + counters[k].at, &sum, sizeof sum);
+		double sum = all_on_device ? sum_of(run, counters[k].name) : NAN;
+		memcpy((char *)c + counters[k].offset, &sum, sizeof sum);
 	}
 	c->passes = c->useful_macs / c->macs;
-	c->peak_buffer_bytes = whole && run->peak_buffer_bytes ? (double)run->peak_buffer_bytes : NAN;
+	c->peak_buffer_bytes = all_on_device && run->peak_buffer_bytes ? (double)run->peak_buffer_bytes : NAN;
 }
 
 int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const struct npl_validate_options *options,
@@ -203,10 +203,10 @@ int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const st
 		state = find_states(graph);
 		rc = state ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
-	struct npl_session_options opening = {
+	struct npl_session_options session_options = {
 		.n_devices = 1, .device = &device, .timing_only = true, .inputs_over_link = true, .resident = state};
 	if (!rc)
-		rc = npl_session_open(graph, &opening, &session, err);
+		rc = npl_session_open(graph, &session_options, &session, err);
 	if (!rc)
 		rc = npl_session_run(session, NULL, NULL, &run, err);
 	if (!rc) {

@@ -52,8 +52,8 @@ double npl_tpu_published(const struct npl_validation *validation, const char *ca
 
 /* Means of a figure over applications: of n from `first` on, and of all. The weighted mean takes Table 1's shares of
  * load, each divided equally between its two applications, because the paper does not say more. */
-double npl_tpu_geometric_mean(const double *of, int first, int n);
-double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *of);
+double npl_tpu_geometric_mean(const double *value, int first, int n);
+double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *value);
 
 /* Loads the application's graph at batch `batch` (0: its own). */
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err);

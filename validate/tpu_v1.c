@@ -164,7 +164,7 @@ static double buffer_peak(const struct app *app)
 
 static const struct {
 	const char *metric, *unit;
-	double (*of)(const struct app *app);
+	double (*figure)(const struct app *app);
 } app_metrics[] = {
 	{"fc_layers", "layers", fc_layers},
 	{"conv_layers", "layers", conv_layers},
@@ -225,7 +225,7 @@ static double idle_watts(const struct npl_device *device)
 
 static const struct {
 	const char *metric, *unit;
-	double (*of)(const struct npl_device *device);
+	double (*figure)(const struct npl_device *device);
 } machine_metrics[] = {
 	{"clock", "MHz", clock_mhz},
 	{"peak_int8", "TOPS", peak_tops},
@@ -253,7 +253,7 @@ static int validate_machine(struct npl_validation *validation, const struct npl_
 	int rc = npl_tpu_open(options, false, NULL, 0, &device, err);
 	for (int m = 0; m < MACHINE_METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_TPU_MACHINE, "TPU", machine_metrics[m].metric,
-					machine_metrics[m].unit, machine_metrics[m].of(device), err);
+					machine_metrics[m].unit, machine_metrics[m].figure(device), err);
 	if (!rc)
 		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, "TPU", "energy.static.origin is absent", err);
 	for (int f = 0; f < FITTED && !rc; f++) {
@@ -332,7 +332,7 @@ static int validate_app(struct npl_validation *validation, const struct npl_tpu_
 	const struct app app = {.graph = graph, .counts = counts};
 	for (int m = 0; m < APP_METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_TPU_MACHINE, application->name, app_metrics[m].metric,
-					app_metrics[m].unit, app_metrics[m].of(&app), err);
+					app_metrics[m].unit, app_metrics[m].figure(&app), err);
 	if (!rc)
 		rc = validate_cycles(validation, application, counts, err);
 	if (!rc)
@@ -349,7 +349,7 @@ static int validate_full(struct npl_validation *validation, const struct npl_val
 {
 	static const struct {
 		const char *metric;
-		double (*of)(const struct app *app);
+		double (*figure)(const struct app *app);
 	} row[] = {{"array_active", array_active},
 		   {"useful_macs", useful_macs},
 		   {"weight_stall", weight_stall},
@@ -367,7 +367,7 @@ static int validate_full(struct npl_validation *validation, const struct npl_val
 			.metric = row[i].metric,
 			.unit = "fraction",
 			.published = counted ? counted->published : NAN,
-			.model = row[i].of(&app),
+			.model = row[i].figure(&app),
 			.tolerance = NAN,
 			.reference = "paper",
 			.source = counted ? counted->source : "",

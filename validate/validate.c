@@ -52,25 +52,25 @@ static int check_sets(const char *machine, const struct npl_validate_options *op
 	return 0;
 }
 
-static int nothing_published(const char *machine, struct npl_err *err)
+static int refuse_unpublished(const char *machine, struct npl_err *err)
 {
-	char those[200] = "";
+	char names[200] = "";
 	for (int i = 0; i < VALIDATORS; i++)
-		snprintf(those + strlen(those), sizeof those - strlen(those), "%s%s", i ? ", " : "",
+		snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
 			 validators[i].machine);
 	return npl_fail(err, NPL_EUSAGE, "%s has no published figures to validate, expected one of: %s", machine,
-			those);
+			names);
 }
 
 int npl_validate(const char *machine, const struct npl_validate_options *options, struct npl_validation *validation,
 		 struct npl_err *err)
 {
-	int found = 0, rc = 0;
+	int n_chosen = 0, rc = 0;
 	*validation = (struct npl_validation){0};
 	for (int i = 0; i < VALIDATORS; i++)
-		found += !machine || !strcmp(machine, validators[i].machine);
-	if (!found)
-		return nothing_published(machine, err);
+		n_chosen += !machine || !strcmp(machine, validators[i].machine);
+	if (!n_chosen)
+		return refuse_unpublished(machine, err);
 	rc = check_sets(machine, options, err);
 	for (int i = 0; i < VALIDATORS && !rc; i++) {
 		if (machine && strcmp(machine, validators[i].machine))

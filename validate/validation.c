@@ -42,13 +42,14 @@ bool npl_validation_shown(const struct npl_validation_row *row, bool all)
 
 static struct npl_validation_row *add_row(struct npl_validation *validation, struct npl_err *err)
 {
-	struct npl_validation_row *more = npl_grow(validation->row, validation->n, &validation->capacity, sizeof *more);
-	if (!more) {
+	struct npl_validation_row *grown = npl_grow(validation->row, validation->n, &validation->capacity,
+						    sizeof *grown);
+	if (!grown) {
 		npl_fail(err, NPL_ENOMEM, "out of memory for %d figures", validation->n + 1);
 		return NULL;
 	}
-	validation->row = more;
-	return &more[validation->n++];
+	validation->row = grown;
+	return &grown[validation->n++];
 }
 
 static struct npl_validation_row *find_row(const struct npl_validation *validation, const char *machine,
@@ -78,7 +79,7 @@ static void refuse_infinity(struct npl_validation_row *row)
 	row->reason = "there is no limit in the model";
 }
 
-static const char *copied(struct npl_validation *validation, const char *text)
+static const char *copy_text(struct npl_validation *validation, const char *text)
 {
 	return npl_arena_strdup(&validation->arena, text ? text : "");
 }
@@ -88,22 +89,22 @@ int npl_validation_add(struct npl_validation *validation, const char *machine, c
 {
 	if (find_row(validation, machine, row->case_name, row->metric))
 		return npl_fail(err, NPL_EINTERNAL, "%s of %s is there already", row->metric, row->case_name);
-	struct npl_validation_row *made = add_row(validation, err);
-	if (!made)
+	struct npl_validation_row *added = add_row(validation, err);
+	if (!added)
 		return err->code;
-	*made = *row;
-	made->machine = copied(validation, machine);
-	made->case_name = copied(validation, row->case_name);
-	made->metric = copied(validation, row->metric);
-	made->unit = copied(validation, row->unit);
-	made->reference = copied(validation, row->reference);
-	made->source = copied(validation, row->source);
-	made->note = copied(validation, row->note);
-	made->reason = copied(validation, row->reason);
-	refuse_infinity(made);
-	made->attempted = true;
-	if (!made->machine || !made->case_name || !made->metric || !made->unit || !made->reference || !made->source ||
-	    !made->note || !made->reason)
+	*added = *row;
+	added->machine = copy_text(validation, machine);
+	added->case_name = copy_text(validation, row->case_name);
+	added->metric = copy_text(validation, row->metric);
+	added->unit = copy_text(validation, row->unit);
+	added->reference = copy_text(validation, row->reference);
+	added->source = copy_text(validation, row->source);
+	added->note = copy_text(validation, row->note);
+	added->reason = copy_text(validation, row->reason);
+	refuse_infinity(added);
+	added->attempted = true;
+	if (!added->machine || !added->case_name || !added->metric || !added->unit || !added->reference ||
+	    !added->source || !added->note || !added->reason)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	return 0;
 }
@@ -115,9 +116,9 @@ int npl_validation_set(struct npl_validation *validation, const char *machine, c
 	if (!row && model == 0)
 		return 0;
 	if (!row) {
-		const struct npl_validation_row made = {
+		const struct npl_validation_row unpublished = {
 			.case_name = case_name, .metric = metric, .unit = unit, .published = NAN, .tolerance = NAN};
-		if (npl_validation_add(validation, machine, &made, err))
+		if (npl_validation_add(validation, machine, &unpublished, err))
 			return err->code;
 		row = find_row(validation, machine, case_name, metric);
 	}
@@ -134,7 +135,7 @@ int npl_validation_set(struct npl_validation *validation, const char *machine, c
 int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
 			   const char *reason, struct npl_err *err)
 {
-	const char *text = copied(validation, reason);
+	const char *text = copy_text(validation, reason);
 	if (!text)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < validation->n; i++) {
@@ -170,7 +171,7 @@ static int read_row(struct npl_validation *validation, const char *machine, cons
 {
 	const char *const *field = csv->row[i].field;
 	const char *fitted = field[column[FITTED]];
-	struct npl_validation_row made = {.machine = machine,
+	struct npl_validation_row read = {.machine = machine,
 					  .case_name = field[column[CASE]],
 					  .metric = field[column[METRIC]],
 					  .unit = field[column[UNIT]],
@@ -180,22 +181,22 @@ static int read_row(struct npl_validation *validation, const char *machine, cons
 					  .source = field[column[SOURCE]],
 					  .note = field[column[NOTE]],
 					  .reason = ""};
-	if (npl_csv_number(csv, i, column[VALUE], &made.published, err) ||
-	    read_tolerance(csv, i, column[TOLERANCE], made.published, &made.tolerance, err))
+	if (npl_csv_number(csv, i, column[VALUE], &read.published, err) ||
+	    read_tolerance(csv, i, column[TOLERANCE], read.published, &read.tolerance, err))
 		return err->code;
 	if (*fitted && strcmp(fitted, "yes"))
 		return npl_fail(err, NPL_EINPUT, "%s:%d: fitted must be 'yes' or empty, got '%s'", csv->path,
 				csv->row[i].line, fitted);
-	if (!*made.case_name || !*made.metric || isnan(made.published) || !*made.source)
+	if (!*read.case_name || !*read.metric || isnan(read.published) || !*read.source)
 		return npl_fail(err, NPL_EINPUT, "%s:%d: case, metric, value and source must not be empty", csv->path,
 				csv->row[i].line);
-	if (find_row(validation, machine, made.case_name, made.metric))
+	if (find_row(validation, machine, read.case_name, read.metric))
 		return npl_fail(err, NPL_EINPUT, "%s:%d: %s of %s is there already", csv->path, csv->row[i].line,
-				made.metric, made.case_name);
+				read.metric, read.case_name);
 	struct npl_validation_row *row = add_row(validation, err);
 	if (!row)
 		return err->code;
-	*row = made;
+	*row = read;
 	return 0;
 }
 
