@@ -47,11 +47,11 @@ int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct
 		{"openblas_set_num_threads", &blas->set_num_threads},
 		{"openblas_get_num_threads", &blas->get_num_threads},
 	};
-	const char *asked = getenv("OPENBLAS_CORETYPE");
+	const char *core_type = getenv("OPENBLAS_CORETYPE");
 	const struct npl_library_setting settings[] = {
 		{.variable = "OPENBLAS_CORETYPE",
 		 .value = cpu_core_for(blas->isa),
-		 .always = asked && !cpu_core_runs(asked, blas->isa)},
+		 .always = core_type && !cpu_core_runs(core_type, blas->isa)},
 		{.variable = "OPENBLAS_THREAD_TIMEOUT", .value = THREAD_TIMEOUT},
 		{.variable = "OPENBLAS_NUM_THREADS", .value = threads ? count : NULL},
 	};
@@ -83,16 +83,16 @@ void cpu_blas_unload(struct cpu_blas *blas)
 
 bool cpu_blas_obeys(const struct cpu_blas *blas)
 {
-	const char *asked = getenv("OPENBLAS_CORETYPE");
-	return !asked || !*asked || !strcasecmp(asked, blas->corename());
+	const char *core_type = getenv("OPENBLAS_CORETYPE");
+	return !core_type || !*core_type || !strcasecmp(core_type, blas->corename());
 }
 
 void cpu_blas_reason(const struct cpu_blas *blas, char text[CPU_BLAS_REASON])
 {
-	const char *asked = getenv("OPENBLAS_CORETYPE");
-	const bool set = asked && *asked;
+	const char *core_type = getenv("OPENBLAS_CORETYPE");
+	const bool set = core_type && *core_type;
 	if (!cpu_blas_obeys(blas))
-		snprintf(text, CPU_BLAS_REASON, ", OPENBLAS_CORETYPE=%.24s ignored", asked);
+		snprintf(text, CPU_BLAS_REASON, ", OPENBLAS_CORETYPE=%.24s ignored", core_type);
 	else
 		snprintf(text, CPU_BLAS_REASON, "%s", set ? " because OPENBLAS_CORETYPE is set" : "");
 }
@@ -104,15 +104,15 @@ void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, siz
 	int version = end ? (int)(end - config) : (int)strlen(config); /* "OpenBLAS 0.3.21", the first two words */
 	enum cpu_level level = cpu_core_level(core);
 	const char *plural = npl_plural(threads);
-	char because[CPU_BLAS_REASON];
-	cpu_blas_reason(blas, because);
+	char reason[CPU_BLAS_REASON];
+	cpu_blas_reason(blas, reason);
 	if (level < blas->isa.level)
 		snprintf(text, n, "%.*s, %s kernels older than this processor, %d thread%s, %s instead of %s%s",
 			 version, config, core, threads, plural, cpu_level_name(level), cpu_level_name(blas->isa.level),
-			 because);
+			 reason);
 	else if (!cpu_blas_obeys(blas))
 		snprintf(text, n, "%.*s, %s kernels, %d thread%s, %s%s", version, config, core, threads, plural,
-			 cpu_level_name(level), because);
+			 cpu_level_name(level), reason);
 	else
 		snprintf(text, n, "%.*s, %s kernels, %d thread%s, %s", version, config, core, threads, plural,
 			 cpu_level_name(blas->isa.level));

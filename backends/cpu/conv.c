@@ -47,17 +47,18 @@ static struct plan make_plan(const struct cpu_state *cpu, const struct cpu_conv 
 			conv->out_h == conv->height && conv->out_w == conv->width && !conv->pad_top && !conv->pad_left;
 	if (!plan.positions || !plan.group_filters)
 		return plan;
-	int64_t most = plan.positions, products = conv->images * conv->groups;
+	int64_t max_columns = plan.positions, products = conv->images * conv->groups;
 	/* A block's patches, and its outputs until bias and Relu are applied, stay in the cache. */
 	int64_t tallest = !plan.in_place && plan.depth > plan.group_filters ? plan.depth : plan.group_filters;
-	if (BLOCK_BYTES / 4 / tallest < most)
-		most = npl_clamp_i64(BLOCK_BYTES / 4 / tallest, BLOCK_COLUMNS,
-				     most > BLOCK_COLUMNS ? most : BLOCK_COLUMNS);
+	if (BLOCK_BYTES / 4 / tallest < max_columns)
+		max_columns = npl_clamp_i64(BLOCK_BYTES / 4 / tallest, BLOCK_COLUMNS,
+					    max_columns > BLOCK_COLUMNS ? max_columns : BLOCK_COLUMNS);
 	/* Enough blocks for every thread to have two, as long as they stay wide. */
-	int64_t wanted = cpu->threads > 1 ? divide_up(2 * cpu->threads, products ? products : 1) : 1;
-	int64_t narrow = divide_up(plan.positions, wanted);
-	plan.columns = npl_clamp_i64(most < narrow ? most : npl_clamp_i64(narrow, BLOCK_COLUMNS, most), 1,
-				     plan.positions);
+	int64_t column_blocks = cpu->threads > 1 ? divide_up(2 * cpu->threads, products ? products : 1) : 1;
+	int64_t block_columns = divide_up(plan.positions, column_blocks);
+	plan.columns = npl_clamp_i64(
+		max_columns < block_columns ? max_columns : npl_clamp_i64(block_columns, BLOCK_COLUMNS, max_columns), 1,
+		plan.positions);
 	plan.n_columns = divide_up(plan.positions, plan.columns);
 	plan.columns = divide_up(plan.positions, plan.n_columns); /* even blocks */
 	int64_t row_blocks = products * plan.n_columns < cpu->threads

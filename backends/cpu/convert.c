@@ -35,20 +35,20 @@ static inline __attribute__((always_inline)) void to_bytes(const struct conversi
 	const float scale = c->scale, zero = c->zero;
 	const uint8_t flip = c->flip;
 	while (first < end) {
-		const int64_t some = end - first < PIECE ? end - first : PIECE;
+		const int64_t count = end - first < PIECE ? end - first : PIECE;
 		const float *x = c->floats_in + first;
 		uint8_t *y = c->bytes_out + first;
-		uint32_t beyond = 0, nans = 0;
-		for (int64_t i = 0; i < some; i++) {
+		uint32_t saturations = 0, nans = 0;
+		for (int64_t i = 0; i < count; i++) {
 			const float q = rintf(x[i] / scale) + zero;
-			const float above = q > 0 ? q : 0;
-			beyond += (uint32_t)(q < 0) + (uint32_t)(q > 255);
+			const float non_negative = q > 0 ? q : 0;
+			saturations += (uint32_t)(q < 0) + (uint32_t)(q > 255);
 			nans += (uint32_t)(isnan(x[i]) != 0);
-			y[i] = (uint8_t)((uint8_t)(int32_t)(above < 255 ? above : 255) ^ flip);
+			y[i] = (uint8_t)((uint8_t)(int32_t)(non_negative < 255 ? non_negative : 255) ^ flip);
 		}
-		counts->saturations += beyond;
+		counts->saturations += saturations;
 		counts->nans += nans;
-		first += some;
+		first += count;
 	}
 }
 
@@ -92,8 +92,9 @@ convert_avx512(const struct conversion *c, int64_t first, int64_t end, struct co
 static void run_piece(void *context, int64_t piece, int worker)
 {
 	const struct conversion *c = context;
-	const int64_t each = c->count / c->pieces;
-	c->work(c, each * piece, piece + 1 == c->pieces ? c->count : each * (piece + 1), &c->counts[worker]);
+	const int64_t piece_count = c->count / c->pieces;
+	c->work(c, piece_count * piece, piece + 1 == c->pieces ? c->count : piece_count * (piece + 1),
+		&c->counts[worker]);
 }
 
 bool cpu_is_conversion(const struct npl_layer *layer)
@@ -110,10 +111,10 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 		    struct npl_result *result, struct npl_err *err)
 {
 	const struct npl_tensor *x = layer->in[0];
-	const bool back = layer->op == NPL_OP_DEQUANTIZELINEAR;
-	const struct npl_tensor *bytes = back ? x : layer->out;
+	const bool dequantises = layer->op == NPL_OP_DEQUANTIZELINEAR;
+	const struct npl_tensor *bytes = dequantises ? x : layer->out;
 	const bool is_signed = bytes->dtype == NPL_I8;
-	struct conversion c = {.to_float = back,
+	struct conversion c = {.to_float = dequantises,
 			       .floats_in = x->data,
 			       .floats_out = out->data,
 			       .bytes_in = x->data,
@@ -123,7 +124,7 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 			       .flip = is_signed ? 0x80 : 0,
 			       .count = npl_tensor_count(x),
 			       .work = convert_sse};
-	const int64_t most = 4 * (int64_t)cpu->threads, enough = c.count / PIECE;
+	const int64_t max_pieces = 4 * (int64_t)cpu->threads, full_pieces = c.count / PIECE;
 	uint64_t nans = 0;
 #if defined(__x86_64__)
 	const enum cpu_level level = cpu_vectors_detect().level;
@@ -136,7 +137,7 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 	if (!c.counts)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	const double begin = npl_clock_seconds();
-	c.pieces = cpu->threads == 1 || enough < 2 ? 1 : enough > most ? most : enough;
+	c.pieces = cpu->threads == 1 || full_pieces < 2 ? 1 : full_pieces > max_pieces ? max_pieces : full_pieces;
 	if (c.pieces == 1)
 		run_piece(&c, 0, 0);
 	else

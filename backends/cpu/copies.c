@@ -30,12 +30,12 @@ bool cpu_is_copy(const struct npl_layer *layer)
 
 void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds)
 {
-	const int64_t most = CPU_TASKS_OF_THREAD * (int64_t)cpu->threads,
-		      worth = npl_tensor_count(out) / CPU_TASK_ELEMENTS;
+	const int64_t max_tasks = CPU_TASKS_OF_THREAD * (int64_t)cpu->threads,
+		      full_tasks = npl_tensor_count(out) / CPU_TASK_ELEMENTS;
 	struct shared_copy s = {
-		.x = layer->in[0]->data, .y = out->data, .dims = 1, .tasks = cpu->threads == 1 ? 1 : most};
+		.x = layer->in[0]->data, .y = out->data, .dims = 1, .tasks = cpu->threads == 1 ? 1 : max_tasks};
 	op_strided_of(layer->attrs, layer->in[0], out, &s.copy);
-	s.tasks = s.tasks > worth ? worth : s.tasks;
+	s.tasks = s.tasks > full_tasks ? full_tasks : s.tasks;
 	s.tasks = s.tasks < 1 ? 1 : s.tasks;
 	for (s.indices = s.copy.dim[0]; s.indices < s.tasks && s.dims < s.copy.rank; s.dims++)
 		s.indices *= s.copy.dim[s.dims];

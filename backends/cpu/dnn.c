@@ -10,12 +10,12 @@
 #include "dnn_impl.h"
 #include "openblas_core.h"
 
-int cpu_dnn_failed(const char *what, int status, struct npl_err *err)
+int cpu_dnn_failed(const char *function, int status, struct npl_err *err)
 {
 	static const char *const names[] = {"success",       "out of memory", "invalid arguments", "unimplemented",
 					    "iterator ends", "runtime error", "not required"};
 	bool known = status >= 0 && (size_t)status < sizeof names / sizeof *names;
-	return npl_fail(err, status == 1 ? NPL_ENOMEM : NPL_EDEVICE, "oneDNN: dnnl_%s: %s (%d)", what,
+	return npl_fail(err, status == 1 ? NPL_ENOMEM : NPL_EDEVICE, "oneDNN: dnnl_%s: %s (%d)", function,
 			known ? names[status] : "unknown status", status);
 }
 
@@ -54,27 +54,27 @@ bool cpu_dnn_version(const struct cpu_dnn *dnn, char *text, size_t n)
 {
 	const struct npl_onednn_version *version = dnn->api.library.version();
 	const int isa = dnn->api.library.effective_isa();
-	const enum cpu_level own = cpu_vectors_detect().level;
-	const bool older = level_of(isa) < own && own != CPU_AVX;
+	const enum cpu_level processor_level = cpu_vectors_detect().level;
+	const bool older = level_of(isa) < processor_level && processor_level != CPU_AVX;
 	struct npl_onednn_limit limit;
-	char because[80] = "";
+	char reason[80] = "";
 	if (npl_onednn_limit(&limit) && !limit.known)
-		snprintf(because, sizeof because, ", which ignores %s=%.24s", limit.variable, limit.word);
+		snprintf(reason, sizeof reason, ", which ignores %s=%.24s", limit.variable, limit.word);
 	else if (older && limit.known)
-		snprintf(because, sizeof because, " because %s is set", limit.variable);
+		snprintf(reason, sizeof reason, " because %s is set", limit.variable);
 	snprintf(text, n, "oneDNN %d.%d.%d%s%s%s%s%s", version->major, version->minor, version->patch,
 		 older ? " with " : "", older ? npl_onednn_vectors(isa) : "", older ? " instead of " : "",
-		 older ? cpu_level_name(own) : "", because);
+		 older ? cpu_level_name(processor_level) : "", reason);
 	return older;
 }
 
 int cpu_dnn_set_threads(const struct cpu_dnn *dnn, int threads)
 {
 	const struct npl_onednn *library = &dnn->api.library;
-	int before = library->get_max_threads ? library->get_max_threads() : 1;
-	if (library->set_num_threads && before != threads)
+	int previous = library->get_max_threads ? library->get_max_threads() : 1;
+	if (library->set_num_threads && previous != threads)
 		library->set_num_threads(threads);
-	return before;
+	return previous;
 }
 
 int cpu_dnn_type(enum npl_dtype dtype)
@@ -111,7 +111,7 @@ struct cpu_dnn_op *cpu_dnn_op_new(const struct cpu_dnn *dnn, struct npl_err *err
 	return op;
 }
 
-static int add_argument(struct cpu_dnn_op *op, int what, int query, void *data, struct npl_err *err)
+static int add_argument(struct cpu_dnn_op *op, int kind, int query, void *data, struct npl_err *err)
 {
 	const struct dnn_api *api = &op->dnn->api;
 	const struct dnn_md *md = NULL;
@@ -121,7 +121,7 @@ static int add_argument(struct cpu_dnn_op *op, int what, int query, void *data, 
 		return cpu_dnn_failed("primitive_desc_query", status, err);
 	if ((status = api->memory_create(&argument->memory, md, op->dnn->engine, data)))
 		return cpu_dnn_failed("memory_create", status, err);
-	argument->what = what;
+	argument->kind = kind;
 	op->n++;
 	return 0;
 }
@@ -144,16 +144,16 @@ int cpu_dnn_op_finish(struct cpu_dnn_op *op, bool adds, struct npl_err *err)
 	struct dnn_argument *argument = &op->argument[op->n];
 	if ((status = api->memory_create(&argument->memory, &op->bias_md, op->dnn->engine, op->bias)))
 		return cpu_dnn_failed("memory_create", status, err);
-	argument->what = DNN_ARG_BIAS;
+	argument->kind = DNN_ARG_BIAS;
 	op->n++;
 	return 0;
 }
 
 int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout from,
-		    enum cpu_layout to, struct cpu_dnn_op **made, struct npl_err *err)
+		    enum cpu_layout to, struct cpu_dnn_op **new_op, struct npl_err *err)
 {
 	struct dnn_md x, y;
-	struct cpu_dnn_op *op = *made = cpu_dnn_op_new(dnn, err);
+	struct cpu_dnn_op *op = *new_op = cpu_dnn_op_new(dnn, err);
 	if (!op)
 		return err->code;
 	int rc = cpu_dnn_describe(dnn, tensor, from, &x, err);
@@ -166,7 +166,7 @@ int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, 
 		rc = cpu_dnn_op_finish(op, false, err);
 	if (rc) {
 		cpu_dnn_release(op);
-		*made = NULL;
+		*new_op = NULL;
 	}
 	return rc;
 }

@@ -53,10 +53,10 @@ struct cpu_dnn_tail {
  * Relu or Relu6 is part of it. x and y are the orders of input and result. tail, for a Conv that fuses nothing, may be
  * NULL. NPL_EDEVICE: oneDNN cannot run it. */
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
-		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **made, struct npl_err *err);
+		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **new_op, struct npl_err *err);
 /* Prepares the conversion of a tensor from one order to the other. */
 int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout from,
-		    enum cpu_layout to, struct cpu_dnn_op **made, struct npl_err *err);
+		    enum cpu_layout to, struct cpu_dnn_op **new_op, struct npl_err *err);
 /* Runs a prepared layer. addend is the tensor of a tail that adds, else NULL. */
 int cpu_dnn_run(struct cpu_dnn_op *op, const void *x, const void *addend, void *y, struct npl_err *err);
 const char *cpu_dnn_kernel(const struct cpu_dnn_op *op); /* the library's name of the kernel: "brgconv:avx512_core" */

@@ -38,7 +38,7 @@ struct dnn_op_desc {
 	_Alignas(8) unsigned char opaque[8192];
 };
 struct dnn_argument {
-	int what;
+	int kind;
 	void *memory;
 };
 

@@ -18,7 +18,7 @@ struct cpu_dnn_op {
 };
 
 /* Reports a failed call, "oneDNN: dnnl_WHAT: unimplemented (3)". Returns the error's code. */
-int cpu_dnn_failed(const char *what, int status, struct npl_err *err);
+int cpu_dnn_failed(const char *function, int status, struct npl_err *err);
 
 /* Returns oneDNN's number for float32 and for integers of 8 and 32 bits. */
 int cpu_dnn_type(enum npl_dtype dtype);

@@ -92,20 +92,20 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 	const struct npl_shape *shape = &layer->in[1]->shape;
 	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE;
 	int64_t groups = layer->attrs->conv.groups, dims[DNN_MAX_RANK], strides[DNN_MAX_RANK], step = 1;
-	const int front = groups > 1, type = cpu_dnn_type(layer->in[1]->dtype);
-	int rank = shape->rank + front, status;
+	const int n_group_dims = groups > 1, type = cpu_dnn_type(layer->in[1]->dtype);
+	int rank = shape->rank + n_group_dims, status;
 	int64_t rows = shape->dim[0] / groups, cols = shape->dim[1];
 	for (int i = shape->rank - 1; i >= 2; i--) {
-		dims[front + i] = shape->dim[i];
-		strides[front + i] = step;
+		dims[n_group_dims + i] = shape->dim[i];
+		strides[n_group_dims + i] = step;
 		step *= shape->dim[i];
 	}
 	dims[0] = groups;
 	strides[0] = rows * cols * step;
-	dims[front] = transposed ? cols : rows;
-	dims[front + 1] = transposed ? rows : cols;
-	strides[front] = transposed ? step : cols * step;
-	strides[front + 1] = transposed ? cols * step : step;
+	dims[n_group_dims] = transposed ? cols : rows;
+	dims[n_group_dims + 1] = transposed ? rows : cols;
+	strides[n_group_dims] = transposed ? step : cols * step;
+	strides[n_group_dims + 1] = transposed ? cols * step : step;
 	status = dnn->api.memory_desc_init_by_strides(model, rank, dims, type, strides);
 	if (!status)
 		status = dnn->api.memory_desc_init_by_tag(best, rank, dims, type, DNN_ANY);
@@ -113,29 +113,29 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 }
 
 /* Makes attributes with operations after the operator: Relu, Relu6, or an addition and then one of them. */
-static int with_tail(const struct dnn_api *api, const struct cpu_dnn_tail *tail, const struct dnn_md *y, void **attr,
-		     struct npl_err *err)
+static int create_tail_attr(const struct dnn_api *api, const struct cpu_dnn_tail *tail, const struct dnn_md *y,
+			    void **attr, struct npl_err *err)
 {
-	void *behind = NULL;
+	void *post_ops = NULL;
 	int status = api->primitive_attr_create(attr);
 	if (!status)
-		status = api->post_ops_create(&behind);
+		status = api->post_ops_create(&post_ops);
 	if (!status && tail->add)
-		status = api->post_ops_append_binary(behind, DNN_ADD, y);
+		status = api->post_ops_append_binary(post_ops, DNN_ADD, y);
 	if (!status && tail->activation == NPL_ACT_RELU)
-		status = api->post_ops_append_eltwise(behind, 1, DNN_RELU, 0, 0);
+		status = api->post_ops_append_eltwise(post_ops, 1, DNN_RELU, 0, 0);
 	if (!status && tail->activation == NPL_ACT_RELU6)
-		status = api->post_ops_append_eltwise(behind, 1, DNN_CLIP, 0, 6);
+		status = api->post_ops_append_eltwise(post_ops, 1, DNN_CLIP, 0, 6);
 	if (!status)
-		status = api->primitive_attr_set_post_ops(*attr, behind);
-	if (behind)
-		api->post_ops_destroy(behind);
+		status = api->primitive_attr_set_post_ops(*attr, post_ops);
+	if (post_ops)
+		api->post_ops_destroy(post_ops);
 	return status ? cpu_dnn_failed("primitive_attr_set_post_ops", status, err) : 0;
 }
 
 /* Whether the kernel adds correctly: oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) read the
  * addend from wrong places if channels are last; its generated kernels are right. */
-static bool adds_right(const struct cpu_dnn_op *op)
+static bool adds_correctly(const struct cpu_dnn_op *op)
 {
 	const char *name = cpu_dnn_kernel(op);
 	return !strncmp(name, "brgconv", 7) || !strncmp(name, "jit", 3);
@@ -183,27 +183,27 @@ static int prepare_conv(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE, has_bias = layer->n_in > 2 && layer->in[2];
 	const struct npl_shape *from = &layer->in[0]->shape, *to = &layer->out->shape;
 	struct windows w = windows_of(&layer->attrs->conv.window, transposed ? to : from, transposed ? from : to);
-	int64_t filters = layer->out->shape.dim[1], one = 1;
+	int64_t filters = layer->out->shape.dim[1], bias_stride = 1;
 	struct dnn_md model, best;
 	struct dnn_op_desc desc = {{0}};
 	void *attr = NULL;
 	int rc = describe_weights(op->dnn, layer, &model, &best, err), status = 0;
 	if (!rc)
-		status = api->memory_desc_init_by_strides(&op->bias_md, 1, &filters, DNN_F32, &one);
+		status = api->memory_desc_init_by_strides(&op->bias_md, 1, &filters, DNN_F32, &bias_stride);
 	if (!rc && !status)
 		status = (transposed ? api->dilated_deconvolution_forward_desc_init
 				     : api->dilated_convolution_forward_desc_init)(
 			&desc, DNN_INFERENCE, transposed ? DNN_DECONV_DIRECT : DNN_CONV_DIRECT, x, &best,
 			has_bias ? &op->bias_md : NULL, y, w.stride, w.dilation, w.pad_begin, w.pad_end);
 	if (!rc && !status && (tail->add || tail->activation))
-		rc = with_tail(api, tail, y, &attr, err);
+		rc = create_tail_attr(api, tail, y, &attr, err);
 	if (!rc && !status)
 		status = api->primitive_desc_create(&op->desc, &desc, attr, op->dnn->engine, NULL);
 	if (attr)
 		api->primitive_attr_destroy(attr);
 	if (!rc && status)
 		rc = cpu_dnn_failed("primitive_desc_create", status, err);
-	if (!rc && tail->add && !adds_right(op))
+	if (!rc && tail->add && !adds_correctly(op))
 		rc = npl_fail(err, NPL_EDEVICE, "oneDNN's kernel %s adds wrong elements", cpu_dnn_kernel(op));
 	return rc ? rc : take_weights(op, layer, &model, err);
 }
@@ -239,25 +239,25 @@ static int prepare_lrn(struct cpu_dnn_op *op, const struct npl_layer *layer, con
 }
 
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
-		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **made, struct npl_err *err)
+		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **new_op, struct npl_err *err)
 {
-	const struct cpu_dnn_tail own = {.activation = layer->fused};
+	const struct cpu_dnn_tail default_tail = {.activation = layer->fused};
 	struct dnn_md x_md, y_md;
-	struct cpu_dnn_op *op = *made = cpu_dnn_op_new(dnn, err);
+	struct cpu_dnn_op *op = *new_op = cpu_dnn_op_new(dnn, err);
 	if (!op)
 		return err->code;
 	int rc = cpu_dnn_describe(dnn, layer->in[0], x, &x_md, err);
 	if (!rc)
 		rc = cpu_dnn_describe(dnn, layer->out, y, &y_md, err);
 	if (!rc)
-		rc = is_conv(layer->op)   ? prepare_conv(op, layer, &x_md, &y_md, tail ? tail : &own, err)
+		rc = is_conv(layer->op)   ? prepare_conv(op, layer, &x_md, &y_md, tail ? tail : &default_tail, err)
 		     : is_pool(layer->op) ? prepare_pool(op, layer, &x_md, &y_md, err)
 					  : prepare_lrn(op, layer, &x_md, err);
 	if (!rc)
 		rc = cpu_dnn_op_finish(op, tail && tail->add, err);
 	if (rc) {
 		cpu_dnn_release(op);
-		*made = NULL;
+		*new_op = NULL;
 	}
 	return rc;
 }

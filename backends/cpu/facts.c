@@ -56,7 +56,7 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, struct npl_err *err)
 {
 	const char *config = blas->config(), *core = blas->corename();
-	char because[CPU_BLAS_REASON];
+	char reason[CPU_BLAS_REASON];
 	size_t name = strcspn(config, " "), version = strcspn(config + name + strspn(config + name, " "), " ");
 	const char *number = config + name + strspn(config + name, " ");
 	enum cpu_level level = cpu_core_level(core);
@@ -64,11 +64,11 @@ static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, stru
 	    npl_fact(facts, err, "library_version", "%.*s", (int)version, number) ||
 	    npl_fact(facts, err, "core_type", "%s, of kernels for %s", core, cpu_level_name(level)))
 		return err->code;
-	cpu_blas_reason(blas, because);
+	cpu_blas_reason(blas, reason);
 	if (level < blas->isa.level)
 		return npl_fact(facts, err, "warning",
 				"the %s kernels of OpenBLAS are older than this processor: %s instead of %s%s", core,
-				cpu_level_name(level), cpu_level_name(blas->isa.level), because);
+				cpu_level_name(level), cpu_level_name(blas->isa.level), reason);
 	if (cpu_blas_obeys(blas))
 		return 0;
 	if (!cpu_core_runs(getenv("OPENBLAS_CORETYPE"), blas->isa))
@@ -85,7 +85,7 @@ static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, stru
 static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *facts, struct npl_err *err)
 {
 	static const char key[] = "convolution_library";
-	struct cpu_dnn again;
+	struct cpu_dnn reopened;
 	struct npl_onednn_limit limit;
 	struct npl_err why = {0};
 	if (cpu->dnn.engine) {
@@ -103,8 +103,8 @@ static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *fact
 	}
 	if (cpu->config.convolution == CPU_CONV_BLAS)
 		return npl_fact(facts, err, key, "that of products, as convolution=blas asks for");
-	if (!cpu_dnn_open(NPL_ONEDNN_SONAME, &again, &why))
-		cpu_dnn_close(&again);
+	if (!cpu_dnn_open(NPL_ONEDNN_SONAME, &reopened, &why))
+		cpu_dnn_close(&reopened);
 	return npl_fact(facts, err, key, "that of products: %s", why.msg);
 }
 

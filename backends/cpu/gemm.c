@@ -29,16 +29,16 @@ void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *b
 	if (!bias && !relu)
 		return;
 	for (int64_t i = 0; i < rows; i++, y += ld) {
-		const float *add = bias ? bias + i * row_step : NULL;
-		float same = add && !col_step ? scale * *add : 0;
-		if (add && col_step)
+		const float *row_or_column_bias = bias ? bias + i * row_step : NULL;
+		float row_bias = row_or_column_bias && !col_step ? scale * *row_or_column_bias : 0;
+		if (row_or_column_bias && col_step)
 			for (int64_t j = 0; j < cols; j++) {
-				float value = y[j] + scale * add[j];
+				float value = y[j] + scale * row_or_column_bias[j];
 				y[j] = relu && value < 0 ? 0 : value;
 			}
 		else
 			for (int64_t j = 0; j < cols; j++) {
-				float value = y[j] + same;
+				float value = y[j] + row_bias;
 				y[j] = relu && value < 0 ? 0 : value;
 			}
 	}

@@ -36,11 +36,11 @@ static void fill_row(const struct cpu_conv *conv, const float *plane, int64_t ky
 	int64_t offset_x = kx * conv->dilation_w - conv->pad_left, begin, end;
 	valid_range(conv->out_w, conv->stride_w, offset_x, conv->width, &begin, &end);
 	int64_t oy = first / conv->out_w, ox = first % conv->out_w;
-	for (int64_t done = 0; done < count; oy++, ox = 0) {
-		int64_t stop = conv->out_w - ox < count - done ? conv->out_w : ox + count - done;
+	for (int64_t filled = 0; filled < count; oy++, ox = 0) {
+		int64_t stop = conv->out_w - ox < count - filled ? conv->out_w : ox + count - filled;
 		int64_t iy = oy * conv->stride_h + ky * conv->dilation_h - conv->pad_top;
 		int64_t from = begin > ox ? begin : ox, to = end < stop ? end : stop;
-		float *out = row + done - ox; /* indexed by output column */
+		float *out = row + filled - ox; /* indexed by output column */
 		if (iy < 0 || iy >= conv->height || from >= to)
 			from = to = stop;
 		for (int64_t i = ox; i < from; i++)
@@ -50,7 +50,7 @@ static void fill_row(const struct cpu_conv *conv, const float *plane, int64_t ky
 				     conv->stride_w);
 		for (int64_t i = to; i < stop; i++)
 			out[i] = 0;
-		done += stop - ox;
+		filled += stop - ox;
 	}
 }
 

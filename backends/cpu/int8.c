@@ -198,14 +198,14 @@ struct planes {
 	struct npl_err *failed; /* per worker */
 };
 
-static struct npl_tensor planes_of(const struct npl_tensor *t, int64_t all, int64_t first, int64_t count)
+static struct npl_tensor planes_of(const struct npl_tensor *t, int64_t n_planes, int64_t first, int64_t count)
 {
-	struct npl_tensor part = *t;
-	part.owned = false;
-	part.shape.dim[0] = count;
-	part.shape.dim[1] = 1;
-	part.data = (uint8_t *)t->data + npl_tensor_count(t) / all * first;
-	return part;
+	struct npl_tensor planes = *t;
+	planes.owned = false;
+	planes.shape.dim[0] = count;
+	planes.shape.dim[1] = 1;
+	planes.data = (uint8_t *)t->data + npl_tensor_count(t) / n_planes * first;
+	return planes;
 }
 
 static void run_planes(void *context, int64_t task, int worker)

@@ -31,7 +31,7 @@ struct cpu_int8_conv {
 	float *scale;
 };
 
-static int not_here(struct npl_err *err, const char *why)
+static int refuse(struct npl_err *err, const char *why)
 {
 	return npl_fail(err, NPL_EDEVICE, "%s", why);
 }
@@ -55,43 +55,43 @@ static bool is_direct(const struct npl_layer *layer)
  * weights. */
 static int64_t reach(const int8_t *w, int64_t n, int64_t *sum)
 {
-	int64_t above = 0, below = 0;
+	int64_t positive = 0, negative = 0;
 	for (int64_t i = 0; i < n; i++) {
-		above += w[i] > 0 ? w[i] : 0;
-		below += w[i] < 0 ? -w[i] : 0;
+		positive += w[i] > 0 ? w[i] : 0;
+		negative += w[i] < 0 ? -w[i] : 0;
 	}
-	*sum = above - below;
-	return 255 * (above > below ? above : below);
+	*sum = positive - negative;
+	return 255 * (positive > negative ? positive : negative);
 }
 
 static int64_t largest_reach(const struct npl_layer *layer)
 {
 	const struct npl_tensor *w = layer->in[1];
 	const int64_t filters = w->shape.dim[0], n = npl_tensor_count(w) / filters;
-	int64_t most = 0, sum;
+	int64_t largest = 0, sum;
 	for (int64_t m = 0; m < filters; m++) {
-		int64_t here = reach((const int8_t *)w->data + m * n, n, &sum);
-		most = here > most ? here : most;
+		int64_t filter_reach = reach((const int8_t *)w->data + m * n, n, &sum);
+		largest = filter_reach > largest ? filter_reach : largest;
 	}
-	return most;
+	return largest;
 }
 
 /* Returns the greatest magnitude of a sum with its bias. */
 static int64_t largest_sum(const struct npl_layer *layer)
 {
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
-	int64_t most = 0;
+	int64_t largest_bias = 0;
 	for (int64_t m = 0; bias && m < layer->in[1]->shape.dim[0]; m++) {
-		int64_t here = llabs((long long)((const int32_t *)bias->data)[m]);
-		most = here > most ? here : most;
+		int64_t magnitude = llabs((long long)((const int32_t *)bias->data)[m]);
+		largest_bias = magnitude > largest_bias ? magnitude : largest_bias;
 	}
-	return largest_reach(layer) + most;
+	return largest_reach(layer) + largest_bias;
 }
 
-/* Returns the largest divisor of n that is at most `most`. */
-static int64_t divisor(int64_t n, int64_t most)
+/* Returns the largest divisor of n that is at most `limit`. */
+static int64_t largest_divisor(int64_t n, int64_t limit)
 {
-	int64_t d = most < n ? most : n;
+	int64_t d = limit < n ? limit : n;
 	while (d > 1 && n % d)
 		d--;
 	return d < 1 ? 1 : d;
@@ -99,25 +99,26 @@ static int64_t divisor(int64_t n, int64_t most)
 
 /* Returns the pixels of a strip, whole units of `all`: as many as fit; all of them if strips would be so short that
  * they cost more than they save. */
-static int64_t strip_pixels(int64_t all, int64_t unit, int64_t most)
+static int64_t strip_pixels(int64_t pixels_of_all, int64_t unit, int64_t max_pixels)
 {
-	int64_t units = unit > 0 ? all / unit : 1, part = divisor(units, unit > 0 ? most / unit : 1);
-	int64_t pixels = unit > 1 || part * 4 >= most || part >= units ? part * unit : all;
+	int64_t units = unit > 0 ? pixels_of_all / unit : 1,
+		part = largest_divisor(units, unit > 0 ? max_pixels / unit : 1);
+	int64_t pixels = unit > 1 || part * 4 >= max_pixels || part >= units ? part * unit : pixels_of_all;
 	return pixels > 0 ? pixels : 1;
 }
 
 /* Cuts the result into strips of whole images, or of pixels for 1x1 kernels. */
-static void cut(struct cpu_int8_conv *conv, const struct npl_layer *layer, int threads)
+static void cut_into_strips(struct cpu_int8_conv *conv, const struct npl_layer *layer, int threads)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
 	const int64_t images = x->dim[0], filters = y->dim[1], pixels = npl_shape_count(y) / filters,
-		      most = STRIP_BYTES * (int64_t)threads / (filters * (int64_t)sizeof(int32_t));
+		      max_pixels = STRIP_BYTES * (int64_t)threads / (filters * (int64_t)sizeof(int32_t));
 	const bool direct = is_direct(layer);
 	conv->filters = filters;
 	conv->x = *layer->in[0];
 	conv->sums = (struct npl_tensor){.dtype = NPL_I32, .shape = *y};
 	conv->x.owned = conv->sums.owned = false;
-	conv->pixels = strip_pixels(pixels, direct ? 1 : pixels / images, most);
+	conv->pixels = strip_pixels(pixels, direct ? 1 : pixels / images, max_pixels);
 	conv->strips = pixels / conv->pixels;
 	conv->x_bytes = (size_t)(npl_shape_count(x) / conv->strips);
 	if (direct) {
@@ -149,7 +150,7 @@ static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *la
 					  (uint32_t)x->quant.zero_point * (uint32_t)sum);
 		conv->scale[m] = npl_int8_scale(x->quant.scale, w_scale, layer->out->quant.scale);
 		if (!isfinite(conv->scale[m]) || conv->scale[m] < 0 || w_scale < 0)
-			return not_here(err, "its scales are no finite numbers");
+			return refuse(err, "its scales are no finite numbers");
 	}
 	return 0;
 }
@@ -186,10 +187,10 @@ static bool check_large_sums(const struct cpu_dnn *dnn)
 	bool exact = !cpu_dnn_prepare(dnn, &layer, CPU_LAST, CPU_LAST, NULL, &op, &err) &&
 		     !cpu_dnn_run(op, v->image, NULL, v->sums, &err) &&
 		     !strncmp(cpu_dnn_kernel(op), BRGEMM, strlen(BRGEMM));
-	const int32_t whole = K * 255 * 127;
+	const int32_t full_sum = K * 255 * 127;
 	for (int m = 0; m < FILTERS && exact; m++)
-		exact = v->sums[5 * FILTERS + m] == whole - 127 && v->sums[6 * FILTERS + m] == whole - 127 &&
-			v->sums[10 * FILTERS + m] == whole - 127;
+		exact = v->sums[5 * FILTERS + m] == full_sum - 127 && v->sums[6 * FILTERS + m] == full_sum - 127 &&
+			v->sums[10 * FILTERS + m] == full_sum - 127;
 	cpu_dnn_release(op);
 	free(v);
 	return exact;
@@ -209,15 +210,15 @@ bool cpu_int8_conv_knows(const struct npl_layer *layer)
 }
 
 int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, int threads,
-			  struct cpu_int8_conv **made, struct npl_err *err)
+			  struct cpu_int8_conv **new_conv, struct npl_err *err)
 {
-	*made = NULL;
+	*new_conv = NULL;
 	if (!npl_int8_library(NULL))
-		return not_here(err, "oneDNN's products of bytes are not to be used");
+		return refuse(err, "oneDNN's products of bytes are not to be used");
 	struct cpu_int8_conv *conv = calloc(1, sizeof *conv);
 	if (!conv)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	cut(conv, layer, threads);
+	cut_into_strips(conv, layer, threads);
 	conv->threads = threads;
 	struct npl_layer sums = {.name = layer->name,
 				 .op = NPL_OP_CONV,
@@ -230,19 +231,19 @@ int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, 
 		rc = cpu_dnn_prepare(&cpu->dnn, &sums, CPU_LAST, CPU_LAST, NULL, &conv->op, err);
 	/* Sums that may wrap are refused; the integer kernels count them. */
 	if (!rc && largest_sum(layer) > INT32_MAX)
-		rc = not_here(err, "sums may be more than 32 bits hold");
+		rc = refuse(err, "sums may be more than 32 bits hold");
 	if (!rc && largest_reach(layer) >= FLOAT_EXACT) {
 		if (!cpu->large_sums_known)
 			cpu->large_sums = check_large_sums(&cpu->dnn);
 		cpu->large_sums_known = true;
 		if (!cpu->large_sums || strncmp(cpu_dnn_kernel(conv->op), BRGEMM, strlen(BRGEMM)))
-			rc = not_here(err, "oneDNN's kernel does not keep large sums exact");
+			rc = refuse(err, "oneDNN's kernel does not keep large sums exact");
 	}
 	if (rc) {
 		cpu_int8_conv_release(conv);
 		return rc;
 	}
-	*made = conv;
+	*new_conv = conv;
 	return 0;
 }
 

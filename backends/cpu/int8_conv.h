@@ -16,7 +16,7 @@ bool cpu_int8_conv_knows(const struct npl_layer *layer);
 /* Prepares a layer for `threads` threads; weights and bias are copied. NPL_EDEVICE: oneDNN cannot run it, or not
  * exactly. */
 int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, int threads,
-			  struct cpu_int8_conv **made, struct npl_err *err);
+			  struct cpu_int8_conv **new_conv, struct npl_err *err);
 /* Computes y from x, both with channels last; adds time and saturations to the result. The data of the layer's tensors
  * is not read. */
 int cpu_int8_conv_run(struct cpu_state *cpu, struct cpu_int8_conv *conv, const struct npl_layer *layer, const void *x,

@@ -57,7 +57,7 @@ static void run_block(void *context, int64_t task, int worker)
 }
 
 /* Cuts products into blocks of rows whose sums fit the cache, with blocks for all threads. */
-static void cut(struct matmul_job *job, int threads)
+static void cut_into_blocks(struct matmul_job *job, int threads)
 {
 	const struct cpu_stack *stack = &job->stack;
 	job->rows = stack->rows;
@@ -71,8 +71,8 @@ static void cut(struct matmul_job *job, int threads)
 
 static int run(struct cpu_state *cpu, struct matmul_job *job, struct npl_result *result, struct npl_err *err)
 {
-	size_t each = job->sums_bytes + job->product_bytes;
-	if (cpu_reserve(cpu, each * (size_t)cpu->threads, err))
+	size_t worker_bytes = job->sums_bytes + job->product_bytes;
+	if (cpu_reserve(cpu, worker_bytes * (size_t)cpu->threads, err))
 		return err->code;
 	job->workspace = (uint8_t *)cpu->workspace;
 	double begin = npl_clock_seconds();
@@ -88,7 +88,7 @@ static int run(struct cpu_state *cpu, struct matmul_job *job, struct npl_result 
 
 static int multiply(struct cpu_state *cpu, struct matmul_job *job, struct npl_result *result, struct npl_err *err)
 {
-	cut(job, cpu->threads);
+	cut_into_blocks(job, cpu->threads);
 	job->counts = calloc((size_t)cpu->threads, sizeof *job->counts);
 	job->failed = calloc((size_t)cpu->threads, sizeof *job->failed);
 	int rc = job->counts && job->failed ? run(cpu, job, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -43,21 +43,21 @@ static inline __attribute__((always_inline)) uint64_t elements(const struct pair
 	const uint8_t flip_a = pair->a.flip, flip_b = pair->b.flip;
 	uint64_t saturations = 0;
 	while (n > 0) {
-		const int64_t some = n < PIECE ? n : PIECE;
-		uint32_t beyond = 0;
-		for (int64_t i = 0; i < some; i++) {
+		const int64_t count = n < PIECE ? n : PIECE;
+		uint32_t clipped = 0;
+		for (int64_t i = 0; i < count; i++) {
 			const float p = ((float)(uint8_t)(a[i * step_a] ^ flip_a) - zero_a) * factor_a;
 			const float q = ((float)(uint8_t)(b[i * step_b] ^ flip_b) - zero_b) * factor_b;
 			const float value = rintf(add ? p + q : p * q * factor) + zero;
-			const float above = value > least ? value : least;
-			beyond += (uint32_t)(value > highest) + (uint32_t)(value < lowest);
-			y[i] = (uint8_t)(int32_t)(above < high ? above : high);
+			const float raised = value > least ? value : least;
+			clipped += (uint32_t)(value > highest) + (uint32_t)(value < lowest);
+			y[i] = (uint8_t)(int32_t)(raised < high ? raised : high);
 		}
-		saturations += beyond;
-		a += some * step_a;
-		b += some * step_b;
-		y += some;
-		n -= some;
+		saturations += clipped;
+		a += count * step_a;
+		b += count * step_b;
+		y += count;
+		n -= count;
 	}
 	return saturations;
 }
@@ -107,8 +107,8 @@ static void set_steps(const struct npl_tensor *t, const struct npl_shape *out, s
 {
 	int64_t step = 1;
 	for (int d = out->rank - 1; d >= 0; d--) {
-		int own = d - (out->rank - t->shape.rank);
-		int64_t size = own < 0 ? 1 : t->shape.dim[own];
+		int operand_dim = d - (out->rank - t->shape.rank);
+		int64_t size = operand_dim < 0 ? 1 : t->shape.dim[operand_dim];
 		operand->step[d] = size == 1 ? 0 : step;
 		step *= size;
 	}
@@ -118,20 +118,20 @@ static void set_steps(const struct npl_tensor *t, const struct npl_shape *out, s
 static void find_runs(const struct npl_shape *out, struct pair *pair)
 {
 	struct operand *side[2] = {&pair->a, &pair->b};
-	bool goes[2] = {true, true}, repeats[2] = {true, true};
+	bool advances[2] = {true, true}, repeats[2] = {true, true};
 	pair->run = 1;
 	for (pair->rank = out->rank; pair->rank > 0; pair->rank--) {
 		const int d = pair->rank - 1;
 		if (out->dim[d] == 1)
 			continue;
 		for (int k = 0; k < 2; k++) {
-			goes[k] = goes[k] && side[k]->step[d] == pair->run;
+			advances[k] = advances[k] && side[k]->step[d] == pair->run;
 			repeats[k] = repeats[k] && !side[k]->step[d];
 		}
-		if ((!goes[0] && !repeats[0]) || (!goes[1] && !repeats[1]))
+		if ((!advances[0] && !repeats[0]) || (!advances[1] && !repeats[1]))
 			break;
 		for (int k = 0; k < 2; k++)
-			side[k]->inner = goes[k];
+			side[k]->inner = advances[k];
 		pair->run *= out->dim[d];
 	}
 	for (int d = 0; d < pair->rank; d++)
@@ -140,7 +140,7 @@ static void find_runs(const struct npl_shape *out, struct pair *pair)
 		side[k]->inner = 1; /* for runs of one element the step does not matter */
 }
 
-static void offsets(const struct pair *pair, int64_t row, int64_t *a, int64_t *b)
+static void find_offsets(const struct pair *pair, int64_t row, int64_t *a, int64_t *b)
 {
 	*a = *b = 0;
 	for (int d = pair->rank - 1; d >= 0; d--) {
@@ -157,15 +157,16 @@ static void run_piece(void *context, int64_t i, int worker)
 	int64_t at = pair->count / pair->pieces * i,
 		end = i + 1 == pair->pieces ? pair->count : pair->count / pair->pieces * (i + 1);
 	while (at < end) {
-		int64_t in = at % pair->run, n = pair->run - in < end - at ? pair->run - in : end - at, a, b;
-		offsets(pair, at / pair->run, &a, &b);
-		pair->saturations[worker] += pair->work(pair, pair->a.data + a + in * pair->a.inner,
-							pair->b.data + b + in * pair->b.inner, n, pair->y + at);
+		int64_t within_run = at % pair->run,
+			n = pair->run - within_run < end - at ? pair->run - within_run : end - at, a, b;
+		find_offsets(pair, at / pair->run, &a, &b);
+		pair->saturations[worker] += pair->work(pair, pair->a.data + a + within_run * pair->a.inner,
+							pair->b.data + b + within_run * pair->b.inner, n, pair->y + at);
 		at += n;
 	}
 }
 
-static void choose(struct pair *pair)
+static void choose_kernel(struct pair *pair)
 {
 	pair->work = run_sse;
 #if defined(__x86_64__)
@@ -202,13 +203,13 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 	set_steps(a, &out->shape, &pair.a);
 	set_steps(b, &out->shape, &pair.b);
 	find_runs(&out->shape, &pair);
-	choose(&pair);
+	choose_kernel(&pair);
 	pair.saturations = calloc((size_t)cpu->threads, sizeof *pair.saturations);
 	if (!pair.saturations)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	int64_t most = 4 * (int64_t)cpu->threads;
+	int64_t max_pieces = 4 * (int64_t)cpu->threads;
 	pair.pieces = cpu->threads == 1 ? 1 : pair.count / PIECE;
-	pair.pieces = pair.pieces < 1 ? 1 : pair.pieces > most ? most : pair.pieces;
+	pair.pieces = pair.pieces < 1 ? 1 : pair.pieces > max_pieces ? max_pieces : pair.pieces;
 	double begin = npl_clock_seconds();
 	if (pair.pieces == 1)
 		run_piece(&pair, 0, 0);

@@ -22,16 +22,16 @@ static int not_a_number(const struct npl_layer *layer, struct npl_err *err)
 /* Returns the only input of more than one element, or 0 if there is none; -1: several have the result's shape. */
 static int only_input(const struct npl_layer *layer)
 {
-	int only = -1;
+	int input = -1;
 	for (int k = 0; k < layer->n_in; k++) {
 		const struct npl_tensor *in = layer->in[k];
 		if (!in || npl_tensor_count(in) == 1)
 			continue;
-		if (only >= 0)
+		if (input >= 0)
 			return -1;
-		only = k;
+		input = k;
 	}
-	return only < 0 ? 0 : only;
+	return input < 0 ? 0 : input;
 }
 
 bool cpu_int8_has_table(const struct npl_layer *layer)
@@ -71,25 +71,26 @@ struct table {
 static int make_table(const struct npl_layer *layer, int k, float *buffer, struct table *table, struct npl_err *err)
 {
 	uint8_t byte[BYTES];
-	struct npl_tensor all = *layer->in[k];
-	struct npl_layer of_all = *layer;
+	struct npl_tensor every_byte = *layer->in[k];
+	struct npl_layer byte_layer = *layer;
 	const struct npl_tensor *out = layer->out;
 	struct npl_tensor results = *out;
 	char why[200];
 	for (int b = 0; b < BYTES; b++)
 		byte[b] = (uint8_t)b;
-	all.shape = npl_shape_of(1, BYTES);
-	all.data = byte;
-	of_all.in[k] = &all;
-	of_all.n_in = layer->op == NPL_OP_CLIP && layer->attrs->clip.known ? 1 : layer->n_in;
-	results.shape = all.shape;
-	of_all.out = &results;
-	if (layer->op == NPL_OP_CLIP && npl_integer_layer_ok(&of_all, why, sizeof why)) { /* Clip has an integer rule */
+	every_byte.shape = npl_shape_of(1, BYTES);
+	every_byte.data = byte;
+	byte_layer.in[k] = &every_byte;
+	byte_layer.n_in = layer->op == NPL_OP_CLIP && layer->attrs->clip.known ? 1 : layer->n_in;
+	results.shape = every_byte.shape;
+	byte_layer.out = &results;
+	if (layer->op == NPL_OP_CLIP &&
+	    npl_integer_layer_ok(&byte_layer, why, sizeof why)) { /* Clip has an integer rule */
 		struct npl_integer_counts counts = {0};
 		results.data = table->result;
-		return npl_run_integer(&of_all, &results, &counts, err);
+		return npl_run_integer(&byte_layer, &results, &counts, err);
 	}
-	if (run_in_float(&of_all, k, buffer, err))
+	if (run_in_float(&byte_layer, k, buffer, err))
 		return err->code;
 	for (int b = 0; b < BYTES; b++) {
 		table->nan[b] = !npl_int8_quantise(buffer + b, 1, &out->quant, out->dtype, &table->result[b],
@@ -141,17 +142,17 @@ static void run_piece(void *context, int64_t i, int worker)
 int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		   struct npl_result *result, struct npl_err *err)
 {
-	const int only = only_input(layer);
-	if (only < 0)
+	const int input = only_input(layer);
+	if (input < 0)
 		return npl_fail(err, NPL_EINTERNAL, "layer '%s' has no table of 256 bytes", layer->name);
 	if (cpu_reserve(cpu, ((size_t)layer->n_in + 1) * BYTES * sizeof(float), err))
 		return err->code;
-	struct table_job job = {.layer = layer, .x = layer->in[only], .out = out};
-	const int64_t count = npl_tensor_count(out), most = 4 * (int64_t)cpu->threads;
+	struct table_job job = {.layer = layer, .x = layer->in[input], .out = out};
+	const int64_t count = npl_tensor_count(out), max_pieces = 4 * (int64_t)cpu->threads;
 	job.pieces = cpu->threads == 1 ? 1 : count / TASK;
-	job.pieces = job.pieces < 1 ? 1 : job.pieces > most ? most : job.pieces;
+	job.pieces = job.pieces < 1 ? 1 : job.pieces > max_pieces ? max_pieces : job.pieces;
 	double begin = npl_clock_seconds();
-	if (make_table(layer, only, cpu->workspace, &job.table, err))
+	if (make_table(layer, input, cpu->workspace, &job.table, err))
 		return err->code;
 	if (job.pieces == 1)
 		run_piece(&job, 0, 0);

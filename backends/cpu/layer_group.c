@@ -25,18 +25,18 @@ static int prepare(struct cpu_layer_group *group, struct npl_err *err)
 	return rc;
 }
 
-int cpu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
+int cpu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err)
 {
 	struct cpu_layer_group *group = calloc(1, sizeof *group);
 	if (!group)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", asked->n);
-	*group = (struct cpu_layer_group){.cpu = state, .request = *asked};
-	group->pass = npl_arena_array(&group->arena, (size_t)asked->n, sizeof *group->pass);
-	int rc = group->pass ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", asked->n);
-	for (int i = 0; i < asked->n && !rc; i++)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", request->n);
+	*group = (struct cpu_layer_group){.cpu = state, .request = *request};
+	group->pass = npl_arena_array(&group->arena, (size_t)request->n, sizeof *group->pass);
+	int rc = group->pass ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", request->n);
+	for (int i = 0; i < request->n && !rc; i++)
 		group->pass[i] = i;
-	if (!rc && !asked->timing_only) /* a request for times only asks which layers go together: here all do */
+	if (!rc && !request->timing_only) /* a request for times only asks which layers go together: here all do */
 		rc = prepare(group, err);
 	if (rc) {
 		cpu_layer_group_close(group);
@@ -78,10 +78,11 @@ static int find_data(struct cpu_layer_group *group, struct npl_err *err)
 	for (int p = 0; p < group->n_locations; p++) {
 		struct cpu_location *location = &group->location[p];
 		for (int f = 0; f < CPU_LAYOUTS; f++)
-			location->data[f] = location->has[f] ? (void *)(group->memory + location->offset[f]) : NULL;
-		if (location->given || location->wanted)
+			location->data[f] = location->has_layout[f] ? (void *)(group->memory + location->offset[f])
+								    : NULL;
+		if (location->from_caller || location->wanted)
 			location->data[CPU_FIRST] = location->tensor->data;
-		if ((location->given || location->wanted) && !location->tensor->data &&
+		if ((location->from_caller || location->wanted) && !location->tensor->data &&
 		    npl_tensor_count(location->tensor) > 0)
 			return npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data",
 					location->tensor->name ? location->tensor->name : "");
@@ -99,21 +100,21 @@ static void *data_of(const struct cpu_layer_group *group, int location, enum cpu
 
 /* Concatenates channels of tensors with channels last: at each position those of the first input, then of the second,
  * and so on. */
-static void join(const struct cpu_layer_group *group, const struct cpu_step *step)
+static void join_channels(const struct cpu_layer_group *group, const struct cpu_step *step)
 {
 	const struct npl_tensor *out = group->location[step->out[0]].tensor;
 	char *y = data_of(group, step->out[0], CPU_LAST);
-	const int64_t size = (int64_t)npl_dtype_size(out->dtype), all = out->shape.dim[1] * size,
+	const int64_t size = (int64_t)npl_dtype_size(out->dtype), row_bytes = out->shape.dim[1] * size,
 		      positions = npl_tensor_count(out) / out->shape.dim[1];
-	int64_t at = 0;
+	int64_t row_offset = 0;
 	for (int k = 0; k < step->n_in; k++) {
 		if (step->in[k] < 0)
 			continue;
 		const char *x = data_of(group, step->in[k], CPU_LAST);
-		int64_t own = group->location[step->in[k]].tensor->shape.dim[1] * size;
+		int64_t input_row_bytes = group->location[step->in[k]].tensor->shape.dim[1] * size;
 		for (int64_t p = 0; p < positions; p++)
-			memcpy(y + p * all + at, x + p * own, (size_t)own);
-		at += own;
+			memcpy(y + p * row_bytes + row_offset, x + p * input_row_bytes, (size_t)input_row_bytes);
+		row_offset += input_row_bytes;
 	}
 }
 
@@ -144,7 +145,7 @@ static int run_step(struct cpu_layer_group *group, struct cpu_step *step, struct
 		rc = cpu_elements_run(group->cpu, &step->layer, err);
 		break;
 	case CPU_STEP_JOIN:
-		join(group, step);
+		join_channels(group, step);
 		break;
 	case CPU_STEP_MAXPOOL:
 		cpu_maxpool_last(group->cpu, &step->layer);

@@ -13,10 +13,10 @@
 /* A tensor of the layer group, in up to two orders. */
 struct cpu_location {
 	const struct npl_tensor *tensor;
-	int layer;          /* index of the layer that makes it; -1: it is given */
-	int root;           /* of a view: index of the location whose CPU_FIRST data it uses; else its own */
-	bool given, wanted; /* its CPU_FIRST data belongs to the caller */
-	bool has[CPU_LAYOUTS];
+	int layer;                /* index of the layer that makes it; -1: it is given */
+	int root;                 /* of a view: index of the location whose CPU_FIRST data it uses; else its own */
+	bool from_caller, wanted; /* its CPU_FIRST data belongs to the caller */
+	bool has_layout[CPU_LAYOUTS];
 	int first[CPU_LAYOUTS], last[CPU_LAYOUTS]; /* the steps between which it is needed in an order */
 	size_t offset[CPU_LAYOUTS];                /* bytes from the start of the group's memory */
 	void *data[CPU_LAYOUTS];                   /* set while the group runs */
@@ -62,7 +62,7 @@ struct cpu_layer_group {
 	struct npl_arena arena; /* holds the steps' lists */
 };
 
-int cpu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
+int cpu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err);
 int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err);

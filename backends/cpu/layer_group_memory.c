@@ -16,7 +16,7 @@ static int list_pieces(struct cpu_layer_group *group, struct npl_memory_piece *p
 	for (int p = 0; p < group->n_locations; p++)
 		for (int f = 0; f < CPU_LAYOUTS; f++) {
 			struct cpu_location *location = &group->location[p];
-			if (!location->has[f] || (f == CPU_FIRST && (location->given || location->wanted)))
+			if (!location->has_layout[f] || (f == CPU_FIRST && (location->from_caller || location->wanted)))
 				continue;
 			const size_t bytes = npl_tensor_bytes(location->tensor);
 			offset[n] = &location->offset[f];
@@ -29,9 +29,9 @@ static int list_pieces(struct cpu_layer_group *group, struct npl_memory_piece *p
 
 int cpu_layer_group_memory(struct cpu_layer_group *group, struct npl_err *err)
 {
-	const size_t most = (size_t)group->n_locations * CPU_LAYOUTS + 1;
-	struct npl_memory_piece *piece = calloc(most, sizeof *piece);
-	size_t **offset = calloc(most, sizeof(size_t *));
+	const size_t max_pieces = (size_t)group->n_locations * CPU_LAYOUTS + 1;
+	struct npl_memory_piece *piece = calloc(max_pieces, sizeof *piece);
+	size_t **offset = calloc(max_pieces, sizeof(size_t *));
 	int n = 0;
 	int rc = piece && offset
 			 ? 0

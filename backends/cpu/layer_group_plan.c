@@ -46,38 +46,38 @@ static int location_of(const struct cpu_layer_group *group, const struct npl_ten
 /* Adds a tensor that a layer makes; layer -1: it is given. Returns its index, -1 if memory is short. */
 static int add_location(struct cpu_layer_group *group, const struct npl_tensor *tensor, int layer, struct npl_err *err)
 {
-	struct cpu_location *more = npl_grow(group->location, group->n_locations, &group->locations_capacity,
-					     sizeof *more);
-	if (!more) {
+	struct cpu_location *grown = npl_grow(group->location, group->n_locations, &group->locations_capacity,
+					      sizeof *grown);
+	if (!grown) {
 		out_of_memory(err);
 		return -1;
 	}
-	group->location = more;
+	group->location = grown;
 	struct cpu_location *location = &group->location[group->n_locations];
 	*location = (struct cpu_location){
-		.tensor = tensor, .root = group->n_locations, .layer = layer, .given = layer < 0};
+		.tensor = tensor, .root = group->n_locations, .layer = layer, .from_caller = layer < 0};
 	for (int i = 0; i < group->request.n_wanted; i++)
 		location->wanted |= group->request.wanted[i] == tensor;
 	return group->n_locations++;
 }
 
-/* Returns the order in which a location is kept if `asked` is needed: CPU_FIRST if both orders have the same bytes. */
-static enum cpu_layout really(const struct cpu_location *location, enum cpu_layout asked)
+/* Returns the order in which a location is kept if `layout` is needed: CPU_FIRST if both orders have the same bytes. */
+static enum cpu_layout effective_layout(const struct cpu_location *location, enum cpu_layout layout)
 {
-	return orders_agree(location->tensor) ? CPU_FIRST : asked;
+	return orders_agree(location->tensor) ? CPU_FIRST : layout;
 }
 
 static struct cpu_step *add_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int layer, int n_in, int n_out,
 				 struct npl_err *err)
 {
 	int *list = npl_arena_array(&group->arena, (size_t)(n_in + n_out), sizeof *list);
-	struct cpu_step *more = list ? npl_grow(group->step, group->n_steps, &group->steps_capacity, sizeof *more)
-				     : NULL;
-	if (!more) {
+	struct cpu_step *grown = list ? npl_grow(group->step, group->n_steps, &group->steps_capacity, sizeof *grown)
+				      : NULL;
+	if (!grown) {
 		out_of_memory(err);
 		return NULL;
 	}
-	group->step = more;
+	group->step = grown;
 	struct cpu_step *step = &group->step[group->n_steps++];
 	*step = (struct cpu_step){.kind = kind,
 				  .layer_index = layer,
@@ -90,22 +90,23 @@ static struct cpu_step *add_step(struct cpu_layer_group *group, enum cpu_step_ki
 }
 
 /* Notes that the latest step reads or makes the location in this order. */
-static void use(struct cpu_layer_group *group, int location, enum cpu_layout layout)
+static void note_use(struct cpu_layer_group *group, int location, enum cpu_layout layout)
 {
-	struct cpu_location *held = cpu_location_of_data(group, location, layout);
+	struct cpu_location *data_location = cpu_location_of_data(group, location, layout);
 	int s = group->n_steps - 1;
-	if (!held->has[layout])
-		held->first[layout] = s;
-	held->has[layout] = true;
-	held->last[layout] = s;
+	if (!data_location->has_layout[layout])
+		data_location->first[layout] = s;
+	data_location->has_layout[layout] = true;
+	data_location->last[layout] = s;
 }
 
 /* Makes a location available in an order. If it is not, a step that converts it is added, whose time is the layer's. */
-static int need(struct cpu_layer_group *group, int location, enum cpu_layout layout, int layer, struct npl_err *err)
+static int require_layout(struct cpu_layer_group *group, int location, enum cpu_layout layout, int layer,
+			  struct npl_err *err)
 {
-	const struct cpu_location *held = cpu_location_of_data(group, location, layout);
+	const struct cpu_location *data_location = cpu_location_of_data(group, location, layout);
 	enum cpu_layout other = layout == CPU_FIRST ? CPU_LAST : CPU_FIRST;
-	if (held->has[layout] || (held->given && layout == CPU_FIRST))
+	if (data_location->has_layout[layout] || (data_location->from_caller && layout == CPU_FIRST))
 		return 0;
 	struct cpu_step *step = add_step(group, CPU_STEP_DNN, layer, 1, 1, err);
 	if (!step)
@@ -113,8 +114,8 @@ static int need(struct cpu_layer_group *group, int location, enum cpu_layout lay
 	step->in[0] = step->out[0] = location;
 	step->x = other;
 	step->y = layout;
-	use(group, location, other);
-	use(group, location, layout);
+	note_use(group, location, other);
+	note_use(group, location, layout);
 	return cpu_dnn_reorder(&group->cpu->dnn, group->location[location].tensor, other, layout, &step->op, err);
 }
 
@@ -122,7 +123,7 @@ static int need(struct cpu_layer_group *group, int location, enum cpu_layout lay
 static bool is_last(const struct cpu_layer_group *group, const struct npl_tensor *tensor)
 {
 	int p = location_of(group, tensor);
-	return p >= 0 && group->location[p].has[CPU_LAST];
+	return p >= 0 && group->location[p].has_layout[CPU_LAST];
 }
 
 static int find_inputs(struct cpu_layer_group *group, const struct npl_layer *layer, int *in, struct npl_err *err)
@@ -147,7 +148,7 @@ static int plan_dnn(struct cpu_layer_group *group, int l, enum cpu_layout layout
 	int out = in[0] < 0 ? -1 : add_location(group, group->request.layer[maker]->out, maker, err);
 	rc = out < 0 ? err->code : 0;
 	for (int k = 0; k < n_in && !rc; k++)
-		rc = need(group, in[k], really(&group->location[in[k]], layout), l, err);
+		rc = require_layout(group, in[k], effective_layout(&group->location[in[k]], layout), l, err);
 	struct cpu_step *step = rc ? NULL : add_step(group, CPU_STEP_DNN, l, n_in, 1, err);
 	if (!step) {
 		cpu_dnn_release(op);
@@ -158,9 +159,9 @@ static int plan_dnn(struct cpu_layer_group *group, int l, enum cpu_layout layout
 	step->out[0] = out;
 	for (int k = 0; k < n_in; k++) {
 		step->in[k] = in[k];
-		use(group, in[k], really(&group->location[in[k]], layout));
+		note_use(group, in[k], effective_layout(&group->location[in[k]], layout));
 	}
-	use(group, out, really(&group->location[out], layout));
+	note_use(group, out, effective_layout(&group->location[out], layout));
 	return 0;
 }
 
@@ -173,7 +174,7 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 	int rc = find_inputs(group, layer, in, err);
 	for (int k = 0; k < n_in && !rc; k++)
 		if (in[k] >= 0)
-			rc = need(group, in[k], really(&group->location[in[k]], x), l, err);
+			rc = require_layout(group, in[k], effective_layout(&group->location[in[k]], x), l, err);
 	struct cpu_step *step = rc ? NULL : add_step(group, kind, l, n_in, npl_layer_outputs(layer), err);
 	if (!step)
 		return err->code;
@@ -182,14 +183,14 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 	for (int k = 0; k < n_in; k++) {
 		step->in[k] = in[k];
 		if (in[k] >= 0)
-			use(group, in[k], really(&group->location[in[k]], x));
+			note_use(group, in[k], effective_layout(&group->location[in[k]], x));
 	}
 	for (int k = 0; k < npl_layer_outputs(layer); k++) {
 		int p = add_location(group, &layer->out[k], l, err);
 		if (p < 0)
 			return err->code;
 		group->step[group->n_steps - 1].out[k] = p;
-		use(group, p, really(&group->location[p], y));
+		note_use(group, p, effective_layout(&group->location[p], y));
 	}
 	step = &group->step[group->n_steps - 1];
 	step->layer = *layer;
@@ -217,7 +218,7 @@ static int plan_view(struct cpu_layer_group *group, int l, int maker, struct npl
 {
 	const struct npl_layer *layer = group->request.layer[l];
 	int in[NPL_LAYER_INPUTS] = {0};
-	if (find_inputs(group, layer, in, err) || need(group, in[0], CPU_FIRST, maker, err))
+	if (find_inputs(group, layer, in, err) || require_layout(group, in[0], CPU_FIRST, maker, err))
 		return err->code;
 	int p = add_location(group, layer->out, l, err);
 	if (p < 0)
@@ -318,10 +319,10 @@ static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 	    add->attrs->binary.legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
 	    add->out->dtype != NPL_F32)
 		return NPL_EDEVICE;
-	int other = location_before(group, l, add->in[add->in[0] == conv->out], err), last = a;
+	int addend = location_before(group, l, add->in[add->in[0] == conv->out], err), last = a;
 	struct cpu_dnn_tail tail = {.add = true, .activation = add->fused};
 	struct cpu_dnn_op *op;
-	if (other < 0)
+	if (addend < 0)
 		return err->code;
 	int r = tail.activation ? -1 : only_reader(group, a);
 	if (r >= 0 && group->request.layer[r]->op == NPL_OP_RELU && !group->request.layer[r]->fused) {
@@ -330,7 +331,7 @@ static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 	}
 	int rc = cpu_dnn_prepare(&group->cpu->dnn, conv, CPU_LAST, CPU_LAST, &tail, &op, err);
 	if (!rc)
-		rc = plan_dnn(group, l, CPU_LAST, conv->in[0], other, last, op, err);
+		rc = plan_dnn(group, l, CPU_LAST, conv->in[0], addend, last, op, err);
 	if (!rc)
 		group->pass[a] = group->pass[last] = l;
 	return rc;
@@ -443,6 +444,6 @@ int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err)
 	/* Wanted tensors are needed in ONNX's order. */
 	for (int p = 0; p < group->n_locations && !rc; p++)
 		if (group->location[p].wanted)
-			rc = need(group, p, CPU_FIRST, group->location[p].layer, err);
+			rc = require_layout(group, p, CPU_FIRST, group->location[p].layer, err);
 	return rc;
 }

@@ -35,10 +35,10 @@ static struct taps taps_of(const struct pooling *p, int d, int64_t at)
 	return t;
 }
 
-/* Returns x if it is larger than `most` or NaN, else `most`. */
-static inline __attribute__((always_inline)) float better(float x, float most)
+/* Returns x if it is larger than `maximum` or NaN, else `maximum`. */
+static inline __attribute__((always_inline)) float maximum_or_nan(float x, float maximum)
 {
-	const float larger = x > most ? x : most;
+	const float larger = x > maximum ? x : maximum;
 	return isnan(x) ? x : larger;
 }
 
@@ -49,9 +49,9 @@ static inline __attribute__((always_inline)) void maxima(const struct pooling *p
 {
 	const struct npl_window *w = p->window;
 	const int64_t channels = p->in.channels, step = w->dilation[1] * channels;
-	float most[BLOCK];
+	float maximum[BLOCK];
 	for (int c = 0; c < BLOCK; c++)
-		most[c] = -INFINITY;
+		maximum[c] = -INFINITY;
 	for (int64_t kz = z->first; kz < z->end; kz++)
 		for (int64_t ky = line->first; ky < line->end; ky++) {
 			const int64_t row = (z->from + kz * w->dilation[NPL_DEPTH]) * p->in.size[0] + line->from +
@@ -60,23 +60,23 @@ static inline __attribute__((always_inline)) void maxima(const struct pooling *p
 			for (int64_t kx = column->first; kx < column->end; kx++, tap += step)
 				if (n == BLOCK)
 					for (int c = 0; c < BLOCK; c++)
-						most[c] = better(tap[c], most[c]);
+						maximum[c] = maximum_or_nan(tap[c], maximum[c]);
 				else
 					for (int64_t c = 0; c < n; c++)
-						most[c] = better(tap[c], most[c]);
+						maximum[c] = maximum_or_nan(tap[c], maximum[c]);
 		}
 	for (int64_t c = 0; c < n; c++)
-		y[c] = most[c];
+		y[c] = maximum[c];
 }
 
 /* Computes n channels of a line of results. */
 static inline __attribute__((always_inline)) void maxima_of_line(const struct pooling *p, const float *x, int64_t z,
 								 int64_t line, int64_t n, float *y)
 {
-	const struct taps deep = taps_of(p, NPL_DEPTH, z), across = taps_of(p, 0, line);
+	const struct taps depth_taps = taps_of(p, NPL_DEPTH, z), line_taps = taps_of(p, 0, line);
 	for (int64_t column = 0; column < p->out.size[1]; column++, y += p->out.channels) {
-		const struct taps along = taps_of(p, 1, column);
-		maxima(p, x, &deep, &across, &along, n, y);
+		const struct taps column_taps = taps_of(p, 1, column);
+		maxima(p, x, &depth_taps, &line_taps, &column_taps, n, y);
 	}
 }
 
@@ -103,12 +103,12 @@ maxima_avx512(const struct pooling *p, const float *x, int64_t z, int64_t line, 
 static void run_line(void *context, int64_t task, int worker)
 {
 	const struct pooling *p = context;
-	const int64_t first = task % p->blocks * BLOCK, rest = p->in.channels - first, line = task / p->blocks;
+	const int64_t first = task % p->blocks * BLOCK, channels_left = p->in.channels - first, line = task / p->blocks;
 	const int64_t height = p->out.size[0], depth = p->out.size[NPL_DEPTH], image = line / height / depth;
 	const int64_t volume = p->in.size[0] * p->in.size[1] * p->in.size[NPL_DEPTH];
 	(void)worker;
 	p->work(p, p->x + image * volume * p->in.channels + first, line / height % depth, line % height,
-		rest < BLOCK ? rest : BLOCK, p->y + line * p->out.size[1] * p->out.channels + first);
+		channels_left < BLOCK ? channels_left : BLOCK, p->y + line * p->out.size[1] * p->out.channels + first);
 }
 
 bool cpu_maxpool_knows(const struct npl_layer *layer)

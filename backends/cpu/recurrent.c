@@ -49,10 +49,10 @@ static inline __attribute__((always_inline)) void dots(const struct few_rows *p,
 		}
 	for (int r = 0; r < rows; r++)
 		for (int c = 0; c < columns; c++) {
-			float rest = sum_of(&sum[r][c]);
+			float dot_product = sum_of(&sum[r][c]);
 			for (int64_t l = k; l < p->depth; l++)
-				rest += a[r * p->depth + l] * b[c * p->depth + l];
-			p->y[(i + r) * p->y_stride + j + c] += rest;
+				dot_product += a[r * p->depth + l] * b[c * p->depth + l];
+			p->y[(i + r) * p->y_stride + j + c] += dot_product;
 		}
 }
 
@@ -98,9 +98,10 @@ static void run_piece(void *context, int64_t piece, int worker)
 	p->run(p, p->cols / p->pieces * piece, piece + 1 == p->pieces ? p->cols : p->cols / p->pieces * (piece + 1));
 }
 
-static void add_few(struct cpu_state *cpu, struct few_rows *p)
+static void add_few_rows(struct cpu_state *cpu, struct few_rows *p)
 {
-	const int64_t most = 4 * (int64_t)cpu->threads, enough = p->rows * p->cols * p->depth / PIECE_MULTIPLIES;
+	const int64_t max_pieces = 4 * (int64_t)cpu->threads,
+		      full_pieces = p->rows * p->cols * p->depth / PIECE_MULTIPLIES;
 	p->run = columns_sse;
 #if defined(__x86_64__)
 	if (cpu->blas.isa.level >= CPU_AVX512)
@@ -108,7 +109,7 @@ static void add_few(struct cpu_state *cpu, struct few_rows *p)
 	else if (cpu->blas.isa.level >= CPU_AVX2)
 		p->run = columns_avx2;
 #endif
-	p->pieces = cpu->threads == 1 || enough < 2 ? 1 : enough > most ? most : enough;
+	p->pieces = cpu->threads == 1 || full_pieces < 2 ? 1 : full_pieces > max_pieces ? max_pieces : full_pieces;
 	if (p->pieces == 1)
 		run_piece(p, 0, 0);
 	else
@@ -122,13 +123,13 @@ static void add_product(void *context, int64_t rows, int64_t cols, int64_t depth
 	if (!rows || !cols || !depth)
 		return;
 	if (rows < FEW_ROWS)
-		add_few(cpu, &(struct few_rows){.rows = rows,
-						.cols = cols,
-						.depth = depth,
-						.y_stride = y_stride,
-						.a = a,
-						.b = b,
-						.y = y});
+		add_few_rows(cpu, &(struct few_rows){.rows = rows,
+						     .cols = cols,
+						     .depth = depth,
+						     .y_stride = y_stride,
+						     .a = a,
+						     .b = b,
+						     .y = y});
 	else
 		cpu->blas.sgemm(CPU_ROW_MAJOR, CPU_NO_TRANS, CPU_TRANS, (int)rows, (int)cols, (int)depth, 1, a,
 				(int)depth, b, (int)depth, 1, y, (int)y_stride);

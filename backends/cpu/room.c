@@ -46,14 +46,14 @@ static void *wait_for_all(void *gate)
 	return NULL;
 }
 
-/* How many threads can run side by side, `wanted` at most. */
-static int startable(int wanted)
+/* How many threads can run side by side, `max_threads` at most. */
+static int startable_threads(int max_threads)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	pthread_t *thread = calloc((size_t)wanted, sizeof *thread);
+	pthread_t *thread = calloc((size_t)max_threads, sizeof *thread);
 	int n = 0;
 	pthread_mutex_lock(&gate);
-	while (thread && n < wanted && !pthread_create(&thread[n], NULL, wait_for_all, &gate))
+	while (thread && n < max_threads && !pthread_create(&thread[n], NULL, wait_for_all, &gate))
 		n++;
 	pthread_mutex_unlock(&gate);
 	for (int i = 0; i < n; i++)
@@ -62,10 +62,10 @@ static int startable(int wanted)
 	return n;
 }
 
-int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
+int cpu_room_for_threads(int max_threads, int *threads, struct npl_err *err)
 {
 	const struct process_limit limit = process_limit();
-	*threads = wanted;
+	*threads = max_threads;
 	if (limit.bytes != UINT64_MAX) {
 		while (*threads && !has_bytes(bytes_for(*threads)))
 			--*threads;
@@ -77,9 +77,9 @@ int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
 					(unsigned long long)limit.bytes);
 	}
 	if (*threads > 1) {
-		const int others = startable(TEAMS * (*threads - 1));
-		if (others < TEAMS * (*threads - 1))
-			*threads = 1 + others / TEAMS;
+		const int started = startable_threads(TEAMS * (*threads - 1));
+		if (started < TEAMS * (*threads - 1))
+			*threads = 1 + started / TEAMS;
 	}
 	return 0;
 }

@@ -148,15 +148,15 @@ struct slice_job {
 	struct npl_err err; /* the error of the first task that failed */
 };
 
-static struct npl_tensor slices_of(const struct npl_tensor *whole, const struct npl_shape *shape,
+static struct npl_tensor slices_of(const struct npl_tensor *tensor, const struct npl_shape *shape,
 				   const struct slicing *s, int64_t first, int64_t count)
 {
-	struct npl_tensor part = *whole;
-	part.shape = *shape;
-	part.shape.dim[s->dim] = count;
-	part.data = (char *)whole->data + npl_tensor_bytes(whole) / (size_t)s->slices * (size_t)first;
-	part.owned = false;
-	return part;
+	struct npl_tensor slices = *tensor;
+	slices.shape = *shape;
+	slices.shape.dim[s->dim] = count;
+	slices.data = (char *)tensor->data + npl_tensor_bytes(tensor) / (size_t)s->slices * (size_t)first;
+	slices.owned = false;
+	return slices;
 }
 
 static void run_task(void *context, int64_t i, int worker)
@@ -190,9 +190,9 @@ int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const s
 	struct slice_job job = {.layer = layer, .out = out, .slicing = slicing_of(layer)};
 	const int64_t in_count = npl_tensor_count(layer->in[0]), out_count = npl_tensor_count(out),
 		      elements = in_count > out_count ? in_count : out_count,
-		      most = CPU_TASKS_OF_THREAD * (int64_t)cpu->threads;
+		      max_tasks = CPU_TASKS_OF_THREAD * (int64_t)cpu->threads;
 	job.tasks = cpu->threads == 1 ? 1 : elements / CPU_TASK_ELEMENTS;
-	job.tasks = job.tasks > most ? most : job.tasks;
+	job.tasks = job.tasks > max_tasks ? max_tasks : job.tasks;
 	job.tasks = job.tasks > job.slicing.slices ? job.slicing.slices : job.tasks < 1 ? 1 : job.tasks;
 	double begin = npl_clock_seconds();
 	npl_pool_run(cpu->pool, job.tasks, run_task, &job);

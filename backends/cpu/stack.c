@@ -14,9 +14,9 @@ static int open_operand(const struct npl_tensor *tensor, bool first, int n_batch
 			struct operand *operand, struct npl_err *err)
 {
 	const struct npl_shape *shape = &tensor->shape;
-	int own = shape->rank > 2 ? shape->rank - 2 : 0;
+	int n_own_batch = shape->rank > 2 ? shape->rank - 2 : 0;
 	*operand = (struct operand){0};
-	if (shape->rank == 0 || own > n_batch)
+	if (shape->rank == 0 || n_own_batch > n_batch)
 		return npl_fail(err, NPL_EINTERNAL, "the ranks of MatMul do not fit each other");
 	if (shape->rank == 1) {
 		operand->rows = first ? 1 : shape->dim[0];
@@ -26,7 +26,7 @@ static int open_operand(const struct npl_tensor *tensor, bool first, int n_batch
 	operand->rows = shape->dim[shape->rank - 2];
 	operand->cols = shape->dim[shape->rank - 1];
 	int64_t size = operand->rows * operand->cols;
-	for (int i = own - 1, o = n_batch - 1; i >= 0; i--, o--) {
+	for (int i = n_own_batch - 1, o = n_batch - 1; i >= 0; i--, o--) {
 		if (shape->dim[i] != 1 && shape->dim[i] != batch[o])
 			return npl_fail(err, NPL_EINTERNAL, "the batch dimensions of MatMul do not fit each other");
 		step[o] = shape->dim[i] == 1 ? 0 : size;

@@ -34,9 +34,9 @@ struct triad {
 
 static void part_of(const struct triad *t, int64_t i, int64_t *first, int64_t *last)
 {
-	int64_t each = (t->n / t->parts + 15) / 16 * 16; /* whole cache lines */
-	*first = i * each < t->n ? i * each : t->n;
-	*last = i + 1 == t->parts || (i + 1) * each > t->n ? t->n : (i + 1) * each;
+	int64_t part_count = (t->n / t->parts + 15) / 16 * 16; /* whole cache lines */
+	*first = i * part_count < t->n ? i * part_count : t->n;
+	*last = i + 1 == t->parts || (i + 1) * part_count > t->n ? t->n : (i + 1) * part_count;
 }
 
 static void run_part(void *context, int64_t i, int worker)
@@ -71,9 +71,9 @@ static uint64_t array_bytes(void)
 	struct npl_processor processor;
 	npl_processor_read(NULL, &processor);
 	uint64_t bytes = CACHES * npl_processor_last_cache_bytes(&processor);
-	uint64_t most = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 8;
+	uint64_t limit = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 8;
 	bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-	return (bytes < most ? bytes : most) / 64 * 64;
+	return (bytes < limit ? bytes : limit) / 64 * 64;
 }
 
 int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err)

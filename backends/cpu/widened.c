@@ -15,15 +15,15 @@
 
 #define PIECE_ELEMENTS 32768 /* elements of a task: some 10 us */
 
-enum { MOST = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
+enum { MAX_TENSORS = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
 
 struct cpu_widened {
 	struct npl_layer layer, float32; /* in the model's types, and in float32 */
 	const struct npl_layer *list;
 	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
-	struct npl_tensor tensor[MOST]; /* of `float32`: inputs, and results from NPL_LAYER_INPUTS on */
-	bool is_wide[MOST];             /* float32 where the model has 16 bits */
-	size_t offset[MOST], bytes;     /* bytes in the device's memory for widened values; not for constants */
+	struct npl_tensor tensor[MAX_TENSORS]; /* of `float32`: inputs, and results from NPL_LAYER_INPUTS on */
+	bool is_wide[MAX_TENSORS];             /* float32 where the model has 16 bits */
+	size_t offset[MAX_TENSORS], bytes;     /* bytes in the device's memory for widened values; not for constants */
 	void *group;
 };
 
@@ -88,7 +88,7 @@ void cpu_widened_close(struct cpu_widened *w)
 	if (!w)
 		return;
 	cpu_layer_group_close(w->group);
-	for (int i = 0; i < MOST; i++)
+	for (int i = 0; i < MAX_TENSORS; i++)
 		npl_tensor_free(&w->tensor[i]);
 	free(w);
 }
