@@ -254,13 +254,13 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 }
 
 /* Quantises floats x to integers of type q, or dequantises back. */
-static int quantise(const struct cu_job *job, struct cu_quantise_args *args, bool back, enum npl_dtype real,
+static int quantise(const struct cu_job *job, struct cu_quantise_args *args, bool dequantises, enum npl_dtype real,
 		    enum npl_dtype q, enum npl_dtype scale)
 {
 	struct cu_macros macros = {""};
-	cu_macro(&macros, "%s=%s Q=%s S=%s", back ? "BACK=1 Y" : "X", cu_type_name(real), cu_type_name(q),
+	cu_macro(&macros, "%s=%s Q=%s S=%s", dequantises ? "BACK=1 Y" : "X", cu_type_name(real), cu_type_name(q),
 		 cu_type_name(scale));
-	if (!back)
+	if (!dequantises)
 		cu_macro(&macros, "LEAST=%d MOST=%d", least_of(q), most_of(q));
 	cu_macro_wide(job, &macros, args->count);
 	return args->count ? cu_launch_each(job, "quantise", &macros, args, args->count) : 0;
@@ -282,7 +282,7 @@ static int run_quantise(const struct cu_job *job, const struct npl_layer *layer,
 			struct cu_value *out)
 {
 	const struct npl_shape *x = &in[0].shape;
-	const bool back = layer->op == NPL_OP_DEQUANTIZELINEAR;
+	const bool dequantises = layer->op == NPL_OP_DEQUANTIZELINEAR;
 	const int axis = (int)layer->attrs->quantise.axis;
 	const int64_t vectors = npl_shape_count(&in[1].shape);
 	struct cu_quantise_args args = {.x = in[0].address,
@@ -294,16 +294,16 @@ static int run_quantise(const struct cu_job *job, const struct npl_layer *layer,
 					.channels = cu_divisor_of(vectors)};
 	if (vectors > 1)
 		args.inner = cu_divisor_of(cu_product(x->dim + axis + 1, x->rank - axis - 1));
-	return quantise(job, &args, back, back ? out->dtype : in[0].dtype, back ? in[0].dtype : out->dtype,
-			in[1].dtype);
+	return quantise(job, &args, dequantises, dequantises ? out->dtype : in[0].dtype,
+			dequantises ? in[0].dtype : out->dtype, in[1].dtype);
 }
 const struct cu_family cu_quantise_family = {takes_quantise, run_quantise, false};
 
 int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		      struct cu_value *out)
 {
-	const bool back = layer->op == NPL_OP_DEQUANTIZELINEAR;
-	const struct npl_tensor *q = back ? layer->in[0] : layer->out;
+	const bool dequantises = layer->op == NPL_OP_DEQUANTIZELINEAR;
+	const struct npl_tensor *q = dequantises ? layer->in[0] : layer->out;
 	const size_t widths[] = {npl_dtype_size(in->dtype), npl_dtype_size(out->dtype)};
 	const uint64_t addresses[] = {in->address, out->address};
 	const struct cu_quantise_tensor_args args = {.x = in->address,
@@ -316,7 +316,7 @@ int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, c
 	const int pack = cu_pack_of(widths[0] > widths[1] ? widths[0] : widths[1], 2, addresses, widths);
 	struct cu_macros macros = {""};
 	cu_macro(&macros, "X=%s Z=%s N=%d", cu_type_name(in->dtype), cu_type_name(out->dtype), pack);
-	if (back)
+	if (dequantises)
 		cu_macro(&macros, "BACK=1");
 	else
 		cu_macro(&macros, "LEAST=%d MOST=%d", least_of(q->dtype), most_of(q->dtype));

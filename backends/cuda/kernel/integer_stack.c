@@ -47,7 +47,7 @@ int cu_kernel_stack_sums(struct cu_kernels *kernels, uint64_t x, const struct cu
 					     .columns = cu_divisor_of(sums->columns),
 					     .row_factor = sums->row_factor,
 					     .column_factor = sums->column_factor,
-					     .all = sums->all,
+					     .all = sums->constant,
 					     .scale = sums->scale};
 	args.finish = cu_finish_of(fused, out, &macros);
 	cu_macro(&macros, "Z=%s", cu_type_name(out->dtype));

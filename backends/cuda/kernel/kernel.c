@@ -131,8 +131,8 @@ static int load_failed(const struct cu_kernels *kernels, int code, struct npl_er
 		why.msg, nvrtc->major, nvrtc->minor, driver / 1000, driver % 1000 / 10);
 }
 
-static int load(struct cu_kernels *kernels, const char *name, const char *file, const char *macros, struct kernel *made,
-		struct npl_err *err)
+static int load_kernel(struct cu_kernels *kernels, const char *name, const char *file, const char *macros,
+		       struct kernel *loaded, struct npl_err *err)
 {
 	char *image;
 	size_t bytes;
@@ -140,20 +140,21 @@ static int load(struct cu_kernels *kernels, const char *name, const char *file, 
 	int rc = cu_nvrtc_compile(kernels->nvrtc, file, macros, kernels->capability, &image, &bytes, err);
 	if (rc)
 		return rc;
-	int code = kernels->driver->module_load(&made->module, image);
+	int code = kernels->driver->module_load(&loaded->module, image);
 	free(image);
 	if (code)
 		return load_failed(kernels, code, err);
-	code = kernels->driver->module_function(&made->function, made->module, name);
+	code = kernels->driver->module_function(&loaded->function, loaded->module, name);
 	kernels->seconds += npl_clock_seconds() - begin;
 	if (!code)
 		return 0;
-	kernels->driver->module_unload(made->module);
+	kernels->driver->module_unload(loaded->module);
 	return cu_driver_failed(kernels->driver, "cuModuleGetFunction", code, err);
 }
 
 /* Finds the kernel of a source and macros; compiles it if it is new. */
-static int find(struct cu_kernels *kernels, const char *name, const char *macros, void **function, struct npl_err *err)
+static int find_kernel(struct cu_kernels *kernels, const char *name, const char *macros, void **function,
+		       struct npl_err *err)
 {
 	char key[sizeof((struct cu_macros *)0)->text + 64], file[48];
 	snprintf(file, sizeof file, "%s.cu", name);
@@ -164,21 +165,21 @@ static int find(struct cu_kernels *kernels, const char *name, const char *macros
 			*function = kernels->kernel[i].function;
 			return 0;
 		}
-	struct kernel made = {.hash = hash, .key = strdup(key)};
+	struct kernel kernel = {.hash = hash, .key = strdup(key)};
 	struct kernel *grown = npl_grow(kernels->kernel, kernels->count, &kernels->capacity, sizeof *grown);
 	if (grown)
 		kernels->kernel = grown;
-	if (!made.key || !grown) {
-		free(made.key);
+	if (!kernel.key || !grown) {
+		free(kernel.key);
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
-	int rc = load(kernels, name, file, macros, &made, err);
+	int rc = load_kernel(kernels, name, file, macros, &kernel, err);
 	if (rc) {
-		free(made.key);
+		free(kernel.key);
 		return rc;
 	}
-	kernels->kernel[kernels->count++] = made;
-	*function = made.function;
+	kernels->kernel[kernels->count++] = kernel;
+	*function = kernel.function;
 	return 0;
 }
 
@@ -186,11 +187,11 @@ int cu_launch(const struct cu_job *job, const char *name, const struct cu_macros
 	      struct cu_grid grid)
 {
 	void *function, *parameters[] = {NULL};
-	const void *own = args; /* the driver only reads it */
-	memcpy(parameters, &own, sizeof own);
+	const void *argument = args; /* the driver only reads it */
+	memcpy(parameters, &argument, sizeof argument);
 	if (grid.blocks < 1)
 		return 0;
-	int rc = find(job->kernels, name, macros->text, &function, job->err);
+	int rc = find_kernel(job->kernels, name, macros->text, &function, job->err);
 	if (rc)
 		return rc;
 	unsigned blocks = grid.blocks < MOST_BLOCKS ? (unsigned)grid.blocks : MOST_BLOCKS;

@@ -139,7 +139,7 @@ int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packi
 		   void *stream, struct npl_err *err);
 
 /* Converts sums of products of packed matrices, x int32 (matrices, rows, columns) with rows `ld` apart, to results with
- * type, scale and zero point of `out` by the rule of cu_kernel_sums. Each sum first gets `all` + row_factor * the sum
+ * type, scale and zero point of `out` by the rule of cu_kernel_sums. Each sum first gets `constant` + row_factor * the sum
  * of its row + column_factor * the sum of its column added. Consecutive matrices' row sums are row_step apart, their
  * column sums column_step. */
 struct cu_stack_sums {
@@ -147,7 +147,7 @@ struct cu_stack_sums {
 	uint64_t row_sums, column_sums; /* addresses; 0: none */
 	int64_t row_step, column_step;
 	int row_factor, column_factor;
-	uint32_t all;
+	uint32_t constant;
 	float scale;
 };
 int cu_kernel_stack_sums(struct cu_kernels *kernels, uint64_t x, const struct cu_stack_sums *sums,
@@ -159,7 +159,7 @@ int cu_kernel_stack_sums(struct cu_kernels *kernels, uint64_t x, const struct cu
  * are (directions, batch, hidden), or (batch, directions, hidden) with batch_first. */
 struct cu_cells {
 	enum npl_op op; /* NPL_OP_RNN, NPL_OP_GRU or NPL_OP_LSTM */
-	const struct npl_recurrent_attrs *how;
+	const struct npl_recurrent_attrs *attrs;
 	int64_t steps, batch, hidden, gates, directions;
 	enum npl_dtype stored;
 	uint64_t inputs; /* sums of X W: per row of X the gates of all directions; 0: there are none */

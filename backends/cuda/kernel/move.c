@@ -41,7 +41,7 @@ static size_t widen(struct cu_walk *walk, size_t element, uint64_t x, uint64_t z
 
 /* Whether a walk transposes a stack of matrices, z(m, a, b) = x(m, b, a), that are large enough for tiles to be
  * faster. */
-static bool is_turn(const struct cu_walk *walk, struct cu_transpose_args *args)
+static bool is_transpose(const struct cu_walk *walk, struct cu_transpose_args *args)
 {
 	enum { LEAST = 16 };
 	const int last = walk->rank - 1;
@@ -49,12 +49,12 @@ static bool is_turn(const struct cu_walk *walk, struct cu_transpose_args *args)
 		return false;
 	const int64_t a = walk->dim[last - 1].by, b = walk->dim[last].by;
 	bool dense = walk->step[1][last] == 1 && walk->step[1][last - 1] == b;
-	bool turned = walk->step[0][last] == a && walk->step[0][last - 1] == 1;
+	bool transposed = walk->step[0][last] == a && walk->step[0][last - 1] == 1;
 	bool stacked = walk->rank == 2 || (walk->step[0][0] == a * b && walk->step[1][0] == a * b);
 	args->matrices = walk->rank == 3 ? walk->dim[0].by : 1;
 	args->rows = b;
 	args->columns = a;
-	return dense && turned && stacked && a >= LEAST && b >= LEAST;
+	return dense && transposed && stacked && a >= LEAST && b >= LEAST;
 }
 
 /* Copies along axes in units of `element` bytes or more; element 0: the macros name the types. */
@@ -62,17 +62,18 @@ static int copy_as(const struct cu_job *job, const struct cu_axes *axes, struct 
 		   uint64_t x, uint64_t z)
 {
 	struct cu_copy_args args = {.x = x, .z = z, .count = 1, .walk = cu_walk_of(axes)};
-	struct cu_transpose_args turn = {.x = x, .z = z};
+	struct cu_transpose_args transpose_args = {.x = x, .z = z};
 	const int64_t elements = cu_product(axes->dim, axes->rank);
 	if (!elements)
 		return 0;
-	const bool turns = is_turn(&args.walk, &turn);
+	const bool transposes = is_transpose(&args.walk, &transpose_args);
 	if (element)
-		cu_macro(macros, "UNIT=%s", cu_unit_name(turns ? element : widen(&args.walk, element, x, z)));
+		cu_macro(macros, "UNIT=%s", cu_unit_name(transposes ? element : widen(&args.walk, element, x, z)));
 	cu_macro_wide(job, macros, elements);
-	if (turns) {
-		int64_t tiles = turn.matrices * ((turn.rows + 31) / 32) * ((turn.columns + 31) / 32);
-		return cu_launch(job, "transpose", macros, &turn, (struct cu_grid){tiles, 32, 8});
+	if (transposes) {
+		int64_t tiles = transpose_args.matrices * ((transpose_args.rows + 31) / 32) *
+				((transpose_args.columns + 31) / 32);
+		return cu_launch(job, "transpose", macros, &transpose_args, (struct cu_grid){tiles, 32, 8});
 	}
 	for (int d = 0; d < args.walk.rank; d++)
 		args.count *= args.walk.dim[d].by;
@@ -160,23 +161,23 @@ static int run_slice(const struct cu_job *job, const struct npl_layer *layer, co
 }
 
 /* Copies pieces between one tensor and its parts along an axis: Split reads the whole, Concat writes it. */
-static int run_pieces(const struct cu_job *job, int axis, const struct cu_value *whole, const struct cu_value *piece,
-		      int n, bool put)
+static int run_pieces(const struct cu_job *job, int axis, const struct cu_value *tensor, const struct cu_value *piece,
+		      int n, bool to_tensor)
 {
-	const size_t element = npl_dtype_size(whole->dtype);
+	const size_t element = npl_dtype_size(tensor->dtype);
 	int64_t at = 0, step[NPL_MAX_RANK];
 	int rc = 0;
-	cu_steps_of(&whole->shape, whole->channels_last, step);
+	cu_steps_of(&tensor->shape, tensor->channels_last, step);
 	for (int k = 0; k < n && !rc; k++) {
 		struct cu_axes axes = cu_axes_of(&piece[k].shape);
-		int64_t *of_whole = axes.step[put ? 1 : 0], *of_piece = axes.step[put ? 0 : 1];
-		cu_steps_of(&piece[k].shape, piece[k].channels_last, of_piece);
-		memcpy(of_whole, step, (size_t)axes.rank * sizeof *step);
-		cu_axes_order(&axes, put ? whole->channels_last : piece[k].channels_last);
-		uint64_t there = whole->address + (uint64_t)(at * step[axis]) * element;
+		int64_t *tensor_step = axes.step[to_tensor ? 1 : 0], *piece_step = axes.step[to_tensor ? 0 : 1];
+		cu_steps_of(&piece[k].shape, piece[k].channels_last, piece_step);
+		memcpy(tensor_step, step, (size_t)axes.rank * sizeof *step);
+		cu_axes_order(&axes, to_tensor ? tensor->channels_last : piece[k].channels_last);
+		uint64_t piece_address = tensor->address + (uint64_t)(at * step[axis]) * element;
 		if (piece[k].address)
-			rc = cu_copy(job, &axes, element, put ? piece[k].address : there,
-				     put ? there : piece[k].address);
+			rc = cu_copy(job, &axes, element, to_tensor ? piece[k].address : piece_address,
+				     to_tensor ? piece_address : piece[k].address);
 		at += piece[k].shape.dim[axis];
 	}
 	return rc;

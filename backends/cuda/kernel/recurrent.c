@@ -22,7 +22,7 @@ static void add_functions(const struct cu_cells *cells, int n, struct cu_macros 
 {
 	for (int d = 0; d < cells->directions; d++)
 		for (int k = 0; k < n; k++) {
-			const struct npl_cell_activation *a = &cells->how->activation[d][k];
+			const struct npl_cell_activation *a = &cells->attrs->activation[d][k];
 			cu_macro(macros, "%c%d=cell_%s", "FGH"[k], d, function_names[a->function]);
 			args->alpha[d][k] = a->alpha;
 			args->beta[d][k] = a->beta;
@@ -30,9 +30,9 @@ static void add_functions(const struct cu_cells *cells, int n, struct cu_macros 
 }
 
 static int launch(const struct cu_job *job, const char *name, const struct cu_cells *cells, int functions,
-		  const char *more, int64_t step)
+		  const char *macro, int64_t step)
 {
-	const struct npl_recurrent_attrs *how = cells->how;
+	const struct npl_recurrent_attrs *attrs = cells->attrs;
 	const int64_t own_gates = cells->gates - (cells->candidates != 0);
 	struct cu_macros macros = {""};
 	struct cu_recurrent_args args = {.inputs = cells->inputs,
@@ -53,15 +53,15 @@ static int launch(const struct cu_job *job, const char *name, const struct cu_ce
 					 .hidden = cu_divisor_of(cells->hidden),
 					 .batch = cu_divisor_of(cells->batch),
 					 .directions = (int)cells->directions,
-					 .batch_first = how->batch_first,
-					 .backwards = how->direction == NPL_REVERSE,
-					 .clip = how->clip};
+					 .batch_first = attrs->batch_first,
+					 .backwards = attrs->direction == NPL_REVERSE,
+					 .clip = attrs->clip};
 	cu_macro(&macros, "S=%s", cu_type_name(cells->stored));
 	add_functions(cells, functions, &macros, &args);
-	if (how->clips)
+	if (attrs->clips)
 		cu_macro(&macros, "CLIPS=1");
-	if (more)
-		cu_macro(&macros, "%s", more);
+	if (macro)
+		cu_macro(&macros, "%s", macro);
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, name, &macros, &args, args.count);
 }
@@ -71,7 +71,7 @@ int cu_kernel_cells(struct cu_kernels *kernels, const struct cu_cells *cells, in
 {
 	const struct cu_job job = {kernels, stream, err};
 	if (cells->op == NPL_OP_LSTM)
-		return launch(&job, "recurrent_lstm", cells, 3, cells->how->input_forget ? "INPUT_FORGET=1" : NULL,
+		return launch(&job, "recurrent_lstm", cells, 3, cells->attrs->input_forget ? "INPUT_FORGET=1" : NULL,
 			      step);
 	if (cells->op == NPL_OP_GRU)
 		return launch(&job, "recurrent_gru", cells, 2, cells->candidates ? NULL : "RESET_LAST=1", step);

@@ -37,12 +37,12 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 	cu_order_of(args.rank, out->channels_last, order);
 	for (int i = 0; i < args.rank; i++) {
 		const int d = order[i];
-		bool whole = r->transform != CROP ||
-			     (r->from[d] <= 0 && r->from[d] >= 0 && r->to[d] <= 1 && r->to[d] >= 1);
+		bool full_extent = r->transform != CROP ||
+				   (r->from[d] <= 0 && r->from[d] >= 0 && r->to[d] <= 1 && r->to[d] >= 1);
 		args.dim[i] = cu_divisor_of(out->shape.dim[d]);
 		args.size[i] = in[0].shape.dim[d];
 		args.step[i] = step[d];
-		args.stays[i] = r->scale[d] <= 1 && r->scale[d] >= 1 && whole;
+		args.stays[i] = r->scale[d] <= 1 && r->scale[d] >= 1 && full_extent;
 		args.scale[i] = r->scale[d];
 		args.length[i] = r->length[d];
 		args.from[i] = r->from[d];

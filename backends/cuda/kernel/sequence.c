@@ -24,11 +24,11 @@ static int run_onehot(const struct cu_job *job, const struct npl_layer *layer, c
 		      struct cu_value *out)
 {
 	const struct npl_attrs *attrs = layer->attrs;
-	const int axis = (int)attrs->one_hot.axis, behind = out->shape.rank - 1 - axis;
+	const int axis = (int)attrs->one_hot.axis, n_inner_dims = out->shape.rank - 1 - axis;
 	struct cu_macros macros = {""};
 	struct cu_sequence_args args = {.x = in[0].address,
 					.extra = in[2].address,
-					.inner = cu_divisor_of(cu_product(out->shape.dim + axis + 1, behind)),
+					.inner = cu_divisor_of(cu_product(out->shape.dim + axis + 1, n_inner_dims)),
 					.middle = cu_divisor_of(attrs->one_hot.depth),
 					.wraps = attrs->opset == 0 || attrs->opset >= 11};
 	cu_macro(&macros, "X=%s", cu_type_name(in[0].dtype));

@@ -228,10 +228,10 @@ int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, con
 {
 	const struct cu_job job = {kernels, stream, err};
 	const struct cu_family *family = families[layer->op];
-	bool nothing = npl_shape_count(&out[0].shape) == 0;
+	bool empty = npl_shape_count(&out[0].shape) == 0;
 	for (int k = 1; k < npl_layer_outputs(layer); k++)
-		nothing = nothing && npl_shape_count(&out[k].shape) == 0;
-	if (nothing)
+		empty = empty && npl_shape_count(&out[k].shape) == 0;
+	if (empty)
 		return 0;
 	if (is_conversion(layer))
 		return cu_run_conversion(&job, layer, in, out);

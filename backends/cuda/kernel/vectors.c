@@ -17,7 +17,7 @@ static bool takes_floats(const struct npl_layer *layer, char *why, size_t n)
 
 /* Sets the vectors of a tensor along the dimensions whose bits are set. The vectors are in ONNX's order, the elements
  * of each in the order of memory. */
-static void vectors_of(const struct cu_value *x, unsigned along, struct cu_vectors_args *args)
+static void vectors_of(const struct cu_value *x, unsigned vector_dims, struct cu_vectors_args *args)
 {
 	struct cu_axes outer = {.rank = 0}, inner = {.rank = 0};
 	int64_t step[NPL_MAX_RANK];
@@ -25,11 +25,11 @@ static void vectors_of(const struct cu_value *x, unsigned along, struct cu_vecto
 	cu_steps_of(&x->shape, x->channels_last, step);
 	cu_order_of(x->shape.rank, x->channels_last, order);
 	for (int i = 0; i < x->shape.rank; i++) {
-		if (along & 1u << order[i]) {
+		if (vector_dims & 1u << order[i]) {
 			inner.dim[inner.rank] = x->shape.dim[order[i]];
 			inner.step[0][inner.rank++] = step[order[i]];
 		}
-		if (!(along & 1u << i)) {
+		if (!(vector_dims & 1u << i)) {
 			outer.dim[outer.rank] = x->shape.dim[i];
 			outer.step[0][outer.rank++] = step[i];
 		}
@@ -43,14 +43,14 @@ static void vectors_of(const struct cu_value *x, unsigned along, struct cu_vecto
 /* Chooses the grid so that neighbouring threads read neighbours in memory: elements of a vector, or else vectors. */
 static struct cu_grid grid_of(const struct cu_vectors_args *args)
 {
-	enum { THREADS = 256, LANES = 32, FEW = 65536 };
+	enum { THREADS = 256, LANES = 32, FEW_VECTORS = 65536 };
 	unsigned x = LANES, y = 1;
 	const bool rows = args->inner.step[0][args->inner.rank - 1] == 1 || args->length == 1;
 	if (rows) {
 		while (y < THREADS && y < args->length)
 			y *= 2;
 		x = y < THREADS / 2 ? THREADS / 2 / y : 1;
-	} else if (args->vectors < FEW) { /* few vectors: several threads to each */
+	} else if (args->vectors < FEW_VECTORS) { /* few vectors: several threads to each */
 		while (y < THREADS / LANES && y < args->length)
 			y *= 2;
 	} else {
@@ -121,10 +121,10 @@ static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, 
 	const struct npl_attrs *attrs = layer->attrs;
 	struct cu_macros macros = {""};
 	struct cu_vectors_args args = {.x = in[0].address, .z = out->address};
-	unsigned along = 1u << attrs->along.axis;
+	unsigned vector_dims = 1u << attrs->along.axis;
 	if (attrs->opset > 0 && attrs->opset < 13)
-		along = (1u << in[0].shape.rank) - (1u << attrs->along.axis);
-	vectors_of(&in[0], along, &args);
+		vector_dims = (1u << in[0].shape.rank) - (1u << attrs->along.axis);
+	vectors_of(&in[0], vector_dims, &args);
 	cu_macro(&macros, "X=%s Y=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype));
 	if (layer->op == NPL_OP_HARDMAX) {
 		args.flags = 1;
@@ -184,30 +184,30 @@ static int run_normalise(const struct cu_job *job, const struct npl_layer *layer
 	struct cu_macros macros = {""};
 	struct cu_vectors_args args = {.x = in[0].address, .z = out->address, .epsilon = norm->epsilon};
 	enum npl_dtype parameters = NPL_F32, statistics = NPL_F32;
-	unsigned along = (1u << rank) - 4; /* InstanceNormalization: the positions of a channel */
+	unsigned vector_dims = (1u << rank) - 4; /* InstanceNormalization: the positions of a channel */
 	switch (layer->op) {
 	case NPL_OP_LAYERNORMALIZATION:
-		along = (1u << rank) - (1u << norm->axis);
+		vector_dims = (1u << rank) - (1u << norm->axis);
 		for (int k = 1; k < npl_layer_outputs(layer); k++) {
 			*(k == 1 ? &args.mean : &args.deviation) = out[k].address;
 			statistics = out[k].dtype;
 		}
 		break;
 	case NPL_OP_MEANVARIANCENORMALIZATION:
-		along = 0;
+		vector_dims = 0;
 		for (int i = 0; i < norm->n_axes; i++)
-			along |= 1u << norm->axes[i];
+			vector_dims |= 1u << norm->axes[i];
 		args.epsilon = 0;
 		args.added = 1e-9f;
 		break;
 	case NPL_OP_LPNORMALIZATION:
-		along = 1u << norm->axis;
+		vector_dims = 1u << norm->axis;
 		cu_macro(&macros, "NORM=%d", (int)norm->p);
 		break;
 	default:
 		break;
 	}
-	vectors_of(&in[0], along, &args);
+	vectors_of(&in[0], vector_dims, &args);
 	if (layer->n_in > 1) {
 		affine_of(layer, in, &args);
 		parameters = in[1].dtype;

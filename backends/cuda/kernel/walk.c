@@ -6,9 +6,9 @@
 
 /* n / by = (n + (n * magic >> 32)) >> shift for n below 2^31: magic is 2^32 (2^shift / by - 1), rounded up (Granlund
  * and Montgomery, PLDI 1994). */
-struct cu_divisor cu_divisor_of(int64_t by)
+struct cu_divisor cu_divisor_of(int64_t extent)
 {
-	struct cu_divisor d = {.by = by > 0 ? by : 1};
+	struct cu_divisor d = {.by = extent > 0 ? extent : 1};
 	if (d.by > (int64_t)1 << 31)
 		return d; /* positions then have 64 bits */
 	while ((int64_t)1 << d.shift < d.by)
@@ -100,12 +100,12 @@ struct cu_walk cu_walk_of(const struct cu_axes *axes)
 	for (int d = 0; d < axes->rank; d++) {
 		if (axes->dim[d] == 1)
 			continue;
-		int64_t by = axes->dim[d];
+		int64_t extent = axes->dim[d];
 		if (walk.rank && merges(&walk, axes, d))
-			by *= walk.dim[walk.rank - 1].by;
+			extent *= walk.dim[walk.rank - 1].by;
 		else
 			walk.rank++;
-		walk.dim[walk.rank - 1] = cu_divisor_of(by);
+		walk.dim[walk.rank - 1] = cu_divisor_of(extent);
 		for (int k = 0; k < CU_OPERANDS; k++)
 			walk.step[k][walk.rank - 1] = axes->step[k][d];
 	}

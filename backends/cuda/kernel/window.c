@@ -10,10 +10,10 @@ struct npl_window cu_volume_of(const struct npl_window *window)
 {
 	struct npl_window volume = *window;
 	for (int i = 0; i < NPL_VOLUME; i++) {
-		bool there = false;
+		bool has_dim = false;
 		for (int k = 0; k < window->rank; k++)
-			there |= npl_window_index(window->rank, k) == i;
-		if (there)
+			has_dim |= npl_window_index(window->rank, k) == i;
+		if (has_dim)
 			continue;
 		volume.kernel[i] = volume.stride[i] = volume.dilation[i] = 1;
 		volume.pad_begin[i] = volume.pad_end[i] = 0;

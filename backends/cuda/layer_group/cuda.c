@@ -85,11 +85,12 @@ static int check_precision(const struct cu_device *d, struct npl_err *err)
 {
 	static const char *const names[] = {
 		[CU_F32] = "f32", [CU_TF32] = "tf32", [CU_F16] = "f16", [CU_BF16] = "bf16", [CU_INT8] = "int8"};
-	const int needed = cu_capability_for(d->precision);
-	if (d->gpu.major * 10 + d->gpu.minor >= needed)
+	const int needed_capability = cu_capability_for(d->precision);
+	if (d->gpu.major * 10 + d->gpu.minor >= needed_capability)
 		return 0;
 	return npl_fail(err, NPL_EDEVICE, "%s has compute capability %d.%d; precision=%s needs %d.%d", d->gpu.name,
-			d->gpu.major, d->gpu.minor, names[d->precision], needed / 10, needed % 10);
+			d->gpu.major, d->gpu.minor, names[d->precision], needed_capability / 10,
+			needed_capability % 10);
 }
 
 int cu_open(const struct cu_loader *loader, const struct cu_config *config, struct cu_device **device,
@@ -178,12 +179,12 @@ static bool cuda_supports(const void *state, const struct npl_layer *layer, char
 /* Runs a single layer as a layer group of one. */
 static int cuda_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
-	struct npl_layer_group group = {.n = 1, .layer = &layer, .wanted = wanted, .timing_only = layer->timing_only};
+	const struct npl_tensor *results[NPL_MAX_OUTPUTS];
+	struct npl_layer_group group = {.n = 1, .layer = &layer, .wanted = results, .timing_only = layer->timing_only};
 	struct npl_layer_group_info info;
 	void *opened;
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
-		wanted[group.n_wanted++] = &layer->out[k];
+		results[group.n_wanted++] = &layer->out[k];
 	int rc = cu_layer_group_open(state, &group, &opened, &info, err);
 	if (rc)
 		return rc;

@@ -24,7 +24,7 @@ int cu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
 int cu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
 /* layer_group.c: functions of struct npl_driver. */
-int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
+int cu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
 			struct npl_layer_group_info *info, struct npl_err *err);
 int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 		       struct npl_result *results, struct npl_err *err);

@@ -91,8 +91,8 @@ static int time_copies(struct cu_device *d, size_t bytes, void *const event[2], 
 int cu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err)
 {
 	struct cu_device *d = state;
-	const size_t most = (size_t)1 << 30, share = d->gpu.memory_bytes / 8 / 256 * 256,
-		     bytes = share < most ? share : most;
+	const size_t limit = (size_t)1 << 30, share = d->gpu.memory_bytes / 8 / 256 * 256,
+		     bytes = share < limit ? share : limit;
 	void *event[2] = {NULL, NULL};
 	double best = 0;
 	int rc = cu_device_enter(d, err);

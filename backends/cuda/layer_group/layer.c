@@ -26,14 +26,14 @@ static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 }
 
 /* Refuses a precision whose products need a newer GPU. A layer's precision may need a newer one than the device's. */
-static bool gpu_has(const struct cu_device *device, enum cu_precision precision, char *why, size_t n)
+static bool gpu_supports_precision(const struct cu_device *device, enum cu_precision precision, char *why, size_t n)
 {
-	const int needed = cu_capability_for(precision);
-	if (device->gpu.major * 10 + device->gpu.minor >= needed)
+	const int needed_capability = cu_capability_for(precision);
+	if (device->gpu.major * 10 + device->gpu.minor >= needed_capability)
 		return true;
 	return npl_refuse(why, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
 			  device->gpu.major, device->gpu.minor, npl_dtype_name(cu_stored(NPL_F32, precision)),
-			  needed / 10, needed % 10);
+			  needed_capability / 10, needed_capability % 10);
 }
 
 bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
@@ -42,7 +42,7 @@ bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *laye
 	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, why, n))
 		return false;
 	if (precision != CU_INT8 && cu_multiplies(layer) &&
-	    (!is_of_one_type(layer, why, n) || !gpu_has(device, precision, why, n)))
+	    (!is_of_one_type(layer, why, n) || !gpu_supports_precision(device, precision, why, n)))
 		return false;
 	switch (layer->op) {
 	case NPL_OP_CONV:
@@ -66,7 +66,7 @@ bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *lay
 	       (layer->op == NPL_OP_GEMM && (cu_layer_precision(device, layer) == CU_INT8 || cu_is_rows(layer)));
 }
 
-static bool makes_nothing(const struct npl_layer *layer)
+static bool has_no_results(const struct npl_layer *layer)
 {
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (npl_tensor_count(&layer->out[k]) > 0)
@@ -75,34 +75,34 @@ static bool makes_nothing(const struct npl_layer *layer)
 }
 
 int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
-		  struct cu_layer *made, struct npl_err *err)
+		  struct cu_layer *opened, struct npl_err *err)
 {
-	*made = (struct cu_layer){.device = device,
-				  .layer = layer,
-				  .precision = cu_layer_precision(device, layer),
-				  .workspace_bytes = CU_BLAS_WORKSPACE};
+	*opened = (struct cu_layer){.device = device,
+				    .layer = layer,
+				    .precision = cu_layer_precision(device, layer),
+				    .workspace_bytes = CU_BLAS_WORKSPACE};
 	int failed = 0;
-	if (names || makes_nothing(layer)) {
-		made->workspace_bytes = 0;
+	if (names || has_no_results(layer)) {
+		opened->workspace_bytes = 0;
 	} else if (layer->op == NPL_OP_CONV) {
-		made->method = CU_METHOD_PATCHES;
-		failed = cu_conv_open(made, resident, err);
+		opened->method = CU_METHOD_PATCHES;
+		failed = cu_conv_open(opened, resident, err);
 	} else if (layer->op == NPL_OP_GEMM) {
-		made->method = CU_METHOD_ROWS;
-		failed = cu_rows_open(made, resident, err);
+		opened->method = CU_METHOD_ROWS;
+		failed = cu_rows_open(opened, resident, err);
 	} else if (layer->op == NPL_OP_MATMUL) {
-		const bool integers = made->precision == CU_INT8;
-		made->method = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
-		failed = integers ? cu_stack_integers_open(made, err) : cu_stack_open(made, err);
+		const bool integers = opened->precision == CU_INT8;
+		opened->method = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
+		failed = integers ? cu_stack_integers_open(opened, err) : cu_stack_open(opened, err);
 	} else if (cu_is_recurrent(layer->op)) {
-		made->method = CU_METHOD_RECURRENT;
-		failed = cu_recurrent_open(made, err);
+		opened->method = CU_METHOD_RECURRENT;
+		failed = cu_recurrent_open(opened, err);
 	} else {
-		made->method = CU_METHOD_KERNEL;
-		made->workspace_bytes = 0;
+		opened->method = CU_METHOD_KERNEL;
+		opened->workspace_bytes = 0;
 	}
 	if (failed)
-		cu_layer_close(made);
+		cu_layer_close(opened);
 	return failed;
 }
 

@@ -14,7 +14,7 @@ bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *laye
  * data now and stays on the GPU; every other input is given on each run. `names` says that the layer only gives data
  * another shape. */
 int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
-		  struct cu_layer *made, struct npl_err *err);
+		  struct cu_layer *opened, struct npl_err *err);
 void cu_layer_close(struct cu_layer *layer); /* accepts a zeroed one */
 
 /* Queues the layer in the device's stream. in[k] is the value of layer->in[k]; out[0] and its successors are the

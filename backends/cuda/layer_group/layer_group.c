@@ -28,7 +28,7 @@ static const struct npl_tensor **copy_list(const struct npl_tensor *const *list,
 	return copy;
 }
 
-int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
+int cu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
 			struct npl_layer_group_info *info, struct npl_err *err)
 {
 	struct cu_device *device = state;
@@ -36,18 +36,18 @@ int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void *
 	if (!group)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 	group->device = device;
-	group->request = *asked;
-	group->request.wanted = copy_list(asked->wanted, asked->n_wanted);
-	group->request.constant = copy_list(asked->constant, asked->n_constant);
+	group->request = *request;
+	group->request.wanted = copy_list(request->wanted, request->n_wanted);
+	group->request.constant = copy_list(request->constant, request->n_constant);
 	group->request.resident = NULL;
 	group->request.n_resident = 0;
-	group->pass = calloc((size_t)asked->n + 1, sizeof *group->pass);
+	group->pass = calloc((size_t)request->n + 1, sizeof *group->pass);
 	int rc = group->pass && group->request.wanted && group->request.constant
 			 ? cu_device_enter(device, err)
 			 : npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int l = 0; l < asked->n && !rc; l++)
-		group->pass[l] = asked->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
-	if (!rc && !asked->timing_only)
+	for (int l = 0; l < request->n && !rc; l++)
+		group->pass[l] = request->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
+	if (!rc && !request->timing_only)
 		rc = cu_layer_group_prepare(group, err);
 	if (rc) {
 		cu_layer_group_close(group);
@@ -74,7 +74,7 @@ void cu_layer_group_close(void *opened)
 
 static uint64_t address_of(const struct cu_layer_group *group, int h)
 {
-	const struct cu_tensor *root = &group->held[group->held[h].root];
+	const struct cu_tensor *root = &group->tensor[group->tensor[h].root];
 	if (root->piece >= 0)
 		return group->device->values.address + group->piece[root->piece].offset;
 	return root->constant && root->read ? group->resident.address + group->constants_at + root->offset : 0;
@@ -82,70 +82,71 @@ static uint64_t address_of(const struct cu_layer_group *group, int h)
 
 static uint64_t second_layout_address(const struct cu_layer_group *group, int h)
 {
-	const struct cu_tensor *held = &group->held[h];
-	return held->second_layout_piece >= 0
-		       ? group->device->values.address + group->piece[held->second_layout_piece].offset
-		       : group->resident.address + group->constants_at + held->second_layout_offset;
+	const struct cu_tensor *tensor = &group->tensor[h];
+	return tensor->second_layout_piece >= 0
+		       ? group->device->values.address + group->piece[tensor->second_layout_piece].offset
+		       : group->resident.address + group->constants_at + tensor->second_layout_offset;
 }
 
-/* Returns held tensor h in the type and order in which it is stored. */
+/* Returns tensor h in the type and order in which it is stored. */
 static struct cu_value value_of(const struct cu_layer_group *group, int h)
 {
 	return (struct cu_value){.address = address_of(group, h),
-				 .dtype = group->held[h].stored,
-				 .shape = group->held[h].tensor->shape,
-				 .channels_last = group->held[h].channels_last};
+				 .dtype = group->tensor[h].stored,
+				 .shape = group->tensor[h].host->shape,
+				 .channels_last = group->tensor[h].channels_last};
 }
 
 /* Returns the value of h. A view of another shape than its root's needs ONNX's order, so it gets the address of the
  * root's copy in that order if the root has channels last. */
-static struct cu_value reshaped(const struct cu_layer_group *group, int h)
+static struct cu_value reshaped_value(const struct cu_layer_group *group, int h)
 {
 	struct cu_value value = value_of(group, h);
-	if (group->held[h].root != h && cu_layout_differs_from_onnx(group, h) &&
-	    group->held[group->held[h].root].second_layout_first >= 0)
-		value.address = second_layout_address(group, group->held[h].root);
+	if (group->tensor[h].root != h && cu_layout_differs_from_onnx(group, h) &&
+	    group->tensor[group->tensor[h].root].second_layout_first >= 0)
+		value.address = second_layout_address(group, group->tensor[h].root);
 	return value;
 }
 
-/* Returns held tensor h in the order in which a layer reads it; address 0 for h < 0. */
+/* Returns tensor h in the order in which a layer reads it; address 0 for h < 0. */
 static struct cu_value value_for(const struct cu_layer_group *group, int h, bool channels_last)
 {
 	if (h < 0)
 		return (struct cu_value){0};
 	h = cu_layout_owner(group, h);
-	struct cu_value value = reshaped(group, h);
-	if (value.channels_last != channels_last && group->held[h].second_layout_first >= 0)
+	struct cu_value value = reshaped_value(group, h);
+	if (value.channels_last != channels_last && group->tensor[h].second_layout_first >= 0)
 		value.address = second_layout_address(group, h);
 	value.channels_last = channels_last;
 	return value;
 }
 
 /* Returns the GPU's copy of a tensor in the host's type and order, with its root's shape. */
-static struct cu_value landing_of(const struct cu_layer_group *group, const struct cu_tensor *held)
+static struct cu_value landing_of(const struct cu_layer_group *group, const struct cu_tensor *tensor)
 {
-	return (struct cu_value){.address = group->device->values.address + group->piece[held->host_copy_piece].offset,
-				 .dtype = held->tensor->dtype,
-				 .shape = group->held[held->root].tensor->shape};
+	return (struct cu_value){.address = group->device->values.address +
+					    group->piece[tensor->host_copy_piece].offset,
+				 .dtype = tensor->host->dtype,
+				 .shape = group->tensor[tensor->root].host->shape};
 }
 
-static bool is_copied_to_device(const struct cu_tensor *held)
+static bool is_copied_to_device(const struct cu_tensor *tensor)
 {
-	return held->result < 0 && held->read && !held->constant;
+	return tensor->result < 0 && tensor->read && !tensor->constant;
 }
 
-static size_t bytes_of(const struct cu_tensor *held)
+static size_t bytes_of(const struct cu_tensor *tensor)
 {
-	return npl_tensor_bytes(held->tensor);
+	return npl_tensor_bytes(tensor->host);
 }
 
 /* Returns the host's memory from or to which a tensor is transferred: its part of the staging memory, or the tensor's
  * own data if that memory is absent or too small. */
-static void *host_memory(const struct cu_layer_group *group, const struct cu_tensor *held)
+static void *host_memory(const struct cu_layer_group *group, const struct cu_tensor *tensor)
 {
 	const struct cu_pinned *staging = &group->device->staging;
-	return staging->bytes >= group->staging_bytes && staging->memory ? (char *)staging->memory + held->offset
-									 : held->tensor->data;
+	return staging->bytes >= group->staging_bytes && staging->memory ? (char *)staging->memory + tensor->offset
+									 : tensor->host->data;
 }
 
 static int record(const struct cu_layer_group *group, int event, struct npl_err *err)
@@ -164,16 +165,16 @@ static int fill_constant(struct cu_layer_group *group, int h, bool channels_last
 			 struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	const struct cu_tensor *held = &group->held[h];
-	const int64_t count = npl_tensor_count(held->tensor);
-	const size_t element = npl_dtype_size(held->stored), bytes = (size_t)count * element;
-	const void *from = held->tensor->data;
-	if (held->stored != held->tensor->dtype) {
-		npl_half_narrow(held->stored, from, count, capacity);
+	const struct cu_tensor *tensor = &group->tensor[h];
+	const int64_t count = npl_tensor_count(tensor->host);
+	const size_t element = npl_dtype_size(tensor->stored), bytes = (size_t)count * element;
+	const void *from = tensor->host->data;
+	if (tensor->stored != tensor->host->dtype) {
+		npl_half_narrow(tensor->stored, from, count, capacity);
 		from = capacity;
 	}
 	if (channels_last) {
-		cu_layout_turn(&held->tensor->shape, element, true, from, capacity + bytes);
+		cu_layout_turn(&tensor->host->shape, element, true, from, capacity + bytes);
 		from = capacity + bytes;
 	}
 	return cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device, (to, from, bytes, d->stream)) || wait(group, err)
@@ -184,17 +185,17 @@ static int fill_constant(struct cu_layer_group *group, int h, bool channels_last
 /* Copies all constants to the GPU, once per layer group; no time counts it. */
 static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 {
-	for (int h = 0; h < group->n_held; h++) {
-		const struct cu_tensor *held = &group->held[h];
-		const size_t bytes = (size_t)npl_tensor_count(held->tensor) * npl_dtype_size(held->stored);
-		if (held->result >= 0 || !held->constant || !held->read || !bytes)
+	for (int h = 0; h < group->n_tensors; h++) {
+		const struct cu_tensor *tensor = &group->tensor[h];
+		const size_t bytes = (size_t)npl_tensor_count(tensor->host) * npl_dtype_size(tensor->stored);
+		if (tensor->result >= 0 || !tensor->constant || !tensor->read || !bytes)
 			continue;
 		char *capacity = malloc(2 * bytes);
 		if (!capacity)
 			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", 2 * bytes);
-		int rc = fill_constant(group, h, held->channels_last, address_of(group, h), capacity, err);
-		if (!rc && held->second_layout_first >= 0)
-			rc = fill_constant(group, h, !held->channels_last, second_layout_address(group, h), capacity,
+		int rc = fill_constant(group, h, tensor->channels_last, address_of(group, h), capacity, err);
+		if (!rc && tensor->second_layout_first >= 0)
+			rc = fill_constant(group, h, !tensor->channels_last, second_layout_address(group, h), capacity,
 					   err);
 		free(capacity);
 		if (rc)
@@ -206,13 +207,13 @@ static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 
 static int check_data(const struct cu_layer_group *group, struct npl_err *err)
 {
-	for (int h = 0; h < group->n_held; h++) {
-		const struct cu_tensor *held = &group->held[h];
-		bool needed = held->result < 0 ? held->read : held->wanted && !group->request.timing_only;
-		if (needed && !held->tensor->data && npl_tensor_count(held->tensor) > 0)
+	for (int h = 0; h < group->n_tensors; h++) {
+		const struct cu_tensor *tensor = &group->tensor[h];
+		bool needed = tensor->result < 0 ? tensor->read : tensor->wanted && !group->request.timing_only;
+		if (needed && !tensor->host->data && npl_tensor_count(tensor->host) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
 					"tensor '%s' has no data; a measured device runs on real ones",
-					held->tensor->name ? held->tensor->name : "");
+					tensor->host->name ? tensor->host->name : "");
 	}
 	return 0;
 }
@@ -221,9 +222,9 @@ static int check_data(const struct cu_layer_group *group, struct npl_err *err)
 static int reserve(struct cu_layer_group *group, struct npl_err *err)
 {
 	struct cu_device *d = group->device;
-	char what[100];
-	snprintf(what, sizeof what, "the values of %d layer%s", group->request.n, npl_plural(group->request.n));
-	if (cu_block_reserve(&d->driver, group->values_bytes, what, &d->values, err) ||
+	char purpose[100];
+	snprintf(purpose, sizeof purpose, "the values of %d layer%s", group->request.n, npl_plural(group->request.n));
+	if (cu_block_reserve(&d->driver, group->values_bytes, purpose, &d->values, err) ||
 	    cu_block_reserve(&d->driver, group->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
 		return err->code;
 	return group->staging_bytes <= MOST_STAGING
@@ -232,65 +233,67 @@ static int reserve(struct cu_layer_group *group, struct npl_err *err)
 }
 
 /* Converts a given tensor from the host's type and order to the stored ones, or a wanted tensor back. */
-static int cast(struct cu_layer_group *group, int h, bool given, struct npl_err *err)
+static int cast_for_transfer(struct cu_layer_group *group, int h, bool to_device, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	if (group->held[h].host_copy_piece < 0 || !npl_tensor_count(group->held[h].tensor))
+	if (group->tensor[h].host_copy_piece < 0 || !npl_tensor_count(group->tensor[h].host))
 		return 0;
-	const struct cu_value stored = value_of(group, group->held[h].root),
-			      landing = landing_of(group, &group->held[h]);
-	return cu_kernel_cast(d->kernels, given ? &landing : &stored, given ? &stored : &landing, d->stream, err);
+	const struct cu_value stored = value_of(group, group->tensor[h].root),
+			      landing = landing_of(group, &group->tensor[h]);
+	return cu_kernel_cast(d->kernels, to_device ? &landing : &stored, to_device ? &stored : &landing, d->stream,
+			      err);
 }
 
-static int bring_given(struct cu_layer_group *group, struct npl_err *err)
+static int copy_inputs_to_device(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	for (int h = 0; h < group->n_held; h++)
-		if (is_copied_to_device(&group->held[h]) &&
-		    host_memory(group, &group->held[h]) != group->held[h].tensor->data && bytes_of(&group->held[h]))
-			memcpy(host_memory(group, &group->held[h]), group->held[h].tensor->data,
-			       bytes_of(&group->held[h]));
+	for (int h = 0; h < group->n_tensors; h++)
+		if (is_copied_to_device(&group->tensor[h]) &&
+		    host_memory(group, &group->tensor[h]) != group->tensor[h].host->data && bytes_of(&group->tensor[h]))
+			memcpy(host_memory(group, &group->tensor[h]), group->tensor[h].host->data,
+			       bytes_of(&group->tensor[h]));
 	if (record(group, 0, err))
 		return err->code;
-	for (int h = 0; h < group->n_held; h++) {
-		const struct cu_tensor *held = &group->held[h];
-		if (!is_copied_to_device(held))
+	for (int h = 0; h < group->n_tensors; h++) {
+		const struct cu_tensor *tensor = &group->tensor[h];
+		if (!is_copied_to_device(tensor))
 			continue;
-		uint64_t to = held->host_copy_piece >= 0 ? landing_of(group, held).address : address_of(group, h);
-		if ((bytes_of(held) && cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
-					      (to, host_memory(group, held), bytes_of(held), d->stream))) ||
-		    cast(group, h, true, err) || record(group, held->event, err))
+		uint64_t to = tensor->host_copy_piece >= 0 ? landing_of(group, tensor).address : address_of(group, h);
+		if ((bytes_of(tensor) && cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
+						(to, host_memory(group, tensor), bytes_of(tensor), d->stream))) ||
+		    cast_for_transfer(group, h, true, err) || record(group, tensor->event, err))
 			return err->code;
 	}
 	return 0;
 }
 
-/* Makes the copy of a held tensor in the other order, unless this run has made it already. */
-static int turn(struct cu_layer_group *group, int h, struct npl_err *err)
+/* Makes the copy of a tensor in the other order, unless this run has made it already. */
+static int make_second_layout(struct cu_layer_group *group, int h, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	struct cu_tensor *held = &group->held[h];
-	const struct cu_value from = reshaped(group, h);
+	struct cu_tensor *tensor = &group->tensor[h];
+	const struct cu_value from = reshaped_value(group, h);
 	struct cu_value to = from;
-	if (held->has_second_layout || held->second_layout_piece < 0)
+	if (tensor->has_second_layout || tensor->second_layout_piece < 0)
 		return 0;
-	held->has_second_layout = true;
+	tensor->has_second_layout = true;
 	to.address = second_layout_address(group, h);
 	to.channels_last = !from.channels_last;
 	return cu_kernel_cast(d->kernels, &from, &to, d->stream, err);
 }
 
 /* Makes input k of layer l available in the order that the layer reads. */
-static int turn_input(struct cu_layer_group *group, int l, int k, struct npl_err *err)
+static int make_input_layout(struct cu_layer_group *group, int l, int k, struct npl_err *err)
 {
 	if (group->in[l][k] < 0 || !cu_layer_reads(&group->layer[l], k))
 		return 0;
-	const int h = cu_layout_owner(group, group->in[l][k]), root = group->held[h].root;
-	if (h != root && cu_layout_differs_from_onnx(group, h) && group->held[root].second_layout_first <= l + 1 &&
-	    group->held[root].second_layout_last >= l + 1 && turn(group, root, err))
+	const int h = cu_layout_owner(group, group->in[l][k]), root = group->tensor[h].root;
+	if (h != root && cu_layout_differs_from_onnx(group, h) && group->tensor[root].second_layout_first <= l + 1 &&
+	    group->tensor[root].second_layout_last >= l + 1 && make_second_layout(group, root, err))
 		return err->code;
-	const bool other = group->read_last[l][k] != group->held[h].channels_last;
-	return other && !cu_layout_is_free(&group->held[h].tensor->shape) ? turn(group, h, err) : 0;
+	const bool other_layout = group->read_last[l][k] != group->tensor[h].channels_last;
+	return other_layout && !cu_layout_is_free(&group->tensor[h].host->shape) ? make_second_layout(group, h, err)
+										 : 0;
 }
 
 static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
@@ -300,7 +303,7 @@ static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 	if (group->layer[l].method == CU_METHOD_NONE)
 		return 0;
 	for (int k = 0; k < layer->n_in; k++) {
-		if (turn_input(group, l, k, err))
+		if (make_input_layout(group, l, k, err))
 			return npl_prefix(err, "layer '%s'", layer->name);
 		in[k] = value_for(group, group->in[l][k], group->read_last[l][k]);
 	}
@@ -318,14 +321,14 @@ static int run_layer(struct cu_layer_group *group, int l, struct npl_err *err)
 }
 
 /* Gives an observer a result in the session's type and in ONNX's order. */
-static int show(struct cu_layer_group *group, int h, const struct npl_layer_group_observer *observer,
-		struct npl_err *err)
+static int observe_result(struct cu_layer_group *group, int h, const struct npl_layer_group_observer *observer,
+			  struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	const struct cu_tensor *held = &group->held[h];
-	const int64_t count = npl_tensor_count(held->tensor);
-	const size_t bytes = (size_t)count * npl_dtype_size(held->stored);
-	struct npl_tensor copy = *held->tensor;
+	const struct cu_tensor *tensor = &group->tensor[h];
+	const int64_t count = npl_tensor_count(tensor->host);
+	const size_t bytes = (size_t)count * npl_dtype_size(tensor->stored);
+	struct npl_tensor copy = *tensor->host;
 	copy.data = NULL;
 	copy.owned = false;
 	char *raw = malloc(2 * bytes + 1);
@@ -336,26 +339,26 @@ static int show(struct cu_layer_group *group, int h, const struct npl_layer_grou
 		rc = wait(group, err);
 	const char *plain = raw;
 	if (!rc && cu_layout_differs_from_onnx(group, h)) {
-		cu_layout_turn(&copy.shape, npl_dtype_size(held->stored), false, raw, raw + bytes);
+		cu_layout_turn(&copy.shape, npl_dtype_size(tensor->stored), false, raw, raw + bytes);
 		plain = raw + bytes;
 	}
-	if (!rc && held->stored != copy.dtype)
-		npl_half_widen(held->stored, plain, count, copy.data);
+	if (!rc && tensor->stored != copy.dtype)
+		npl_half_widen(tensor->stored, plain, count, copy.data);
 	else if (!rc && bytes)
 		memcpy(copy.data, plain, bytes);
 	if (!rc)
-		rc = observer->made(observer->context, held->layer, held->result, &copy, err);
+		rc = observer->made(observer->context, tensor->layer, tensor->result, &copy, err);
 	npl_tensor_free(&copy);
 	free(raw);
 	return rc;
 }
 
-static int show_layer(struct cu_layer_group *group, int l, const struct npl_layer_group_observer *observer,
-		      struct npl_err *err)
+static int observe_layer(struct cu_layer_group *group, int l, const struct npl_layer_group_observer *observer,
+			 struct npl_err *err)
 {
 	for (int k = 0; k < npl_layer_outputs(group->request.layer[l]); k++)
-		if (!group->held[group->out[l] + k].wanted && group->pass[l] >= 0 &&
-		    show(group, group->out[l] + k, observer, err))
+		if (!group->tensor[group->out[l] + k].wanted && group->pass[l] >= 0 &&
+		    observe_result(group, group->out[l] + k, observer, err))
 			return err->code;
 	return 0;
 }
@@ -365,39 +368,39 @@ static int run_layers(struct cu_layer_group *group, const struct npl_layer_group
 {
 	const bool observed = observer && observer->made && !group->request.timing_only;
 	group->interleaved = observed;
-	for (int h = 0; h < group->n_held; h++)
-		group->held[h].has_second_layout = false;
+	for (int h = 0; h < group->n_tensors; h++)
+		group->tensor[h].has_second_layout = false;
 	for (int l = 0; l < group->request.n; l++) {
 		if (((!l || observed) && record(group, group->begin[l], err)) || run_layer(group, l, err) ||
-		    record(group, group->end[l], err) || (observed && show_layer(group, l, observer, err)))
+		    record(group, group->end[l], err) || (observed && observe_layer(group, l, observer, err)))
 			return err->code;
 	}
 	return 0;
 }
 
-static int take_wanted(struct cu_layer_group *group, struct npl_err *err)
+static int copy_results_to_host(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	if (record(group, group->leave, err))
+	if (record(group, group->first_to_host_event, err))
 		return err->code;
-	for (int h = 0; h < group->n_held && !group->request.timing_only; h++) {
-		const struct cu_tensor *held = &group->held[h];
-		if (!held->wanted)
+	for (int h = 0; h < group->n_tensors && !group->request.timing_only; h++) {
+		const struct cu_tensor *tensor = &group->tensor[h];
+		if (!tensor->wanted)
 			continue;
-		uint64_t from = held->host_copy_piece >= 0 ? landing_of(group, held).address : address_of(group, h);
-		if (cast(group, h, false, err) ||
-		    (bytes_of(held) && cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
-					      (host_memory(group, held), from, bytes_of(held), d->stream))) ||
-		    record(group, held->event, err))
+		uint64_t from = tensor->host_copy_piece >= 0 ? landing_of(group, tensor).address : address_of(group, h);
+		if (cast_for_transfer(group, h, false, err) ||
+		    (bytes_of(tensor) && cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
+						(host_memory(group, tensor), from, bytes_of(tensor), d->stream))) ||
+		    record(group, tensor->event, err))
 			return err->code;
 	}
 	if (wait(group, err))
 		return err->code;
-	for (int h = 0; h < group->n_held && !group->request.timing_only; h++)
-		if (group->held[h].wanted && bytes_of(&group->held[h]) &&
-		    host_memory(group, &group->held[h]) != group->held[h].tensor->data)
-			memcpy(group->held[h].tensor->data, host_memory(group, &group->held[h]),
-			       bytes_of(&group->held[h]));
+	for (int h = 0; h < group->n_tensors && !group->request.timing_only; h++)
+		if (group->tensor[h].wanted && bytes_of(&group->tensor[h]) &&
+		    host_memory(group, &group->tensor[h]) != group->tensor[h].host->data)
+			memcpy(group->tensor[h].host->data, host_memory(group, &group->tensor[h]),
+			       bytes_of(&group->tensor[h]));
 	return 0;
 }
 
@@ -412,7 +415,7 @@ static int clear_marks(const struct cu_layer_group *group, struct npl_err *err)
 				     : 0;
 }
 
-static int take_counters(struct cu_layer_group *group, struct npl_err *err)
+static int copy_counters_to_host(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
 	cu_kernels_count_at(d->kernels, 0);
@@ -450,37 +453,37 @@ static int elapsed(const struct cu_layer_group *group, int from, int to, double 
 	return 0;
 }
 
-static int add_transfer(const struct cu_layer_group *group, const struct cu_tensor *held, int before,
+static int add_transfer(const struct cu_layer_group *group, const struct cu_tensor *tensor, int begin_event,
 			struct npl_transfers *sum, struct npl_err *err)
 {
 	double seconds = 0;
-	if (elapsed(group, before, held->event, &seconds, err))
+	if (elapsed(group, begin_event, tensor->event, &seconds, err))
 		return err->code;
 	sum->n++;
-	sum->bytes += bytes_of(held);
+	sum->bytes += bytes_of(tensor);
 	sum->seconds += seconds;
 	return 0;
 }
 
 static int fill_results(const struct cu_layer_group *group, struct npl_result *results, struct npl_err *err)
 {
-	int before = 0;
-	for (int h = 0; h < group->n_held; h++) { /* all given tensors are transferred before any wanted one */
-		const struct cu_tensor *held = &group->held[h];
-		if (!is_copied_to_device(held))
+	int previous_event = 0;
+	for (int h = 0; h < group->n_tensors; h++) { /* all given tensors are transferred before any wanted one */
+		const struct cu_tensor *tensor = &group->tensor[h];
+		if (!is_copied_to_device(tensor))
 			continue;
-		if (add_transfer(group, held, before, &results[held->layer].to_device, err))
+		if (add_transfer(group, tensor, previous_event, &results[tensor->layer].to_device, err))
 			return err->code;
-		before = held->event;
+		previous_event = tensor->event;
 	}
-	before = group->leave;
-	for (int h = 0; h < group->n_held && !group->request.timing_only; h++) {
-		const struct cu_tensor *held = &group->held[h];
-		if (!held->wanted)
+	previous_event = group->first_to_host_event;
+	for (int h = 0; h < group->n_tensors && !group->request.timing_only; h++) {
+		const struct cu_tensor *tensor = &group->tensor[h];
+		if (!tensor->wanted)
 			continue;
-		if (add_transfer(group, held, before, &results[held->layer].to_host, err))
+		if (add_transfer(group, tensor, previous_event, &results[tensor->layer].to_host, err))
 			return err->code;
-		before = held->event;
+		previous_event = tensor->event;
 	}
 	for (int l = 0; l < group->request.n; l++) {
 		const int begin = l && !group->interleaved ? group->end[l - 1] : group->begin[l];
@@ -513,13 +516,13 @@ int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_o
 	if (!rc)
 		rc = clear_marks(group, err);
 	if (!rc)
-		rc = bring_given(group, err);
+		rc = copy_inputs_to_device(group, err);
 	if (!rc)
 		rc = run_layers(group, observer, err);
 	if (!rc)
-		rc = take_wanted(group, err);
+		rc = copy_results_to_host(group, err);
 	if (!rc)
-		rc = take_counters(group, err);
+		rc = copy_counters_to_host(group, err);
 	if (!rc)
 		rc = check_fault(group, err);
 	if (!rc)

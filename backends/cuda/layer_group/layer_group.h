@@ -13,9 +13,9 @@
 
 /* A tensor of the layers on the GPU. */
 struct cu_tensor {
-	const struct npl_tensor *tensor;
+	const struct npl_tensor *host; /* the tensor as the session has it */
 	enum npl_dtype stored;
-	int root;        /* index of the held tensor whose memory this one uses; its own index if it is no view */
+	int root;        /* index of the tensor whose memory this one uses; its own index if it is no view */
 	int layer;       /* index of the layer that makes it; of the first that reads it if it is given */
 	int result;      /* index in that layer's out; -1: it is given */
 	int first, last; /* the steps between which it is needed; a root's cover its views */
@@ -45,11 +45,11 @@ struct cu_layer_group {
 	bool interleaved; /* in this run results are fetched for an observer between layers */
 	int *pass;
 	struct cu_layer *layer;
-	int n_held;
-	struct cu_tensor *held;
-	int (*in)[NPL_LAYER_INPUTS];         /* per layer and input: index in held; -1: it has no entry */
+	int n_tensors;
+	struct cu_tensor *tensor;
+	int (*in)[NPL_LAYER_INPUTS];         /* per layer and input: index in `tensor`; -1: it has no entry */
 	bool (*read_last)[NPL_LAYER_INPUTS]; /* per layer and input: the layer reads it with channels last */
-	/* per layer: index in held of its first result; its other results follow */
+	/* per layer: index in `tensor` of its first result; its other results follow */
 	int *out;
 	int n_pieces;
 	struct npl_memory_piece *piece;
@@ -60,7 +60,7 @@ struct cu_layer_group {
 	struct cu_block counters; /* in int8: per layer a 64-bit count of values that saturated; else none */
 	uint64_t *saturations;    /* per layer: these counts, copied to the host */
 	int n_events;
-	int leave; /* index of the event before the first transfer to the host */
+	int first_to_host_event; /* index of the event before the first transfer to the host */
 	void **event;
 	int *begin, *end;       /* per layer: indices of the events before and after it */
 	struct cu_value *value; /* the operands of the layer that is being run */

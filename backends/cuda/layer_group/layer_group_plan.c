@@ -18,35 +18,35 @@ static int out_of_memory(struct npl_err *err)
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
-static int find_held(const struct cu_layer_group *group, const struct npl_tensor *tensor)
+static int find_tensor(const struct cu_layer_group *group, const struct npl_tensor *tensor)
 {
-	for (int h = group->n_held - 1; h >= 0; h--)
-		if (group->held[h].tensor == tensor)
+	for (int h = group->n_tensors - 1; h >= 0; h--)
+		if (group->tensor[h].host == tensor)
 			return h;
 	return -1;
 }
 
-static int add_held(struct cu_layer_group *group, const struct npl_tensor *tensor, int layer, int result, int step)
+static int add_tensor(struct cu_layer_group *group, const struct npl_tensor *tensor, int layer, int result, int step)
 {
-	group->held[group->n_held] = (struct cu_tensor){.tensor = tensor,
-							.stored = cu_device_type(group->device, tensor->dtype),
-							.root = group->n_held,
-							.layer = layer,
-							.result = result,
-							.first = step,
-							.last = step,
-							.second_layout_first = -1,
-							.second_layout_last = -1,
-							.second_layout_piece = -1,
-							.piece = -1,
-							.host_copy_piece = -1,
-							.event = -1};
-	return group->n_held++;
+	group->tensor[group->n_tensors] = (struct cu_tensor){.host = tensor,
+							     .stored = cu_device_type(group->device, tensor->dtype),
+							     .root = group->n_tensors,
+							     .layer = layer,
+							     .result = result,
+							     .first = step,
+							     .last = step,
+							     .second_layout_first = -1,
+							     .second_layout_last = -1,
+							     .second_layout_piece = -1,
+							     .piece = -1,
+							     .host_copy_piece = -1,
+							     .event = -1};
+	return group->n_tensors++;
 }
 
-static void needed_at(struct cu_layer_group *group, int h, int step)
+static void extend_lifetime(struct cu_layer_group *group, int h, int step)
 {
-	struct cu_tensor *root = &group->held[group->held[h].root];
+	struct cu_tensor *root = &group->tensor[group->tensor[h].root];
 	if (step > root->last)
 		root->last = step;
 	if (step < root->first)
@@ -58,24 +58,24 @@ static bool is_view(const struct npl_layer *layer)
 	return layer->op == NPL_OP_RESHAPE;
 }
 
-/* Adds the tensors that layer l reads and makes to those held, except its weights, which the layer holds itself. */
-static void hold_layer(struct cu_layer_group *group, int l, bool (*resident)[3])
+/* Adds the tensors that layer l reads and makes to the group's, except its weights, which the layer holds itself. */
+static void add_layer_tensors(struct cu_layer_group *group, int l, bool (*resident)[3])
 {
 	const struct npl_layer *layer = group->request.layer[l];
 	for (int k = 0; k < layer->n_in; k++) {
-		group->in[l][k] = layer->in[k] ? find_held(group, layer->in[k]) : -1;
+		group->in[l][k] = layer->in[k] ? find_tensor(group, layer->in[k]) : -1;
 		if (!layer->in[k] || group->in[l][k] >= 0)
 			continue;
 		if ((k == 1 || k == 2) && layer->in[k]->data && cu_layer_weighs(group->device, layer))
 			resident[l][k] = true;
 		else
-			group->in[l][k] = add_held(group, layer->in[k], l, -1, 0);
+			group->in[l][k] = add_tensor(group, layer->in[k], l, -1, 0);
 	}
-	group->out[l] = group->n_held;
+	group->out[l] = group->n_tensors;
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
-		add_held(group, &layer->out[k], l, k, l + 1);
+		add_tensor(group, &layer->out[k], l, k, l + 1);
 	if (is_view(layer) && group->in[l][0] >= 0)
-		group->held[group->out[l]].root = group->held[group->in[l][0]].root;
+		group->tensor[group->out[l]].root = group->tensor[group->in[l][0]].root;
 }
 
 static int open_layers(struct cu_layer_group *group, struct npl_err *err)
@@ -84,7 +84,7 @@ static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 	int rc = resident ? 0 : out_of_memory(err);
 	for (int l = 0; l < group->request.n && !rc; l++) {
 		const struct npl_layer *layer = group->request.layer[l];
-		hold_layer(group, l, resident);
+		add_layer_tensors(group, l, resident);
 		rc = cu_layer_open(group->device, layer, resident[l], is_view(layer), &group->layer[l], err);
 		if (rc)
 			npl_prefix(err, "layer '%s'", layer->name);
@@ -96,27 +96,27 @@ static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 }
 
 /* Finds the steps in which each tensor is needed, and which tensors are wanted or constant. */
-static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_group *asked)
+static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_group *request)
 {
 	for (int l = 0; l < group->request.n; l++)
 		for (int k = 0; k < group->request.layer[l]->n_in; k++) {
 			int h = group->in[l][k];
 			if (h < 0 || (!cu_layer_reads(&group->layer[l], k) && !is_view(group->request.layer[l])))
 				continue;
-			group->held[group->held[h].root].read = true;
-			needed_at(group, h, l + 1);
+			group->tensor[group->tensor[h].root].read = true;
+			extend_lifetime(group, h, l + 1);
 		}
-	for (int i = 0; i < asked->n_wanted; i++) {
-		int h = find_held(group, asked->wanted[i]);
+	for (int i = 0; i < request->n_wanted; i++) {
+		int h = find_tensor(group, request->wanted[i]);
 		if (h < 0)
 			continue;
-		group->held[h].wanted = true;
-		needed_at(group, h, group->request.n + 1);
+		group->tensor[h].wanted = true;
+		extend_lifetime(group, h, group->request.n + 1);
 	}
-	for (int i = 0; i < asked->n_constant; i++) {
-		int h = find_held(group, asked->constant[i]);
+	for (int i = 0; i < request->n_constant; i++) {
+		int h = find_tensor(group, request->constant[i]);
 		if (h >= 0)
-			group->held[h].constant = true;
+			group->tensor[h].constant = true;
 	}
 }
 
@@ -132,48 +132,49 @@ static int add_piece(struct cu_layer_group *group, size_t bytes, int first, int 
 }
 
 /* Places the copy in the other order: a constant's for good, any other for the steps that need it. */
-static void place_turned(struct cu_layer_group *group, struct cu_tensor *held, size_t *constants)
+static void place_second_layout(struct cu_layer_group *group, struct cu_tensor *tensor, size_t *constants)
 {
-	const size_t bytes = bytes_as(held->tensor, held->stored);
-	if (held->second_layout_first < 0)
+	const size_t bytes = bytes_as(tensor->host, tensor->stored);
+	if (tensor->second_layout_first < 0)
 		return;
-	if (held->result < 0 && held->constant) {
-		held->second_layout_offset = *constants;
+	if (tensor->result < 0 && tensor->constant) {
+		tensor->second_layout_offset = *constants;
 		*constants += cu_aligned(bytes);
 	} else {
-		held->second_layout_piece = add_piece(group, bytes, held->second_layout_first,
-						      held->second_layout_last);
+		tensor->second_layout_piece = add_piece(group, bytes, tensor->second_layout_first,
+							tensor->second_layout_last);
 	}
 }
 
 /* Places a tensor: among the values, or with the weights if it is constant; and in the staging memory if it is
  * transferred. */
-static void place(struct cu_layer_group *group, struct cu_tensor *held, int h, size_t *constants)
+static void place_tensor(struct cu_layer_group *group, struct cu_tensor *tensor, int h, size_t *constants)
 {
-	const bool given = held->result < 0;
-	if (held->root == h && given && held->constant) {
-		held->offset = *constants;
-		*constants += held->read ? cu_aligned(bytes_as(held->tensor, held->stored)) : 0;
-	} else if (held->root == h && (held->read || !given)) {
-		held->piece = add_piece(group, bytes_as(held->tensor, held->stored), held->first, held->last);
+	const bool is_input = tensor->result < 0;
+	if (tensor->root == h && is_input && tensor->constant) {
+		tensor->offset = *constants;
+		*constants += tensor->read ? cu_aligned(bytes_as(tensor->host, tensor->stored)) : 0;
+	} else if (tensor->root == h && (tensor->read || !is_input)) {
+		tensor->piece = add_piece(group, bytes_as(tensor->host, tensor->stored), tensor->first, tensor->last);
 	}
-	place_turned(group, held, constants);
-	if (held->constant || (given && !held->read) || (!given && !held->wanted))
+	place_second_layout(group, tensor, constants);
+	if (tensor->constant || (is_input && !tensor->read) || (!is_input && !tensor->wanted))
 		return;
-	if (held->stored != held->tensor->dtype || cu_layout_differs_from_onnx(group, h))
-		held->host_copy_piece = add_piece(group, npl_tensor_bytes(held->tensor),
-						  given ? 0 : group->request.n + 1, given ? 0 : group->request.n + 1);
-	held->offset = group->staging_bytes;
-	group->staging_bytes += cu_aligned(npl_tensor_bytes(held->tensor));
+	if (tensor->stored != tensor->host->dtype || cu_layout_differs_from_onnx(group, h))
+		tensor->host_copy_piece = add_piece(group, npl_tensor_bytes(tensor->host),
+						    is_input ? 0 : group->request.n + 1,
+						    is_input ? 0 : group->request.n + 1);
+	tensor->offset = group->staging_bytes;
+	group->staging_bytes += cu_aligned(npl_tensor_bytes(tensor->host));
 }
 
 static int plan_values(struct cu_layer_group *group, size_t *constants, struct npl_err *err)
 {
-	group->piece = calloc(3 * (size_t)group->n_held + (size_t)group->request.n + 1, sizeof *group->piece);
+	group->piece = calloc(3 * (size_t)group->n_tensors + (size_t)group->request.n + 1, sizeof *group->piece);
 	if (!group->piece)
 		return out_of_memory(err);
-	for (int h = 0; h < group->n_held; h++)
-		place(group, &group->held[h], h, constants);
+	for (int h = 0; h < group->n_tensors; h++)
+		place_tensor(group, &group->tensor[h], h, constants);
 	for (int l = 0; l < group->request.n; l++)
 		group->scratch[l] = group->layer[l].scratch_bytes
 					    ? add_piece(group, group->layer[l].scratch_bytes, l + 1, l + 1)
@@ -201,15 +202,15 @@ static int upload_weights(struct cu_layer_group *group, struct cu_layer *layer, 
 
 static int place_weights(struct cu_layer_group *group, size_t constants, struct npl_err *err)
 {
-	char what[100];
+	char purpose[100];
 	size_t weights = 0;
 	int layers = 0;
 	for (int l = 0; l < group->request.n; l++) {
 		weights += cu_aligned(group->layer[l].weights.bytes);
 		layers += group->layer[l].weights.bytes > 0;
 	}
-	snprintf(what, sizeof what, "the weights of %d layer%s", layers, npl_plural(layers));
-	if (cu_block_open(&group->device->driver, weights + constants, what, &group->resident, err))
+	snprintf(purpose, sizeof purpose, "the weights of %d layer%s", layers, npl_plural(layers));
+	if (cu_block_open(&group->device->driver, weights + constants, purpose, &group->resident, err))
 		return err->code;
 	group->constants_at = weights;
 	uint64_t at = group->resident.address;
@@ -267,29 +268,29 @@ static int next_event(struct cu_layer_group *group)
 static int make_events(struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_driver *driver = &group->device->driver;
-	const int most = group->n_held + 2 * group->request.n + 2;
-	group->event = calloc((size_t)most, sizeof *group->event);
+	const int max_events = group->n_tensors + 2 * group->request.n + 2;
+	group->event = calloc((size_t)max_events, sizeof *group->event);
 	if (!group->event)
 		return out_of_memory(err);
 	next_event(group);
-	for (int h = 0; h < group->n_held; h++)
-		if (group->held[h].result < 0 && group->held[h].read && !group->held[h].constant)
-			group->held[h].event = next_event(group);
+	for (int h = 0; h < group->n_tensors; h++)
+		if (group->tensor[h].result < 0 && group->tensor[h].read && !group->tensor[h].constant)
+			group->tensor[h].event = next_event(group);
 	for (int l = 0; l < group->request.n; l++) {
 		group->begin[l] = next_event(group);
 		group->end[l] = next_event(group);
 	}
-	group->leave = next_event(group);
-	for (int h = 0; h < group->n_held; h++)
-		if (group->held[h].wanted)
-			group->held[h].event = next_event(group);
+	group->first_to_host_event = next_event(group);
+	for (int h = 0; h < group->n_tensors; h++)
+		if (group->tensor[h].wanted)
+			group->tensor[h].event = next_event(group);
 	for (int i = 0; i < group->n_events; i++)
 		if (cu_try(driver, err, cuEventCreate, event_create, (&group->event[i], 0)))
 			return err->code;
 	return 0;
 }
 
-static int take_room(struct cu_layer_group *group, struct npl_err *err)
+static int allocate_lists(struct cu_layer_group *group, struct npl_err *err)
 {
 	const size_t n = (size_t)group->request.n;
 	size_t tensors = 0, operands = 0;
@@ -299,7 +300,7 @@ static int take_room(struct cu_layer_group *group, struct npl_err *err)
 	}
 	operands = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS + 1;
 	group->layer = calloc(n, sizeof *group->layer);
-	group->held = calloc(tensors + 1, sizeof *group->held);
+	group->tensor = calloc(tensors + 1, sizeof *group->tensor);
 	group->in = calloc(n, sizeof *group->in);
 	group->read_last = calloc(n, sizeof *group->read_last);
 	group->out = calloc(n, sizeof *group->out);
@@ -307,7 +308,7 @@ static int take_room(struct cu_layer_group *group, struct npl_err *err)
 	group->begin = calloc(n, sizeof *group->begin);
 	group->end = calloc(n, sizeof *group->end);
 	group->value = calloc(operands, sizeof *group->value);
-	return group->layer && group->held && group->in && group->read_last && group->out && group->scratch &&
+	return group->layer && group->tensor && group->in && group->read_last && group->out && group->scratch &&
 			       group->begin && group->end && group->value
 		       ? 0
 		       : out_of_memory(err);
@@ -316,7 +317,7 @@ static int take_room(struct cu_layer_group *group, struct npl_err *err)
 int cu_layer_group_prepare(struct cu_layer_group *group, struct npl_err *err)
 {
 	size_t constants = 0;
-	int rc = take_room(group, err);
+	int rc = allocate_lists(group, err);
 	if (!rc)
 		rc = open_layers(group, err);
 	if (!rc) {
@@ -351,7 +352,7 @@ void cu_layer_group_release(struct cu_layer_group *group)
 	cu_block_close(driver, &group->counters);
 	free(group->saturations);
 	free(group->layer);
-	free(group->held);
+	free(group->tensor);
 	free(group->in);
 	free(group->read_last);
 	free(group->out);

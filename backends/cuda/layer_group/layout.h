@@ -14,11 +14,11 @@
 
 struct cu_layer_group;
 
-/* Chooses the order of every held tensor once all layers are open. Sets `channels_last` and the steps of the copy in
- * the other order in each held tensor, and `read_last` for each layer input. */
+/* Chooses the order of every tensor once all layers are open. Sets `channels_last` and the steps of the copy in
+ * the other order in each tensor, and `read_last` for each layer input. */
 void cu_layout_plan(struct cu_layer_group *group);
 
-/* Returns the held tensor from which a layer reads h: the root of h if both have the same shape, else h itself. */
+/* Returns the tensor from which a layer reads h: the root of h if both have the same shape, else h itself. */
 int cu_layout_owner(const struct cu_layer_group *group, int h);
 /* Returns whether the memory that h names is in another order than ONNX's, so that its elements must be reordered on
  * the way to or from the host. */

@@ -32,13 +32,15 @@ const struct cu_loader cu_system_loader = {
 };
 
 /* Subfolders of a folder in NPULAB_CUDA_PATH. */
-static const char *const places[] = {"", "lib64/", "cu13/lib/", "cublas/lib/", "cudnn/lib/", "cuda_nvrtc/lib/", "lib/"};
-static const char *const usual[] = {"/usr/local/cuda/lib64", "/usr/local/nvidia/lib64"};
+static const char *const subfolders[] = {"",           "lib64/",          "cu13/lib/", "cublas/lib/",
+					 "cudnn/lib/", "cuda_nvrtc/lib/", "lib/"};
+static const char *const default_folders[] = {"/usr/local/cuda/lib64", "/usr/local/nvidia/lib64"};
 
-static bool try_path(struct cu_library *library, const char *folder, size_t length, const char *place, const char *name)
+static bool try_path(struct cu_library *library, const char *folder, size_t length, const char *subfolder,
+		     const char *name)
 {
 	int n = snprintf(library->path, sizeof library->path, "%.*s%s%s%s", (int)length, folder, length ? "/" : "",
-			 place, name);
+			 subfolder, name);
 	if (n < 0 || (size_t)n >= sizeof library->path)
 		return false;
 	library->handle = library->loader->open(library->path);
@@ -50,8 +52,8 @@ static bool try_named(struct cu_library *library, const char *name)
 	const char *list = getenv("NPULAB_CUDA_PATH");
 	for (const char *at = list; at && *at;) {
 		size_t length = strcspn(at, ":");
-		for (size_t i = 0; length && i < sizeof places / sizeof *places; i++)
-			if (try_path(library, at, length, places[i], name))
+		for (size_t i = 0; length && i < sizeof subfolders / sizeof *subfolders; i++)
+			if (try_path(library, at, length, subfolders[i], name))
 				return true;
 		at += length + (at[length] == ':');
 	}
@@ -60,8 +62,8 @@ static bool try_named(struct cu_library *library, const char *name)
 
 static bool try_usual(struct cu_library *library, const char *name)
 {
-	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-		if (try_path(library, usual[i], strlen(usual[i]), "", name))
+	for (size_t i = 0; i < sizeof default_folders / sizeof *default_folders; i++)
+		if (try_path(library, default_folders[i], strlen(default_folders[i]), "", name))
 			return true;
 	return false;
 }

@@ -5,7 +5,7 @@
 
 #define GIB 1073741824.0
 
-int cu_block_open(const struct cu_driver *driver, size_t bytes, const char *what, struct cu_block *block,
+int cu_block_open(const struct cu_driver *driver, size_t bytes, const char *purpose, struct cu_block *block,
 		  struct npl_err *err)
 {
 	size_t available = 0, total = 0;
@@ -21,13 +21,13 @@ int cu_block_open(const struct cu_driver *driver, size_t bytes, const char *what
 	if (code != CU_ERROR_OUT_OF_MEMORY)
 		return cu_driver_failed(driver, "cuMemAlloc", code, err);
 	if (driver->memory_info(&available, &total))
-		return npl_fail(err, NPL_ENOMEM, "the GPU's memory is too small for %s: %zu bytes (%.2f GiB)", what,
+		return npl_fail(err, NPL_ENOMEM, "the GPU's memory is too small for %s: %zu bytes (%.2f GiB)", purpose,
 				bytes, (double)bytes / GIB);
 	return npl_fail(
 		err, NPL_ENOMEM,
 		"the GPU's memory is too small for %s: %zu bytes (%.2f GiB) were asked for, %zu (%.2f GiB) of its "
 		"%zu (%.2f GiB) are free",
-		what, bytes, (double)bytes / GIB, available, (double)available / GIB, total, (double)total / GIB);
+		purpose, bytes, (double)bytes / GIB, available, (double)available / GIB, total, (double)total / GIB);
 }
 
 void cu_block_close(const struct cu_driver *driver, struct cu_block *block)
@@ -37,13 +37,13 @@ void cu_block_close(const struct cu_driver *driver, struct cu_block *block)
 	*block = (struct cu_block){0};
 }
 
-int cu_block_reserve(const struct cu_driver *driver, size_t bytes, const char *what, struct cu_block *block,
+int cu_block_reserve(const struct cu_driver *driver, size_t bytes, const char *purpose, struct cu_block *block,
 		     struct npl_err *err)
 {
 	if (bytes <= block->bytes)
 		return 0;
 	cu_block_close(driver, block);
-	return cu_block_open(driver, bytes, what, block, err);
+	return cu_block_open(driver, bytes, purpose, block, err);
 }
 
 int cu_pinned_reserve(const struct cu_driver *driver, size_t bytes, struct cu_pinned *pinned, struct npl_err *err)

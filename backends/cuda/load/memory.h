@@ -13,13 +13,13 @@ struct cu_block { /* part of the GPU's memory; bytes 0: none */
 	size_t bytes;
 };
 
-/* Takes memory; `what` names its use in the message, "weights of 53 layers". For 0 bytes nothing is taken. */
-int cu_block_open(const struct cu_driver *driver, size_t bytes, const char *what, struct cu_block *block,
+/* Takes memory; `purpose` names its use in the message, "weights of 53 layers". For 0 bytes nothing is taken. */
+int cu_block_open(const struct cu_driver *driver, size_t bytes, const char *purpose, struct cu_block *block,
 		  struct npl_err *err);
 void cu_block_close(const struct cu_driver *driver, struct cu_block *block); /* accepts a zeroed one */
 
 /* Enlarges the block to at least this many bytes. Its contents are lost when it grows. */
-int cu_block_reserve(const struct cu_driver *driver, size_t bytes, const char *what, struct cu_block *block,
+int cu_block_reserve(const struct cu_driver *driver, size_t bytes, const char *purpose, struct cu_block *block,
 		     struct npl_err *err);
 
 struct cu_pinned { /* pinned part of the host's memory */

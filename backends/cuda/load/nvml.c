@@ -29,7 +29,7 @@ static int find_symbols(struct cu_nvml *nvml, struct npl_err *err)
 	const struct {
 		const char *name;
 		void *pointer; /* address of the function pointer */
-		bool needed;
+		bool required;
 	} symbols[] = {
 		{"nvmlInit_v2", &nvml->init, true},
 		{"nvmlShutdown", &nvml->shutdown, true},
@@ -47,7 +47,7 @@ static int find_symbols(struct cu_nvml *nvml, struct npl_err *err)
 	};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *symbol = nvml->loader->symbol(nvml->library, symbols[i].name);
-		if (!symbol && symbols[i].needed)
+		if (!symbol && symbols[i].required)
 			return npl_fail(err, NPL_EDEVICE, "NVML is too old or damaged: it has no %s", symbols[i].name);
 		memcpy(symbols[i].pointer, &symbol, sizeof symbol);
 	}

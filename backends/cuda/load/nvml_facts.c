@@ -8,12 +8,12 @@
 static int clock_fact(const struct cu_nvml *nvml, int type, const char *key, struct npl_facts *facts,
 		      struct npl_err *err)
 {
-	unsigned now, most;
-	if (!nvml->clock || nvml->clock(nvml->gpu, type, &now))
+	unsigned current_mhz, max_mhz;
+	if (!nvml->clock || nvml->clock(nvml->gpu, type, &current_mhz))
 		return 0;
-	if (!nvml->max_clock || nvml->max_clock(nvml->gpu, type, &most))
-		return npl_fact(facts, err, key, "%u MHz now", now);
-	return npl_fact(facts, err, key, "%u MHz now, %u MHz at most", now, most);
+	if (!nvml->max_clock || nvml->max_clock(nvml->gpu, type, &max_mhz))
+		return npl_fact(facts, err, key, "%u MHz now", current_mhz);
+	return npl_fact(facts, err, key, "%u MHz now, %u MHz at most", current_mhz, max_mhz);
 }
 
 static int energy_fact(const struct cu_loader *loader, const char *bus_id, struct npl_facts *facts, struct npl_err *err)

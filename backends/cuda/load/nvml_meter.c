@@ -31,7 +31,7 @@ static int read_power(const struct cu_nvml_meter *m, double *watts)
 	return code;
 }
 
-static void note_count(struct cu_nvml_meter *m, unsigned long long count, double now)
+static void note_count(struct cu_nvml_meter *m, unsigned long long count, double seconds)
 {
 	bool step = m->samples && count != m->count;
 	m->count = count;
@@ -39,34 +39,34 @@ static void note_count(struct cu_nvml_meter *m, unsigned long long count, double
 		return;
 	if (!m->steps++) {
 		m->first_mj = count;
-		m->first_seconds = now;
+		m->first_seconds = seconds;
 	}
 	m->last_mj = count;
-	m->last_seconds = now;
+	m->last_seconds = seconds;
 }
 
-static void note_power(struct cu_nvml_meter *m, double watts, double now)
+static void note_power(struct cu_nvml_meter *m, double watts, double seconds)
 {
 	if (m->samples)
-		m->joules += 0.5 * (m->watts + watts) * (now - m->last_seconds);
+		m->joules += 0.5 * (m->watts + watts) * (seconds - m->last_seconds);
 	else
-		m->first_seconds = now;
+		m->first_seconds = seconds;
 	m->watts = watts;
-	m->last_seconds = now;
+	m->last_seconds = seconds;
 }
 
 static int poll_once(struct cu_nvml_meter *m)
 {
 	unsigned long long count = 0;
-	double watts = 0, before = npl_clock_seconds();
+	double watts = 0, begin = npl_clock_seconds();
 	int code = m->has_counter ? m->nvml.energy(m->nvml.gpu, &count) : read_power(m, &watts);
-	double now = 0.5 * (before + npl_clock_seconds());
+	double seconds = 0.5 * (begin + npl_clock_seconds());
 	if (code)
 		return code;
 	if (m->has_counter)
-		note_count(m, count, now);
+		note_count(m, count, seconds);
 	else
-		note_power(m, watts, now);
+		note_power(m, watts, seconds);
 	m->samples++;
 	return 0;
 }

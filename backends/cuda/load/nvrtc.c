@@ -41,7 +41,7 @@ static int failed(const struct cu_nvrtc *nvrtc, const char *call, int code, stru
 }
 
 /* Asks NVRTC for its version and its architectures. */
-static int ask(struct cu_nvrtc *nvrtc, struct npl_err *err)
+static int read_capabilities(struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
 	int code = nvrtc->version(&nvrtc->major, &nvrtc->minor);
 	if (code)
@@ -57,7 +57,7 @@ static int ask(struct cu_nvrtc *nvrtc, struct npl_err *err)
 }
 
 /* Chooses the architecture to compile for: the GPU's own, or the nearest below it. */
-static int choose(const struct cu_nvrtc *nvrtc, int capability, int *chosen, struct npl_err *err)
+static int choose_architecture(const struct cu_nvrtc *nvrtc, int capability, int *chosen, struct npl_err *err)
 {
 	*chosen = 0;
 	for (int i = 0; i < nvrtc->n_known; i++)
@@ -89,7 +89,8 @@ static int open_one(const struct cu_loader *loader, const char *name, int driver
 			 why);
 		return ABSENT;
 	}
-	if (find_symbols(nvrtc, err) || ask(nvrtc, err) || choose(nvrtc, capability, &architecture, err)) {
+	if (find_symbols(nvrtc, err) || read_capabilities(nvrtc, err) ||
+	    choose_architecture(nvrtc, capability, &architecture, err)) {
 		cu_nvrtc_close(nvrtc);
 		return USELESS;
 	}
@@ -128,7 +129,7 @@ const char *cu_nvrtc_target(const struct cu_nvrtc *nvrtc, int capability, char t
 {
 	struct npl_err ignored;
 	int chosen;
-	choose(nvrtc, capability, &chosen, &ignored);
+	choose_architecture(nvrtc, capability, &chosen, &ignored);
 	snprintf(text, 24, "%s_%d", chosen == capability ? "sm" : "compute", chosen);
 	return text;
 }
@@ -197,7 +198,7 @@ static int compile(const struct cu_nvrtc *nvrtc, void *program, const char *name
 {
 	const char *options[MOST_OPTIONS];
 	char architecture[48], line[300], words[MOST_MACROS];
-	int chosen, rc = choose(nvrtc, capability, &chosen, err);
+	int chosen, rc = choose_architecture(nvrtc, capability, &chosen, err);
 	if (rc)
 		return rc;
 	const bool exact = chosen == capability;

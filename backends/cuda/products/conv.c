@@ -62,19 +62,19 @@ static bool is_direct(const struct cu_layer *layer)
 
 static void plan_shape(struct cu_layer *layer)
 {
-	const struct npl_layer *asked = layer->layer;
-	const struct npl_shape *x = &asked->in[0]->shape, *y = &asked->out->shape;
+	const struct npl_layer *request = layer->layer;
+	const struct npl_shape *x = &request->in[0]->shape, *y = &request->out->shape;
 	struct cu_conv *c = &layer->conv;
 	*c = (struct cu_conv){.images = x->dim[0],
 			      .channels = x->dim[1],
 			      .filters = y->dim[1],
-			      .groups = asked->attrs->conv.groups,
+			      .groups = request->attrs->conv.groups,
 			      .plane = product_of(x, 2),
 			      .pixels = product_of(y, 2),
-			      .columns = product_of(&asked->in[1]->shape, 1)};
+			      .columns = product_of(&request->in[1]->shape, 1)};
 	c->direct = is_direct(layer);
 	c->row = layer->precision == CU_INT8 ? npl_round_up_i64(c->pixels, 4) : c->pixels;
-	c->flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
+	c->flip = request->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 }
 
 /* Plans how many images or pixels are done at a time, and the scratch memory for them. */
@@ -182,8 +182,8 @@ static uint32_t padding(const struct cu_layer *layer)
 int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
 {
 	const struct cu_device *d = layer->device;
-	const struct npl_layer *asked = layer->layer;
-	const struct cu_groups groups = {.window = &asked->attrs->conv.window,
+	const struct npl_layer *request = layer->layer;
+	const struct cu_groups groups = {.window = &request->attrs->conv.window,
 					 .groups = layer->conv.groups,
 					 .ld = layer->weights.ld,
 					 .weights = cu_weights_matrix(layer, in, 0),
@@ -193,8 +193,8 @@ int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_v
 					 .parts = layer->weights.parts,
 					 .pad = (int8_t)padding(layer),
 					 .flip = (uint32_t)layer->conv.flip};
-	return cu_kernel_integer_conv(d->kernels, &in[0], &groups, asked->fused, asked->out, out[0].address, d->stream,
-				      err);
+	return cu_kernel_integer_conv(d->kernels, &in[0], &groups, request->fused, request->out, out[0].address,
+				      d->stream, err);
 }
 
 /* Computes a group's part of a chunk: from `image` and its `pixel` on. `sums` is the address of the sums of that
@@ -249,8 +249,8 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 	const uint64_t sums = integers ? scratch + c->sums_at : y;
 	for (int64_t pixel = 0; pixel < c->pixels; pixel += c->chunk_pixels)
 		for (int64_t group = 0; group < c->groups; group++) {
-			bool whole = images == c->chunk_images && c->pixels - pixel >= c->chunk_pixels;
-			if (run_group(layer, in, group, image, pixel, &layer->product[!whole], sums, scratch, err))
+			bool full_chunk = images == c->chunk_images && c->pixels - pixel >= c->chunk_pixels;
+			if (run_group(layer, in, group, image, pixel, &layer->product[!full_chunk], sums, scratch, err))
 				return err->code;
 		}
 	if (!integers)

@@ -61,8 +61,8 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	const struct cu_device *device = layer->device;
 	const struct npl_conv_attrs *conv = &layer->layer->attrs->conv;
 	const struct npl_window *w = &conv->window;
-	struct cu_dnn_case *is = &layer->dnn.key;
-	int *pad = is->pad, *stride = is->stride, *dilation = is->dilation;
+	struct cu_dnn_case *key = &layer->dnn.key;
+	int *pad = key->pad, *stride = key->stride, *dilation = key->dilation;
 	void **convolution = &layer->dnn.convolution;
 	for (int i = 0; i < NPL_VOLUME; i++)
 		stride[i] = dilation[i] = 1;
@@ -84,71 +84,74 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionGroupCount, convolution_groups,
 		       (*convolution, (int)conv->groups)))
 		return err->code;
-	is->groups = (int)conv->groups;
-	is->math = type != CU_DNN_F32            ? CU_DNN_TENSOR_MATH
-		   : layer->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
-						 : CU_DNN_FMA_MATH;
-	layer->dnn.math = is->math;
-	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, is->math));
+	key->groups = (int)conv->groups;
+	key->math = type != CU_DNN_F32            ? CU_DNN_TENSOR_MATH
+		    : layer->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
+						  : CU_DNN_FMA_MATH;
+	layer->dnn.math = key->math;
+	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, key->math));
 }
 
 static int describe(struct cu_layer *layer, struct npl_err *err)
 {
 	const struct cu_dnn *dnn = &layer->device->dnn;
-	const struct npl_layer *asked = layer->layer;
+	const struct npl_layer *request = layer->layer;
 	const int type = type_of(cu_layer_type(layer));
-	struct cu_dnn_layer *made = &layer->dnn;
-	struct cu_dnn_case *is = &made->key;
-	const int n = sizes_of(&asked->in[0]->shape, is->x);
-	if (!n || !sizes_of(&asked->in[1]->shape, is->w) || !sizes_of(&asked->out->shape, is->y))
+	struct cu_dnn_layer *dnn_layer = &layer->dnn;
+	struct cu_dnn_case *key = &dnn_layer->key;
+	const int n = sizes_of(&request->in[0]->shape, key->x);
+	if (!n || !sizes_of(&request->in[1]->shape, key->w) || !sizes_of(&request->out->shape, key->y))
 		return NOT_TAKEN("cuDNN's tensors have at most %d elements", INT_MAX);
-	const int bias[DIMENSIONS] = {1, is->y[1], 1, 1, 1};
-	const bool relu = asked->fused == NPL_ACT_RELU;
-	is->type = type;
-	is->layout = layer->channels_last ? CU_DNN_NHWC : CU_DNN_NCHW;
-	is->joins = asked->n_in > 2 && asked->in[2] && asked->fused == NPL_ACT_NONE;
-	if (describe_tensor(layer, type, n, is->x, &made->x, err) ||
-	    describe_tensor(layer, type, n, is->y, &made->y, err) ||
-	    describe_tensor(layer, type, n, bias, &made->bias, err) ||
-	    cu_dnn_try(dnn, err, cudnnCreateFilterDescriptor, filter_create, (&made->filter)) ||
-	    cu_dnn_try(dnn, err, cudnnSetFilterNdDescriptor, filter_set, (made->filter, type, is->layout, n, is->w)) ||
-	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&made->activation)) ||
+	const int bias[DIMENSIONS] = {1, key->y[1], 1, 1, 1};
+	const bool relu = request->fused == NPL_ACT_RELU;
+	key->type = type;
+	key->layout = layer->channels_last ? CU_DNN_NHWC : CU_DNN_NCHW;
+	key->joins = request->n_in > 2 && request->in[2] && request->fused == NPL_ACT_NONE;
+	if (describe_tensor(layer, type, n, key->x, &dnn_layer->x, err) ||
+	    describe_tensor(layer, type, n, key->y, &dnn_layer->y, err) ||
+	    describe_tensor(layer, type, n, bias, &dnn_layer->bias, err) ||
+	    cu_dnn_try(dnn, err, cudnnCreateFilterDescriptor, filter_create, (&dnn_layer->filter)) ||
+	    cu_dnn_try(dnn, err, cudnnSetFilterNdDescriptor, filter_set,
+		       (dnn_layer->filter, type, key->layout, n, key->w)) ||
+	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&dnn_layer->activation)) ||
 	    cu_dnn_try(dnn, err, cudnnSetActivationDescriptor, activation_set,
-		       (made->activation, relu ? CU_DNN_RELU : CU_DNN_IDENTITY, CU_DNN_PROPAGATE_NAN, 0)))
+		       (dnn_layer->activation, relu ? CU_DNN_RELU : CU_DNN_IDENTITY, CU_DNN_PROPAGATE_NAN, 0)))
 		return err->code;
 	return describe_window(layer, n - 2, type, err);
 }
 
 int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err)
 {
-	struct cu_dnn_layer *made = &layer->dnn;
-	made->algorithm = found->algorithm;
-	made->workspace_bytes = layer->workspace_bytes = found->workspace_bytes;
+	struct cu_dnn_layer *dnn_layer = &layer->dnn;
+	dnn_layer->algorithm = found->algorithm;
+	dnn_layer->workspace_bytes = layer->workspace_bytes = found->workspace_bytes;
 	/* The algorithm's time holds for found->math. float32 keeps FMA, because other mathematics lose digits. */
 	if (layer->precision == CU_F32)
 		return 0;
-	made->math = found->math;
+	dnn_layer->math = found->math;
 	return cu_dnn_try(&layer->device->dnn, err, cudnnSetConvolutionMathType, convolution_math,
-			  (made->convolution, found->math));
+			  (dnn_layer->convolution, found->math));
 }
 
-static int choose(struct cu_layer *layer, struct npl_err *err)
+static int choose_algorithm(struct cu_layer *layer, struct npl_err *err)
 {
 	const struct cu_device *device = layer->device;
-	struct cu_dnn_layer *made = &layer->dnn;
+	struct cu_dnn_layer *dnn_layer = &layer->dnn;
 	struct cu_dnn_found found[CU_DNN_ALGORITHMS] = {{0}};
 	const struct cu_dnn_found *first = NULL;
 	int returned = 0;
 	if (cu_dnn_try(&device->dnn, err, cudnnGetConvolutionForwardAlgorithm_v7, algorithms,
-		       (device->dnn.handle, made->x, made->filter, made->convolution, made->y, CU_DNN_ALGORITHMS,
-			&returned, found)))
+		       (device->dnn.handle, dnn_layer->x, dnn_layer->filter, dnn_layer->convolution, dnn_layer->y,
+			CU_DNN_ALGORITHMS, &returned, found)))
 		return err->code;
 	for (int i = 0; i < returned; i++) {
 		const size_t bytes = found[i].workspace_bytes;
 		if (found[i].status || bytes > MOST_WORKSPACE)
 			continue;
 		first = first ? first : &found[i];
-		made->most_workspace_bytes = bytes > made->most_workspace_bytes ? bytes : made->most_workspace_bytes;
+		dnn_layer->most_workspace_bytes = bytes > dnn_layer->most_workspace_bytes
+							  ? bytes
+							  : dnn_layer->most_workspace_bytes;
 	}
 	return first ? cu_dnn_layer_take(layer, first, err) : NOT_TAKEN("cuDNN has no algorithm for it");
 }
@@ -158,7 +161,7 @@ int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
 	layer->dnn = (struct cu_dnn_layer){0};
 	int failed = describe(layer, err);
 	if (!failed)
-		failed = choose(layer, err);
+		failed = choose_algorithm(layer, err);
 	if (failed)
 		cu_dnn_layer_close(layer);
 	return failed;
@@ -167,18 +170,18 @@ int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
 void cu_dnn_layer_close(struct cu_layer *layer)
 {
 	const struct cu_dnn *dnn = &layer->device->dnn;
-	struct cu_dnn_layer *made = &layer->dnn;
-	void *const tensors[] = {made->x, made->y, made->bias};
+	struct cu_dnn_layer *dnn_layer = &layer->dnn;
+	void *const tensors[] = {dnn_layer->x, dnn_layer->y, dnn_layer->bias};
 	for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
 		if (tensors[i])
 			dnn->tensor_destroy(tensors[i]);
-	if (made->filter)
-		dnn->filter_destroy(made->filter);
-	if (made->convolution)
-		dnn->convolution_destroy(made->convolution);
-	if (made->activation)
-		dnn->activation_destroy(made->activation);
-	*made = (struct cu_dnn_layer){0};
+	if (dnn_layer->filter)
+		dnn->filter_destroy(dnn_layer->filter);
+	if (dnn_layer->convolution)
+		dnn->convolution_destroy(dnn_layer->convolution);
+	if (dnn_layer->activation)
+		dnn->activation_destroy(dnn_layer->activation);
+	*dnn_layer = (struct cu_dnn_layer){0};
 }
 
 static void *pointer(uint64_t address)
@@ -195,27 +198,27 @@ bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm)
 
 int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
 {
-	static const float one = 1, none = 0;
+	static const float unit = 1, zero = 0;
 	const struct cu_device *device = layer->device;
 	const struct cu_dnn *dnn = &device->dnn;
-	struct cu_dnn_layer *made = &layer->dnn;
+	struct cu_dnn_layer *dnn_layer = &layer->dnn;
 	const uint64_t bias = cu_weights_bias(layer, in), w = cu_weights_matrix(layer, in, 0);
 	void *x = pointer(in[0].address), *y = pointer(out[0].address), *workspace = pointer(device->workspace.address);
-	if (bias && cu_dnn_layer_joins(layer, made->algorithm) && !made->own_epilogue) {
-		int status = dnn->convolve_with_bias(dnn->handle, &one, made->x, x, made->filter, pointer(w),
-						     made->convolution, made->algorithm, workspace,
-						     made->workspace_bytes, &none, made->y, y, made->bias,
-						     pointer(bias), made->activation, made->y, y);
+	if (bias && cu_dnn_layer_joins(layer, dnn_layer->algorithm) && !dnn_layer->own_epilogue) {
+		int status = dnn->convolve_with_bias(
+			dnn->handle, &unit, dnn_layer->x, x, dnn_layer->filter, pointer(w), dnn_layer->convolution,
+			dnn_layer->algorithm, workspace, dnn_layer->workspace_bytes, &zero, dnn_layer->y, y,
+			dnn_layer->bias, pointer(bias), dnn_layer->activation, dnn_layer->y, y);
 		if (!status)
 			return 0;
 		/* other errors of the convolution are reported by the call without bias */
 		if (status < CU_DNN_BAD_PARAM || status >= CU_DNN_INTERNAL_ERROR)
 			return cu_dnn_result(dnn, "cudnnConvolutionBiasActivationForward", status, err);
-		made->own_epilogue = true;
+		dnn_layer->own_epilogue = true;
 	}
 	if (cu_dnn_try(dnn, err, cudnnConvolutionForward, convolve,
-		       (dnn->handle, &one, made->x, x, made->filter, pointer(w), made->convolution, made->algorithm,
-			workspace, made->workspace_bytes, &none, made->y, y)))
+		       (dnn->handle, &unit, dnn_layer->x, x, dnn_layer->filter, pointer(w), dnn_layer->convolution,
+			dnn_layer->algorithm, workspace, dnn_layer->workspace_bytes, &zero, dnn_layer->y, y)))
 		return err->code;
 	return cu_layer_finish(layer, in, out, layer->conv.filters, layer->channels_last ? 1 : layer->conv.pixels, err);
 }

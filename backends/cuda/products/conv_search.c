@@ -27,12 +27,12 @@ static size_t room_for(const struct npl_tensor *tensor, size_t unit)
 
 size_t cu_dnn_search_bytes(const struct cu_layer *layer)
 {
-	const struct npl_layer *asked = layer->layer;
+	const struct npl_layer *request = layer->layer;
 	const size_t unit = npl_dtype_size(cu_layer_type(layer));
-	if (layer->method != CU_METHOD_DNN || asked->macs < LEAST_MACS)
+	if (layer->method != CU_METHOD_DNN || request->macs < LEAST_MACS)
 		return 0;
-	return room_for(asked->in[0], unit) + room_for(asked->out, unit) +
-	       (layer->weights.matrix ? 0 : room_for(asked->in[1], unit));
+	return room_for(request->in[0], unit) + room_for(request->out, unit) +
+	       (layer->weights.matrix ? 0 : room_for(request->in[1], unit));
 }
 
 /* Returns the fastest algorithm that may be used; NULL: none. `found` is in the order of times. */
@@ -82,16 +82,16 @@ static bool measure(const struct cu_device *device, const struct cu_layer *layer
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
 {
 	struct cu_dnn_choices *known = &device->choices;
-	struct cu_dnn_choice made = {.key = layer->dnn.key,
-				     .found = {.algorithm = layer->dnn.algorithm,
-					       .math = layer->dnn.math,
-					       .workspace_bytes = layer->dnn.workspace_bytes}};
+	struct cu_dnn_choice choice = {.key = layer->dnn.key,
+				       .found = {.algorithm = layer->dnn.algorithm,
+						 .math = layer->dnn.math,
+						 .workspace_bytes = layer->dnn.workspace_bytes}};
 	struct npl_err ignored;
 	const size_t bytes = cu_dnn_search_bytes(layer);
 	if (!bytes || bytes > device->values.bytes)
 		return;
 	for (int64_t i = 0; i < known->count; i++)
-		if (!memcmp(&known->choice[i].key, &made.key, sizeof made.key)) {
+		if (!memcmp(&known->choice[i].key, &choice.key, sizeof choice.key)) {
 			cu_dnn_layer_take(layer, &known->choice[i].found, &ignored);
 			return;
 		}
@@ -99,7 +99,7 @@ void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
 	if (!grown)
 		return;
 	known->choice = grown;
-	if (measure(device, layer, &made.found) && cu_dnn_layer_take(layer, &made.found, &ignored))
+	if (measure(device, layer, &choice.found) && cu_dnn_layer_take(layer, &choice.found, &ignored))
 		return;
-	known->choice[known->count++] = made;
+	known->choice[known->count++] = choice;
 }

@@ -38,8 +38,8 @@ int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, co
 
 uint64_t cu_common_alignment(const uint64_t *bytes, int n)
 {
-	uint64_t all = CU_ALIGNMENT;
+	uint64_t bits = CU_ALIGNMENT;
 	for (int i = 0; i < n; i++)
-		all |= bytes[i];
-	return all & -all;
+		bits |= bytes[i];
+	return bits & -bits;
 }

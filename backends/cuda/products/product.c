@@ -162,14 +162,14 @@ int cu_product_run(const struct cu_blas *blas, struct cu_product *p, uint64_t a,
 {
 	const struct cu_product_shape *s = &p->shape;
 	const float alpha = s->alpha, beta = adds;
-	const int32_t one = 1, more = adds;
+	const int32_t int_alpha = 1, int_beta = adds;
 	const void *bias_at = pointer(bias);
 	if (s->bias && cu_blas_try(blas, err, cublasLtMatmulDescSetAttribute, product_set,
 				   (p->product, CU_PRODUCT_BIAS, &bias_at, sizeof bias_at)))
 		return err->code;
 	return cu_blas_try(blas, err, cublasLtMatmul, multiply,
-			   (blas->handle, p->product, in_integers(s) ? (const void *)&one : &alpha, pointer(a), p->a,
-			    pointer(b), p->b, in_integers(s) ? (const void *)&more : &beta, pointer(d), p->d,
+			   (blas->handle, p->product, in_integers(s) ? (const void *)&int_alpha : &alpha, pointer(a),
+			    p->a, pointer(b), p->b, in_integers(s) ? (const void *)&int_beta : &beta, pointer(d), p->d,
 			    (void *)(uintptr_t)d, p->d, &p->algorithm, (void *)(uintptr_t)workspace, p->workspace_bytes,
 			    stream));
 }

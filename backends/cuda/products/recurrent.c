@@ -13,22 +13,22 @@ enum { INPUTS, STATES, CANDIDATES }; /* indices of layer->product */
 
 static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 {
-	const struct npl_recurrent_attrs *how = &layer->attrs->recurrent;
+	const struct npl_recurrent_attrs *attrs = &layer->attrs->recurrent;
 	const struct npl_shape *x = &layer->in[X]->shape;
 	return (struct cu_recurrent){
-		.steps = x->dim[how->batch_first],
-		.batch = x->dim[!how->batch_first],
+		.steps = x->dim[attrs->batch_first],
+		.batch = x->dim[!attrs->batch_first],
 		.input = x->dim[2],
 		.hidden = layer->in[R]->shape.dim[2],
 		.gates = layer->op == NPL_OP_RNN   ? 1
 			 : layer->op == NPL_OP_GRU ? 3
 						   : 4,
 		.directions = layer->in[R]->shape.dim[0],
-		.separate_hidden_gate = layer->op == NPL_OP_GRU && !how->linear_before_reset,
+		.separate_hidden_gate = layer->op == NPL_OP_GRU && !attrs->linear_before_reset,
 	};
 }
 
-static size_t take(struct cu_layer *layer, int64_t elements, enum npl_dtype dtype)
+static size_t take_scratch(struct cu_layer *layer, int64_t elements, enum npl_dtype dtype)
 {
 	const size_t at = layer->scratch_bytes, bytes = (size_t)elements * npl_dtype_size(dtype);
 	layer->scratch_bytes += cu_aligned(bytes);
@@ -37,19 +37,20 @@ static size_t take(struct cu_layer *layer, int64_t elements, enum npl_dtype dtyp
 
 /* Places the scratch memory. States are kept in Y_h and Y_c if the layer has these and they have the states' type, else
  * in scratch memory. */
-static void place(struct cu_layer *layer)
+static void place_scratch(struct cu_layer *layer)
 {
-	const struct npl_layer *asked = layer->layer;
+	const struct npl_layer *request = layer->layer;
 	const enum npl_dtype stored = cu_layer_type(layer);
 	struct cu_recurrent *r = &layer->recurrent;
 	const int64_t states = r->directions * r->batch * r->hidden, own_gates = r->gates - r->separate_hidden_gate;
-	r->inputs_at = take(layer, r->input ? r->steps * states * r->gates : 0, NPL_F32);
-	r->states_at = take(layer, states * own_gates, NPL_F32);
-	r->candidates_at = take(layer, r->separate_hidden_gate ? states : 0, NPL_F32);
-	r->reset_at = take(layer, r->separate_hidden_gate ? states : 0, stored);
-	r->h_at = take(layer, asked->n_further >= 1 ? 0 : states, stored);
-	r->c_at = take(layer, asked->op != NPL_OP_LSTM || (asked->n_further >= 2 && stored == NPL_F32) ? 0 : states,
-		       NPL_F32);
+	r->inputs_at = take_scratch(layer, r->input ? r->steps * states * r->gates : 0, NPL_F32);
+	r->states_at = take_scratch(layer, states * own_gates, NPL_F32);
+	r->candidates_at = take_scratch(layer, r->separate_hidden_gate ? states : 0, NPL_F32);
+	r->reset_at = take_scratch(layer, r->separate_hidden_gate ? states : 0, stored);
+	r->h_at = take_scratch(layer, request->n_further >= 1 ? 0 : states, stored);
+	r->c_at = take_scratch(
+		layer, request->op != NPL_OP_LSTM || (request->n_further >= 2 && stored == NPL_F32) ? 0 : states,
+		NPL_F32);
 }
 
 /* Prepares the product of h, or of r h, with `gates` gates of R after its `first` ones, as a batch of the
@@ -88,7 +89,7 @@ int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err)
 					 .ld_a = r->input,
 					 .ld_b = r->input,
 					 .ld_d = r->directions * r->gates * r->hidden};
-	place(layer);
+	place_scratch(layer);
 	if (!r->steps)
 		return 0;
 	if ((r->input && cu_product_open(&layer->device->blas, &shape, &layer->product[INPUTS], err)) ||
@@ -99,34 +100,34 @@ int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err)
 }
 
 /* Sets a state before the first step: the given one, converted to the type of `state`, or zero. */
-static int begin(const struct cu_layer *layer, const struct cu_value *given, const struct cu_value *state,
-		 struct npl_err *err)
+static int set_initial_state(const struct cu_layer *layer, const struct cu_value *initial, const struct cu_value *state,
+			     struct npl_err *err)
 {
 	const struct cu_device *d = layer->device;
 	const size_t bytes = (size_t)npl_shape_count(&state->shape) * npl_dtype_size(state->dtype);
-	if (!given)
+	if (!initial)
 		return cu_try(&d->driver, err, cuMemsetD8Async, set, (state->address, 0, bytes, d->stream));
-	if (given->dtype != state->dtype)
-		return cu_kernel_cast(d->kernels, given, state, d->stream, err);
-	return cu_try(&d->driver, err, cuMemcpyDtoDAsync, copy, (state->address, given->address, bytes, d->stream));
+	if (initial->dtype != state->dtype)
+		return cu_kernel_cast(d->kernels, initial, state, d->stream, err);
+	return cu_try(&d->driver, err, cuMemcpyDtoDAsync, copy, (state->address, initial->address, bytes, d->stream));
 }
 
-static const struct cu_value *given(const struct npl_layer *layer, const struct cu_value *in, int k)
+static const struct cu_value *input_or_null(const struct npl_layer *layer, const struct cu_value *in, int k)
 {
 	return k < layer->n_in && layer->in[k] ? &in[k] : NULL;
 }
 
 static uint64_t address_of(const struct npl_layer *layer, const struct cu_value *in, int k)
 {
-	const struct cu_value *value = given(layer, in, k);
+	const struct cu_value *value = input_or_null(layer, in, k);
 	return value ? value->address : 0;
 }
 
-static int multiply(struct cu_layer *layer, int which, uint64_t weights, uint64_t rows, uint64_t sums,
+static int multiply(struct cu_layer *layer, int product, uint64_t weights, uint64_t rows, uint64_t sums,
 		    struct npl_err *err)
 {
 	const struct cu_device *d = layer->device;
-	return cu_product_run(&d->blas, &layer->product[which], weights, rows, 0, sums, false, d->workspace.address,
+	return cu_product_run(&d->blas, &layer->product[product], weights, rows, 0, sums, false, d->workspace.address,
 			      d->stream, err);
 }
 
@@ -156,19 +157,20 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 		     struct npl_err *err)
 {
 	const struct cu_device *d = layer->device;
-	const struct npl_layer *asked = layer->layer;
+	const struct npl_layer *request = layer->layer;
 	const struct cu_recurrent *r = &layer->recurrent;
-	const bool is_lstm = asked->op == NPL_OP_LSTM,
-		   cell_apart = is_lstm && asked->n_further >= 2 && out[2].dtype != NPL_F32;
+	const bool is_lstm = request->op == NPL_OP_LSTM,
+		   cell_apart = is_lstm && request->n_further >= 2 && out[2].dtype != NPL_F32;
 	const struct npl_shape states = npl_shape_of(3, r->directions, r->batch, r->hidden);
-	const struct cu_value h = {.address = asked->n_further >= 1 ? out[1].address : scratch + r->h_at,
+	const struct cu_value h = {.address = request->n_further >= 1 ? out[1].address : scratch + r->h_at,
 				   .dtype = out[0].dtype,
 				   .shape = states};
-	const struct cu_value c = {.address = asked->n_further >= 2 && !cell_apart ? out[2].address : scratch + r->c_at,
+	const struct cu_value c = {.address = request->n_further >= 2 && !cell_apart ? out[2].address
+										     : scratch + r->c_at,
 				   .dtype = NPL_F32,
 				   .shape = states};
-	const struct cu_cells cells = {.op = asked->op,
-				       .how = &asked->attrs->recurrent,
+	const struct cu_cells cells = {.op = request->op,
+				       .attrs = &request->attrs->recurrent,
 				       .steps = r->steps,
 				       .batch = r->batch,
 				       .hidden = r->hidden,
@@ -178,19 +180,20 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 				       .inputs = r->input ? scratch + r->inputs_at : 0,
 				       .states = scratch + r->states_at,
 				       .candidates = r->separate_hidden_gate ? scratch + r->candidates_at : 0,
-				       .bias = address_of(asked, in, B),
-				       .peepholes = address_of(asked, in, P),
-				       .lengths = address_of(asked, in, SEQUENCE_LENS),
+				       .bias = address_of(request, in, B),
+				       .peepholes = address_of(request, in, P),
+				       .lengths = address_of(request, in, SEQUENCE_LENS),
 				       .h = h.address,
 				       .c = c.address,
 				       .reset = scratch + r->reset_at,
 				       .y = out[0].address};
-	if (begin(layer, given(asked, in, INITIAL_H), &h, err) ||
-	    (is_lstm && begin(layer, given(asked, in, INITIAL_C), &c, err)) || run_steps(layer, in, &cells, err) ||
+	if (set_initial_state(layer, input_or_null(request, in, INITIAL_H), &h, err) ||
+	    (is_lstm && set_initial_state(layer, input_or_null(request, in, INITIAL_C), &c, err)) ||
+	    run_steps(layer, in, &cells, err) ||
 	    (cell_apart && cu_kernel_cast(d->kernels, &c, &out[2], d->stream, err)))
 		return err->code;
 	const struct cu_value no_bias = {.dtype = out[0].dtype};
-	return asked->fused == NPL_ACT_NONE
+	return request->fused == NPL_ACT_NONE
 		       ? 0
-		       : cu_kernel_bias(d->kernels, &out[0], &no_bias, 1, 1, asked->fused, &out[0], d->stream, err);
+		       : cu_kernel_bias(d->kernels, &out[0], &no_bias, 1, 1, request->fused, &out[0], d->stream, err);
 }

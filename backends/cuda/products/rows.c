@@ -47,8 +47,8 @@ static size_t integer_bytes(int64_t rows, int64_t columns, size_t unit)
  * can use its faster kernels. */
 static int open_integers(struct cu_layer *layer, const bool *resident, struct npl_err *err)
 {
-	const struct npl_layer *asked = layer->layer;
-	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
+	const struct npl_layer *request = layer->layer;
+	int64_t rows = request->out->shape.dim[0], n = request->out->shape.dim[1], k = request->in[1]->shape.dim[1];
 	int64_t ld = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
 	const struct cu_product_shape shape = {.operands = NPL_I8,
 					       .result = NPL_I32,
@@ -61,10 +61,11 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 					       .transposed_a = true};
 	if (cu_weights_plan(layer, resident, n, k, ld, columns, err))
 		return err->code;
-	layer->conv.flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
+	layer->conv.flip = request->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 	layer->conv.sums_at = layer->conv.flip || ld != k ? integer_bytes(rows, ld, 1) : 0;
-	layer->conv.raw = asked->out->dtype == NPL_I32 && asked->fused == NPL_ACT_NONE && columns == n &&
-			  !(asked->n_in > 2 && asked->in[2]) && !layer->conv.flip && !asked->in[0]->quant.zero_point;
+	layer->conv.raw = request->out->dtype == NPL_I32 && request->fused == NPL_ACT_NONE && columns == n &&
+			  !(request->n_in > 2 && request->in[2]) && !layer->conv.flip &&
+			  !request->in[0]->quant.zero_point;
 	layer->scratch_bytes = layer->conv.sums_at +
 			       (layer->conv.raw ? 0 : integer_bytes(rows, columns, sizeof(int32_t)));
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
@@ -72,12 +73,12 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 
 int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err)
 {
-	const struct npl_layer *asked = layer->layer;
-	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
+	const struct npl_layer *request = layer->layer;
+	int64_t rows = request->out->shape.dim[0], n = request->out->shape.dim[1], k = request->in[1]->shape.dim[1];
 	const enum npl_dtype type = cu_layer_type(layer);
 	if (layer->precision == CU_INT8)
 		return open_integers(layer, resident, err);
-	if (!cu_is_rows(asked)) {
+	if (!cu_is_rows(request)) {
 		layer->method = CU_METHOD_STACK;
 		return cu_stack_open(layer, err);
 	}
@@ -96,8 +97,8 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 					       .ld_b = k,
 					       .ld_d = n,
 					       .transposed_a = true,
-					       .relu = asked->fused == NPL_ACT_RELU,
-					       .bias = asked->n_in > 2 && asked->in[2]};
+					       .relu = request->fused == NPL_ACT_RELU,
+					       .bias = request->n_in > 2 && request->in[2]};
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
 
@@ -107,9 +108,9 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 	static const struct npl_window window = {
 		.rank = 1, .kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
 	const struct cu_device *d = layer->device;
-	const struct npl_layer *asked = layer->layer;
+	const struct npl_layer *request = layer->layer;
 	struct cu_product *product = &layer->product[0];
-	const int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1];
+	const int64_t rows = request->out->shape.dim[0], n = request->out->shape.dim[1];
 	uint64_t x = in[0].address;
 	if (layer->conv.sums_at) { /* made signed in rows of the padded length, as patches of images of one pixel */
 		const struct cu_value view = {
@@ -136,7 +137,7 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 		return 0;
 	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
 			      layer->weights.address + layer->weights.scale_at, n, 1, n, product->shape.ld_d,
-			      asked->fused, asked->out, out[0].address, d->stream, err);
+			      request->fused, request->out, out[0].address, d->stream, err);
 }
 
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

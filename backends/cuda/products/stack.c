@@ -34,11 +34,11 @@ struct npl_shape cu_matrices(const struct npl_shape *shape, bool left)
  * `rank` dimensions; 0: it broadcasts. */
 static int64_t batch_step(const struct npl_shape *operand, int rank, int d)
 {
-	int own = operand->rank - 2 - (rank - d);
-	if (own < 0 || operand->dim[own] == 1)
+	int operand_dim = operand->rank - 2 - (rank - d);
+	if (operand_dim < 0 || operand->dim[operand_dim] == 1)
 		return 0;
 	int64_t step = 1;
-	for (int i = own + 1; i < operand->rank; i++)
+	for (int i = operand_dim + 1; i < operand->rank; i++)
 		step *= operand->dim[i];
 	return step;
 }
@@ -103,11 +103,11 @@ void cu_stack_at(const struct cu_stack *stack, int64_t outer, int64_t *a, int64_
 
 int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 {
-	const struct npl_layer *asked = layer->layer;
-	const bool gemm = asked->op == NPL_OP_GEMM;
-	const struct npl_shape b = cu_matrices(&asked->in[1]->shape, false);
-	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true);
-	const bool trans_a = gemm && asked->attrs->gemm.trans_a, trans_b = gemm && asked->attrs->gemm.trans_b;
+	const struct npl_layer *request = layer->layer;
+	const bool gemm = request->op == NPL_OP_GEMM;
+	const struct npl_shape b = cu_matrices(&request->in[1]->shape, false);
+	struct npl_shape a = cu_matrices(&request->in[0]->shape, true);
+	const bool trans_a = gemm && request->attrs->gemm.trans_a, trans_b = gemm && request->attrs->gemm.trans_b;
 	const int64_t k = a.dim[a.rank - 1 - trans_a], n = b.dim[b.rank - 1 - trans_b];
 	if (!gemm && b.rank == 2 && k) /* one right matrix for all: a single product of all rows */
 		a = npl_shape_of(2, npl_shape_count(&a) / k, k);
@@ -125,9 +125,9 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 					 .transposed_a = trans_b,
 					 .transposed_b = trans_a,
 					 .stride_d = m * n,
-					 .relu = asked->fused == NPL_ACT_RELU,
-					 .bias = asked->n_in > 2 && asked->in[2],
-					 .alpha = gemm ? asked->attrs->gemm.alpha : 1};
+					 .relu = request->fused == NPL_ACT_RELU,
+					 .bias = request->n_in > 2 && request->in[2],
+					 .alpha = gemm ? request->attrs->gemm.alpha : 1};
 	if (!k)
 		return 0;
 	cu_stack_plan(&layer->stack, &a, &b, &shape);

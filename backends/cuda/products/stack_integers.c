@@ -42,7 +42,7 @@ static size_t take_scratch(struct cu_layer *layer, int64_t bytes)
 static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_t used, int64_t rows, int64_t columns,
 			 int64_t ld)
 {
-	const struct npl_tensor *t = layer->layer->in[k], *other = layer->layer->in[!k];
+	const struct npl_tensor *t = layer->layer->in[k], *other_operand = layer->layer->in[!k];
 	struct cu_stack_operand *o = &layer->stack.operand[k];
 	*o = (struct cu_stack_operand){.packing = {.matrices = matrices,
 						   .used = used,
@@ -51,7 +51,7 @@ static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_
 						   .ld = ld,
 						   .turned = k == 1,
 						   .flip = t->dtype == NPL_U8 ? 0x80 : 0},
-				       .sums = signed_zero(other) != 0};
+				       .sums = signed_zero(other_operand) != 0};
 	o->packed = o->sums || o->packing.turned || o->packing.flip || ld != columns;
 	if (o->packed)
 		o->at = take_scratch(layer, o->packing.matrices * rows * ld);
@@ -69,8 +69,8 @@ static int64_t matrices_of(const struct npl_shape *stack)
 
 int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err)
 {
-	const struct npl_layer *asked = layer->layer;
-	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true), b = cu_matrices(&asked->in[1]->shape, false);
+	const struct npl_layer *request = layer->layer;
+	struct npl_shape a = cu_matrices(&request->in[0]->shape, true), b = cu_matrices(&request->in[1]->shape, false);
 	const int64_t m = a.dim[a.rank - 2], k = a.dim[a.rank - 1], n = b.dim[b.rank - 1];
 	const int64_t ld = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
 	struct cu_product_shape shape = {.operands = NPL_I8,
@@ -109,11 +109,11 @@ static int pack(const struct cu_layer *layer, int k, const struct cu_value *valu
 static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_t b, struct cu_value *out,
 		  uint64_t scratch, struct npl_err *err)
 {
-	const struct npl_layer *asked = layer->layer;
+	const struct npl_layer *request = layer->layer;
 	const struct cu_stack *stack = &layer->stack;
 	const struct cu_product_shape *shape = &layer->product[0].shape;
 	const struct cu_stack_operand *x = &stack->operand[0], *w = &stack->operand[1];
-	const int64_t zero_x = signed_zero(asked->in[0]), zero_w = signed_zero(asked->in[1]);
+	const int64_t zero_x = signed_zero(request->in[0]), zero_w = signed_zero(request->in[1]);
 	const struct cu_stack_sums sums = {
 		.matrices = shape->batch,
 		.rows = x->packing.used,
@@ -125,11 +125,11 @@ static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_
 		.column_step = shape->stride_a / w->packing.ld,
 		.row_factor = (int)-zero_w,
 		.column_factor = (int)-zero_x,
-		.all = (uint32_t)(uint64_t)(x->packing.columns * zero_x * zero_w),
-		.scale = cu_sums_scale(asked->in[0], asked->in[1], 0, asked->fused, asked->out)};
+		.constant = (uint32_t)(uint64_t)(x->packing.columns * zero_x * zero_w),
+		.scale = cu_sums_scale(request->in[0], request->in[1], 0, request->fused, request->out)};
 	const int64_t results = stack->step_y / shape->ld_d * sums.columns;
-	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_at, &sums, asked->fused,
-				    asked->out, out[0].address + (uint64_t)(outer * results), layer->device->stream,
+	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_at, &sums, request->fused,
+				    request->out, out[0].address + (uint64_t)(outer * results), layer->device->stream,
 				    err);
 }
 

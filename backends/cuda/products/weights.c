@@ -36,20 +36,20 @@ static int parts_for(int64_t value, int64_t limit)
 /* Returns how many signed 8-bit matrices are needed for w less its zero point. */
 static int parts_of(const struct npl_tensor *w)
 {
-	int64_t least = LEAST, most = MOST, count = npl_tensor_count(w);
+	int64_t smallest = LEAST, largest = MOST, count = npl_tensor_count(w);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t value = element(w, i) - w->quant.zero_point;
-		least = value < least ? value : least;
-		most = value > most ? value : most;
+		smallest = value < smallest ? value : smallest;
+		largest = value > largest ? value : largest;
 	}
-	const int below = parts_for(least, LEAST), above = parts_for(most, MOST);
-	return below > above ? below : above;
+	const int parts_below = parts_for(smallest, LEAST), parts_above = parts_for(largest, MOST);
+	return parts_below > parts_above ? parts_below : parts_above;
 }
 
 int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t ld,
 		    int64_t padded_rows, struct npl_err *err)
 {
-	const struct npl_layer *asked = layer->layer;
+	const struct npl_layer *request = layer->layer;
 	struct cu_weights *w = &layer->weights;
 	*w = (struct cu_weights){.matrix = resident[1],
 				 .bias = resident[2],
@@ -59,10 +59,10 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 				 .padded_rows = padded_rows,
 				 .ld = ld};
 	bool integers = in_integers(layer);
-	if (integers && (!w->matrix || (asked->n_in > 2 && asked->in[2] && !w->bias)))
+	if (integers && (!w->matrix || (request->n_in > 2 && request->in[2] && !w->bias)))
 		return npl_fail(err, NPL_EINTERNAL, "the weights have no data");
 	if (integers)
-		w->parts = parts_of(asked->in[1]);
+		w->parts = parts_of(request->in[1]);
 	size_t unit = npl_dtype_size(integers ? NPL_I8 : cu_layer_type(layer)), bytes;
 	if (!npl_mul_size((size_t)padded_rows, (size_t)ld, &bytes) || !npl_mul_size(bytes, unit * 4, &bytes))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
@@ -80,7 +80,7 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 }
 
 /* Writes n elements of a tensor of floats, from element `at` on, in a type. */
-static void put_floats(enum npl_dtype type, const struct npl_tensor *from, int64_t at, int64_t n, char *to)
+static void write_floats(enum npl_dtype type, const struct npl_tensor *from, int64_t at, int64_t n, char *to)
 {
 	const char *data = (const char *)from->data + (size_t)at * npl_dtype_size(from->dtype);
 	if (type == from->dtype)
@@ -96,9 +96,9 @@ static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err
 	const size_t unit = npl_dtype_size(type);
 	const struct npl_tensor *matrix = layer->layer->in[1];
 	for (int64_t r = 0; w->matrix && r < w->rows; r++)
-		put_floats(type, matrix, r * w->columns, w->columns, image + (size_t)(r * w->ld) * unit);
+		write_floats(type, matrix, r * w->columns, w->columns, image + (size_t)(r * w->ld) * unit);
 	if (w->bias)
-		put_floats(type, layer->layer->in[2], 0, w->rows, image + w->bias_at);
+		write_floats(type, layer->layer->in[2], 0, w->rows, image + w->bias_at);
 	if (!w->matrix || !layer->channels_last)
 		return 0;
 	const size_t bytes = (size_t)(w->rows * w->ld) * unit; /* rows have no gaps, as cuDNN expects */
@@ -118,12 +118,12 @@ static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
 	const struct npl_tensor *matrix = layer->layer->in[1];
 	int64_t sum = 0;
 	for (int64_t c = 0; c < w->columns; c++) {
-		int64_t rest = element(matrix, row * w->columns + c) - matrix->quant.zero_point;
-		sum += rest;
+		int64_t remainder = element(matrix, row * w->columns + c) - matrix->quant.zero_point;
+		sum += remainder;
 		for (int p = 0; p < w->parts; p++) {
-			int64_t part = npl_clamp_i64(rest, LEAST, MOST);
+			int64_t part = npl_clamp_i64(remainder, LEAST, MOST);
 			((int8_t *)image)[(size_t)p * w->part_bytes + (size_t)(row * w->ld + c)] = (int8_t)part;
-			rest -= part;
+			remainder -= part;
 		}
 	}
 	return sum;
@@ -132,16 +132,16 @@ static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
 static void fill_integers(const struct cu_layer *layer, char *image)
 {
 	const struct cu_weights *w = &layer->weights;
-	const struct npl_layer *asked = layer->layer;
-	const struct npl_tensor *x = asked->in[0], *bias = asked->n_in > 2 ? asked->in[2] : NULL;
+	const struct npl_layer *request = layer->layer;
+	const struct npl_tensor *x = request->in[0], *bias = request->n_in > 2 ? request->in[2] : NULL;
 	const int64_t x_zero = x->quant.zero_point - (x->dtype == NPL_U8 ? 128 : 0);
 	uint32_t *sums = (uint32_t *)(void *)(image + w->bias_at);
 	float *scale = (float *)(void *)(image + w->scale_at);
 	for (int64_t r = 0; r < w->rows; r++) {
 		int64_t sum = -x_zero * fill_row(layer, r, image);
 		sums[r] = (uint32_t)(uint64_t)sum + (bias ? (uint32_t)((const int32_t *)bias->data)[r] : 0);
-		if (asked->out->dtype != NPL_I32)
-			scale[r] = cu_sums_scale(x, asked->in[1], r, asked->fused, asked->out);
+		if (request->out->dtype != NPL_I32)
+			scale[r] = cu_sums_scale(x, request->in[1], r, request->fused, request->out);
 	}
 }
 
