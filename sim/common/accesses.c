@@ -9,11 +9,11 @@
 
 bool sim_accesses_add(struct sim_accesses *accesses, const struct sim_access *access)
 {
-	struct sim_access *more = npl_grow(accesses->access, accesses->count, &accesses->capacity, sizeof *more);
-	if (!more)
+	struct sim_access *grown = npl_grow(accesses->access, accesses->count, &accesses->capacity, sizeof *grown);
+	if (!grown)
 		return false;
-	accesses->access = more;
-	more[accesses->count++] = *access;
+	accesses->access = grown;
+	grown[accesses->count++] = *access;
 	return sim_intervals_add(&accesses->touched, access->first, access->end);
 }
 

@@ -35,7 +35,7 @@ struct field_words {
 
 #define MARKS ",|="
 
-#define complain(a, ...) npl_words_complain(&(a)->words, __VA_ARGS__)
+#define refuse_line(a, ...) npl_words_complain(&(a)->words, __VA_ARGS__)
 
 static bool is_word(const struct assembler *a)
 {
@@ -87,41 +87,42 @@ static bool parse_float(const char *text, int64_t *bits)
 	return isfinite(value);
 }
 
-/* Parses a number. `whose` goes before the message: "SB: ", "". */
-static int parse_number(const struct assembler *a, const char *whose, const char *name, const char *word, int64_t low,
+/* Parses a number. `prefix` goes before the message: "SB: ", "". */
+static int parse_number(const struct assembler *a, const char *prefix, const char *name, const char *word, int64_t low,
 			int64_t high, int64_t *value)
 {
 	const char *text = meaning(a, word);
 	const bool defined = text != word;
 	if (npl_parse_integer(text, value) && *value >= low && *value <= high)
 		return 0;
-	return complain(a, "%s%s is '%s'%s%s%s, expected a whole number from %lld to %lld or a defined name", whose,
-			name, word, defined ? " ('" : "", defined ? text : "", defined ? "')" : "", (long long)low,
-			(long long)high);
+	return refuse_line(a, "%s%s is '%s'%s%s%s, expected a whole number from %lld to %lld or a defined name", prefix,
+			   name, word, defined ? " ('" : "", defined ? text : "", defined ? "')" : "", (long long)low,
+			   (long long)high);
 }
 
 /* define NAME VALUE */
 static int take_definition(struct assembler *a)
 {
-	struct definition new = {.line = a->words.line};
+	struct definition definition = {.line = a->words.line};
 	int64_t number;
 	if (npl_words_next(&a->words))
 		return a->words.err->code;
 	if (!is_name(a->words.word))
-		return complain(a, "define '%s', expected a name of letters, digits and '_'", a->words.word);
-	const struct definition *old = find_definition(a, a->words.word);
-	if (old)
-		return complain(a, "'%s' is defined already, on line %d; expected another name", a->words.word,
-				old->line);
-	snprintf(new.name, sizeof new.name, "%s", a->words.word);
+		return refuse_line(a, "define '%s', expected a name of letters, digits and '_'", a->words.word);
+	const struct definition *earlier = find_definition(a, a->words.word);
+	if (earlier)
+		return refuse_line(a, "'%s' is defined already, on line %d; expected another name", a->words.word,
+				   earlier->line);
+	snprintf(definition.name, sizeof definition.name, "%s", a->words.word);
 	if (npl_words_next(&a->words))
 		return a->words.err->code;
-	snprintf(new.value, sizeof new.value, "%s", meaning(a, a->words.word));
-	if (!npl_parse_integer(new.value, &number) && !parse_float(new.value, &number))
-		return complain(a, "define %s '%s', expected a number or a defined name", new.name, a->words.word);
+	snprintf(definition.value, sizeof definition.value, "%s", meaning(a, a->words.word));
+	if (!npl_parse_integer(definition.value, &number) && !parse_float(definition.value, &number))
+		return refuse_line(a, "define %s '%s', expected a number or a defined name", definition.name,
+				   a->words.word);
 	struct definition *copy = malloc(sizeof *copy);
 	if (copy) {
-		*copy = new;
+		*copy = definition;
 		if (tsearch(copy, &a->definitions, compare_names))
 			return npl_words_end(&a->words);
 	}
@@ -133,8 +134,8 @@ static int add_constant(struct assembler *a, const struct sim_constant *constant
 {
 	struct sim_program *program = a->program;
 	if (program->n_constants == SIM_MOST_CONSTANTS)
-		return complain(a, "%s is %s %d, expected at most %d in a program", constant->name,
-				a->set->constants->directive + 1, SIM_MOST_CONSTANTS + 1, SIM_MOST_CONSTANTS);
+		return refuse_line(a, "%s is %s %d, expected at most %d in a program", constant->name,
+				   a->set->constants->directive + 1, SIM_MOST_CONSTANTS + 1, SIM_MOST_CONSTANTS);
 	program->constant[program->n_constants++] = *constant;
 	return 0;
 }
@@ -159,8 +160,8 @@ static int take_constant(struct assembler *a, const struct sim_slot *slot, const
 		names[n++] = *k;
 	for (int i = 0; i < a->program->n_constants; i++)
 		names[n++] = a->program->constant[i].name;
-	return complain(a, "%s: there is no %s '%s'%s (%s makes others)", slot->name, field->name, word,
-			NPL_NEAREST(word, names, n), constants->directive);
+	return refuse_line(a, "%s: there is no %s '%s'%s (%s makes others)", slot->name, field->name, word,
+			   NPL_NEAREST(word, names, n), constants->directive);
 }
 
 static int take_named(const struct assembler *a, const struct sim_slot *slot, const struct sim_field *field,
@@ -175,16 +176,16 @@ static int take_named(const struct assembler *a, const struct sim_slot *slot, co
 			return 0;
 		names[n++] = field->names[*value];
 	}
-	return complain(a, "%s: there is no %s '%s'%s", slot->name, field->name, word, NPL_NEAREST(word, names, n));
+	return refuse_line(a, "%s: there is no %s '%s'%s", slot->name, field->name, word, NPL_NEAREST(word, names, n));
 }
 
 static int take_value(struct assembler *a, const struct sim_slot *slot, const struct sim_field *field, const char *word,
 		      void *out)
 {
-	char whose[64];
+	char prefix[64];
 	int64_t value = 0;
 	int rc = 0;
-	snprintf(whose, sizeof whose, "%s: ", slot->name);
+	snprintf(prefix, sizeof prefix, "%s: ", slot->name);
 	switch (field->kind) {
 	case SIM_NAMED:
 		rc = take_named(a, slot, field, word, &value);
@@ -194,12 +195,12 @@ static int take_value(struct assembler *a, const struct sim_slot *slot, const st
 		break;
 	case SIM_FLOAT:
 		if (!parse_float(meaning(a, word), &value))
-			rc = complain(
+			rc = refuse_line(
 				a, "%s%s is '%s', expected a float32 number, its bits in hexadecimal or a defined name",
-				whose, field->name, word);
+				prefix, field->name, word);
 		break;
 	case SIM_NUMBER:
-		rc = parse_number(a, whose, field->name, word, field->low, field->high, &value);
+		rc = parse_number(a, prefix, field->name, word, field->low, field->high, &value);
 		break;
 	}
 	if (!rc)
@@ -225,7 +226,7 @@ static const char *list_fields(const struct assembler *a, const struct sim_slot 
 }
 
 /* KEY=VALUE */
-static int take_keyed(struct assembler *a, const struct sim_slot *slot, const void *out, struct field_words *given)
+static int take_keyed(struct assembler *a, const struct sim_slot *slot, const void *out, struct field_words *words)
 {
 	char list[200], key[NPL_LONGEST_WORD + 1];
 	struct sim_field field;
@@ -236,32 +237,32 @@ static int take_keyed(struct assembler *a, const struct sim_slot *slot, const vo
 			break;
 	}
 	if (i == slot->n_fields)
-		return complain(a, "%s: '%s=', expected %s", slot->name, a->words.word,
-				list_fields(a, slot, out, list, sizeof list));
-	if (*given->word[i])
-		return complain(a, "%s: %s= is there twice, expected %s", slot->name, key,
-				list_fields(a, slot, out, list, sizeof list));
+		return refuse_line(a, "%s: '%s=', expected %s", slot->name, a->words.word,
+				   list_fields(a, slot, out, list, sizeof list));
+	if (*words->word[i])
+		return refuse_line(a, "%s: %s= is there twice, expected %s", slot->name, key,
+				   list_fields(a, slot, out, list, sizeof list));
 	int rc = npl_words_next(&a->words); /* the '=' */
 	if (!rc)
 		rc = npl_words_next(&a->words);
 	if (rc)
 		return rc;
 	if (!is_word(a) || npl_words_follows(&a->words, '='))
-		return complain(a, "%s: %s= without a value, expected %s=VALUE", slot->name, key, key);
-	memcpy(given->word[i], a->words.word, sizeof a->words.word);
-	given->by_key |= !slot->field[i].keyed;
+		return refuse_line(a, "%s: %s= without a value, expected %s=VALUE", slot->name, key, key);
+	memcpy(words->word[i], a->words.word, sizeof a->words.word);
+	words->by_key |= !slot->field[i].keyed;
 	return npl_words_next(&a->words);
 }
 
 /* Takes the next of the values that are given by position. */
-static int take_positioned(struct assembler *a, const struct sim_slot *slot, const void *out, struct field_words *given)
+static int take_positioned(struct assembler *a, const struct sim_slot *slot, const void *out, struct field_words *words)
 {
 	char list[200];
-	int i = given->by_position++;
-	if (i >= slot->n_fields || slot->field[i].keyed || *given->word[i])
-		return complain(a, "%s: '%s' is one value too many, expected %s", slot->name, a->words.word,
-				list_fields(a, slot, out, list, sizeof list));
-	memcpy(given->word[i], a->words.word, sizeof a->words.word);
+	int i = words->by_position++;
+	if (i >= slot->n_fields || slot->field[i].keyed || *words->word[i])
+		return refuse_line(a, "%s: '%s' is one value too many, expected %s", slot->name, a->words.word,
+				   list_fields(a, slot, out, list, sizeof list));
+	memcpy(words->word[i], a->words.word, sizeof a->words.word);
 	if (npl_words_next(&a->words))
 		return a->words.err->code;
 	if (*a->words.word != ',')
@@ -270,36 +271,37 @@ static int take_positioned(struct assembler *a, const struct sim_slot *slot, con
 		return a->words.err->code;
 	if (is_word(a))
 		return 0;
-	return complain(a, "%s: no %s behind ',', expected %s", slot->name,
-			i + 1 < slot->n_fields ? slot->field[i + 1].name : "value",
-			list_fields(a, slot, out, list, sizeof list));
+	return refuse_line(a, "%s: no %s behind ',', expected %s", slot->name,
+			   i + 1 < slot->n_fields ? slot->field[i + 1].name : "value",
+			   list_fields(a, slot, out, list, sizeof list));
 }
 
 static int take_fields(struct assembler *a, const struct sim_slot *slot, void *out)
 {
-	struct field_words given = {0};
+	struct field_words words = {0};
 	struct sim_field field;
 	char list[200];
 	while (is_word(a)) {
 		const bool keyed = npl_words_follows(&a->words, '=');
-		if (keyed ? take_keyed(a, slot, out, &given) : take_positioned(a, slot, out, &given))
+		if (keyed ? take_keyed(a, slot, out, &words) : take_positioned(a, slot, out, &words))
 			return a->words.err->code;
 	}
 	for (int i = 0; i < slot->n_fields; i++) {
 		/* Where slots are side by side, a field that has a key is 0 when it is left out. */
-		const bool needed = a->set->opcode || (!slot->field[i].keyed && !given.by_key);
+		const bool required = a->set->opcode || (!slot->field[i].keyed && !words.by_key);
 		if (!sim_field_of(a->set, out, slot, i, &field))
 			continue;
-		if (!*given.word[i] && needed)
-			return complain(a, "%s: no %s, expected %s", slot->name, field.name,
-					list_fields(a, slot, out, list, sizeof list));
-		if (*given.word[i] && take_value(a, slot, &field, given.word[i], out))
+		if (!*words.word[i] && required)
+			return refuse_line(a, "%s: no %s, expected %s", slot->name, field.name,
+					   list_fields(a, slot, out, list, sizeof list));
+		if (*words.word[i] && take_value(a, slot, &field, words.word[i], out))
 			return a->words.err->code;
 	}
 	return 0;
 }
 
-static int take_flag(struct assembler *a, const struct sim_slot *slot, const char *name, unsigned *taken, void *out)
+static int take_flag(struct assembler *a, const struct sim_slot *slot, const char *name, unsigned *taken_mask,
+		     void *out)
 {
 	const char *names[SIM_MOST_NAMES];
 	int n = 0;
@@ -307,31 +309,31 @@ static int take_flag(struct assembler *a, const struct sim_slot *slot, const cha
 		names[n++] = f->name;
 		if (strcmp(f->name, name))
 			continue;
-		if (*taken & f->mask)
-			return complain(a, "%s: '%s' is one too many, expected each flag once and one of its kind",
-					slot->name, name);
-		*taken |= f->mask;
+		if (*taken_mask & f->mask)
+			return refuse_line(a, "%s: '%s' is one too many, expected each flag once and one of its kind",
+					   slot->name, name);
+		*taken_mask |= f->mask;
 		sim_field_set(out, a->set->flags, sim_flags_of(a->set, out) | f->bits);
 		return 0;
 	}
-	return complain(a, "%s: there is no %s '%s'%s", slot->name, slot->flag_noun ? slot->flag_noun : "flag", name,
-			n ? NPL_NEAREST(name, names, n) : ", expected none");
+	return refuse_line(a, "%s: there is no %s '%s'%s", slot->name, slot->flag_noun ? slot->flag_noun : "flag", name,
+			   n ? NPL_NEAREST(name, names, n) : ", expected none");
 }
 
 /* Takes the flags that are words after the name. */
 static int take_flag_words(struct assembler *a, const struct sim_slot *slot, void *out)
 {
-	unsigned taken = 0;
+	unsigned taken_mask = 0;
 	char list[200];
 	size_t used = 0;
 	while (is_word(a))
-		if (take_flag(a, slot, a->words.word, &taken, out) || npl_words_next(&a->words))
+		if (take_flag(a, slot, a->words.word, &taken_mask, out) || npl_words_next(&a->words))
 			return a->words.err->code;
-	if (taken)
+	if (taken_mask)
 		return 0;
 	for (const struct sim_flag *f = slot->flag; f->name && used < sizeof list; f++)
 		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", f->name);
-	return complain(a, "%s without a %s, expected one at least: %s", slot->name, slot->flag_noun, list);
+	return refuse_line(a, "%s without a %s, expected one at least: %s", slot->name, slot->flag_noun, list);
 }
 
 /* Finds the slot that a word names. */
@@ -345,34 +347,34 @@ static int find_slot(struct assembler *a, const char *name, int *slot)
 			return 0;
 	}
 	names[set->n_slots] = "define";
-	return complain(a, "there is no %s '%s'%s", set->opcode ? "instruction" : "slot", name,
-			NPL_NEAREST(name, names, set->n_slots + (set->opcode != NULL)));
+	return refuse_line(a, "there is no %s '%s'%s", set->opcode ? "instruction" : "slot", name,
+			   NPL_NEAREST(name, names, set->n_slots + (set->opcode != NULL)));
 }
 
 /* Takes a slot from its name on; afterwards the next word is the one after the slot. */
-static int take_slot(struct assembler *a, unsigned *taken, void *out)
+static int take_slot(struct assembler *a, unsigned *taken_slots, void *out)
 {
-	char name[NPL_LONGEST_WORD + 1], *rest = name;
+	char name[NPL_LONGEST_WORD + 1], *flag_text = name;
 	unsigned flags = 0;
 	int i;
 	if (!is_word(a))
-		return complain(a, "no %s %s, expected a name", a->set->opcode ? "instruction" : "slot",
-				*a->words.word ? "here" : "at the end of the line");
+		return refuse_line(a, "no %s %s, expected a name", a->set->opcode ? "instruction" : "slot",
+				   *a->words.word ? "here" : "at the end of the line");
 	memcpy(name, a->words.word, sizeof name);
-	const char *first = a->set->flags ? strsep(&rest, ".") : name;
-	rest = a->set->flags ? rest : NULL;
+	const char *first = a->set->flags ? strsep(&flag_text, ".") : name;
+	flag_text = a->set->flags ? flag_text : NULL;
 	if (find_slot(a, first, &i))
 		return a->words.err->code;
 	const struct sim_slot *slot = &a->set->slot[i];
-	if (*taken & 1U << i)
-		return complain(a, "%s: a second one in this line, expected each slot once", slot->name);
-	*taken |= 1U << i;
+	if (*taken_slots & 1U << i)
+		return refuse_line(a, "%s: a second one in this line, expected each slot once", slot->name);
+	*taken_slots |= 1U << i;
 	if (a->set->opcode)
 		sim_field_set(out, a->set->opcode, slot->opcode);
-	if (rest && slot->flag_noun)
-		return complain(a, "%s.%s: expected each %s as a word of its own: %s %s", slot->name, rest,
-				slot->flag_noun, slot->name, rest);
-	for (const char *flag; (flag = strsep(&rest, "."));)
+	if (flag_text && slot->flag_noun)
+		return refuse_line(a, "%s.%s: expected each %s as a word of its own: %s %s", slot->name, flag_text,
+				   slot->flag_noun, slot->name, flag_text);
+	for (const char *flag; (flag = strsep(&flag_text, "."));)
 		if (take_flag(a, slot, flag, &flags, out))
 			return a->words.err->code;
 	if (npl_words_next(&a->words))
@@ -383,10 +385,10 @@ static int take_slot(struct assembler *a, unsigned *taken, void *out)
 static int take_instruction(struct assembler *a)
 {
 	_Alignas(8) char out[SIM_MOST_INSTRUCTION] = {0};
-	unsigned taken = 0;
+	unsigned taken_slots = 0;
 	char why[400];
 	for (;;) {
-		if (take_slot(a, &taken, out))
+		if (take_slot(a, &taken_slots, out))
 			return a->words.err->code;
 		if (*a->words.word != '|' || a->set->opcode)
 			break;
@@ -394,23 +396,24 @@ static int take_instruction(struct assembler *a)
 			return a->words.err->code;
 	}
 	if (*a->words.word)
-		return complain(a, "'%s', expected %sthe end of the line", a->words.word,
-				a->set->opcode ? "" : "'|' or ");
+		return refuse_line(a, "'%s', expected %sthe end of the line", a->words.word,
+				   a->set->opcode ? "" : "'|' or ");
 	if (!sim_instruction_ok(a->set, a->program->n_constants, out, why, sizeof why))
-		return complain(a, "%s", why);
+		return refuse_line(a, "%s", why);
 	return sim_program_add(a->program, out, a->words.line, a->words.err);
 }
 
 static int take_pair_value(struct assembler *a, const char *name, const char *part, int16_t *value)
 {
-	char whose[SIM_CONSTANT_NAME + 2];
+	char prefix[SIM_CONSTANT_NAME + 2];
 	int64_t number = 0;
-	snprintf(whose, sizeof whose, "%s: ", name);
+	snprintf(prefix, sizeof prefix, "%s: ", name);
 	if (npl_words_next(&a->words))
 		return a->words.err->code;
 	if (!is_word(a))
-		return complain(a, "%s: %s is not there, expected %d pairs a,b", name, part, a->set->constants->pairs);
-	int rc = parse_number(a, whose, part, a->words.word, INT16_MIN, INT16_MAX, &number);
+		return refuse_line(a, "%s: %s is not there, expected %d pairs a,b", name, part,
+				   a->set->constants->pairs);
+	int rc = parse_number(a, prefix, part, a->words.word, INT16_MIN, INT16_MAX, &number);
 	*value = (int16_t)number;
 	return rc;
 }
@@ -419,37 +422,37 @@ static int take_pair_value(struct assembler *a, const char *name, const char *pa
 static int take_constant_table(struct assembler *a)
 {
 	const struct sim_constants *constants = a->set->constants;
-	struct sim_constant new = {0};
+	struct sim_constant constant = {0};
 	char a_name[16], b_name[16];
-	if (!sim_constant_name_ok(constants, a->words.word) || strlen(a->words.word) >= sizeof new.name)
-		return complain(a, "%s '%s', expected a name of at most %zu letters, digits and '_', other than %s",
-				constants->directive, a->words.word, sizeof new.name - 1, constants->identity);
-	snprintf(new.name, sizeof new.name, "%.*s", SIM_CONSTANT_NAME - 1, a->words.word);
-	if (sim_constant_number(a->program, new.name))
-		return complain(a, "the program has a %s %s already, expected another name", constants->directive + 1,
-				new.name);
-	if (npl_words_at_end(&a->words) && constants->known_values(new.name, new.value))
-		return add_constant(a, &new);
+	if (!sim_constant_name_ok(constants, a->words.word) || strlen(a->words.word) >= sizeof constant.name)
+		return refuse_line(a, "%s '%s', expected a name of at most %zu letters, digits and '_', other than %s",
+				   constants->directive, a->words.word, sizeof constant.name - 1, constants->identity);
+	snprintf(constant.name, sizeof constant.name, "%.*s", SIM_CONSTANT_NAME - 1, a->words.word);
+	if (sim_constant_number(a->program, constant.name))
+		return refuse_line(a, "the program has a %s %s already, expected another name",
+				   constants->directive + 1, constant.name);
+	if (npl_words_at_end(&a->words) && constants->known_values(constant.name, constant.value))
+		return add_constant(a, &constant);
 	for (int i = 0; i < constants->pairs; i++) {
 		snprintf(a_name, sizeof a_name, "a%d", i);
 		snprintf(b_name, sizeof b_name, "b%d", i);
-		if (take_pair_value(a, new.name, a_name, &new.value[i]) || npl_words_next(&a->words))
+		if (take_pair_value(a, constant.name, a_name, &constant.value[i]) || npl_words_next(&a->words))
 			return a->words.err->code;
 		if (*a->words.word != ',')
-			return complain(a, "%s: %s without %s, expected %d pairs a,b", new.name, a_name, b_name,
-					constants->pairs);
-		if (take_pair_value(a, new.name, b_name, &new.value[constants->pairs + i]))
+			return refuse_line(a, "%s: %s without %s, expected %d pairs a,b", constant.name, a_name, b_name,
+					   constants->pairs);
+		if (take_pair_value(a, constant.name, b_name, &constant.value[constants->pairs + i]))
 			return a->words.err->code;
 	}
-	return add_constant(a, &new);
+	return add_constant(a, &constant);
 }
 
-static int take_address(struct assembler *a, const char *directive, bool *given, uint64_t *address)
+static int take_address(struct assembler *a, const char *directive, bool *is_set, uint64_t *address)
 {
 	int64_t value = 0;
-	if (*given)
-		return complain(a, "a second %s, expected one", directive);
-	*given = true;
+	if (*is_set)
+		return refuse_line(a, "a second %s, expected one", directive);
+	*is_set = true;
 	int rc = parse_number(a, "", directive, a->words.word, 0, ((int64_t)1 << a->set->address_bits) - 1, &value);
 	*address = (uint64_t)value;
 	return rc;
@@ -466,14 +469,15 @@ static int take_directive(struct assembler *a)
 	while (i < n && strcmp(names[i], a->words.word))
 		i++;
 	if (i == n)
-		return complain(a, "there is no directive '%s'%s", a->words.word, NPL_NEAREST(a->words.word, names, n));
+		return refuse_line(a, "there is no directive '%s'%s", a->words.word,
+				   NPL_NEAREST(a->words.word, names, n));
 	if (npl_words_next(&a->words))
 		return a->words.err->code;
 	if (!is_word(a))
-		return complain(a, "%s without %s, expected one", names[i], lacks[i]);
+		return refuse_line(a, "%s without %s, expected one", names[i], lacks[i]);
 	switch (i) {
 	case MACHINE: /* sim_text_machine has read the name before */
-		rc = a->begun ? complain(a, ".machine, expected it before all else and once") : 0;
+		rc = a->begun ? refuse_line(a, ".machine, expected it before all else and once") : 0;
 		break;
 	case HOST:
 		rc = take_address(a, names[i], &a->host, &a->program->host_address);

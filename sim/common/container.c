@@ -68,14 +68,15 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 		  struct npl_err *err)
 {
 	const struct sim_instruction_set *set = program->set;
-	const size_t each = sim_instruction_bytes(set);
+	const size_t instruction_bytes = sim_instruction_bytes(set);
 	struct header header = {.version = VERSION,
 				.constants = (uint32_t)program->n_constants,
 				.instructions = (uint64_t)program->count,
 				.host_address = program->host_address,
 				.weight_address = program->weight_address};
 	*bytes = NULL;
-	*n = sizeof header + (size_t)program->n_constants * constant_bytes(set) + (size_t)program->count * each;
+	*n = sizeof header + (size_t)program->n_constants * constant_bytes(set) +
+	     (size_t)program->count * instruction_bytes;
 	if (!sim_machine_name_ok(machine))
 		return npl_fail(err, NPL_EINPUT,
 				"the machine's name '%s', expected at most %d visible characters without blanks: a "
@@ -101,7 +102,7 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 				       (uint16_t)constant->value[set->constants->pairs + k]);
 		}
 	}
-	for (int64_t i = 0; i < program->count; i++, at += each)
+	for (int64_t i = 0; i < program->count; i++, at += instruction_bytes)
 		sim_encode(set, sim_program_at(program, i), at);
 	return 0;
 }
@@ -120,23 +121,25 @@ static size_t header_bytes(const struct sim_instruction_set *set, const uint8_t 
 static int take_constant(const char *source, const uint8_t *bytes, struct sim_program *program, struct npl_err *err)
 {
 	const struct sim_constants *constants = program->set->constants;
-	struct sim_constant new = {0};
+	struct sim_constant constant = {0};
 	const int number = program->n_constants + 1;
-	memcpy(new.name, bytes, sizeof new.name);
-	if (!is_filled(new.name, sizeof new.name) || !sim_constant_name_ok(constants, new.name))
+	memcpy(constant.name, bytes, sizeof constant.name);
+	if (!is_filled(constant.name, sizeof constant.name) || !sim_constant_name_ok(constants, constant.name))
 		return npl_fail(err, NPL_EINPUT,
 				"%s: the name of %s %d is '%.*s', expected at most %d letters, digits and '_', filled "
 				"up with zeros, and not %s",
 				source, constants->directive + 1, number, SIM_CONSTANT_NAME, (const char *)bytes,
 				SIM_CONSTANT_NAME - 1, constants->identity);
-	if (sim_constant_number(program, new.name))
+	if (sim_constant_number(program, constant.name))
 		return npl_fail(err, NPL_EINPUT, "%s: %ss %d and %d are both named %s", source,
-				constants->directive + 1, sim_constant_number(program, new.name), number, new.name);
+				constants->directive + 1, sim_constant_number(program, constant.name), number,
+				constant.name);
 	for (int k = 0; k < constants->pairs; k++) {
-		new.value[k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k, 2);
-		new.value[constants->pairs + k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k + 2, 2);
+		constant.value[k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k, 2);
+		constant.value[constants->pairs + k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k + 2,
+									       2);
 	}
-	program->constant[program->n_constants++] = new;
+	program->constant[program->n_constants++] = constant;
 	return 0;
 }
 
@@ -165,41 +168,42 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, struc
 				set->address_bits);
 	*constants = header.constants;
 	*instructions = header.instructions;
-	const uint64_t most = set->constants ? SIM_MOST_CONSTANTS : 0;
-	const size_t rest = n - header_size, tables = *constants * constant_bytes(set);
-	const size_t each = sim_instruction_bytes(set);
-	if (*constants > most)
+	const uint64_t max_constants = set->constants ? SIM_MOST_CONSTANTS : 0;
+	const size_t body_bytes = n - header_size, tables = *constants * constant_bytes(set);
+	const size_t instruction_bytes = sim_instruction_bytes(set);
+	if (*constants > max_constants)
 		return npl_fail(err, NPL_EINPUT, "%s: %llu constants, expected at most %llu", source,
-				(unsigned long long)*constants, (unsigned long long)most);
-	if (rest >= tables && (rest - tables) % each == 0 && (rest - tables) / each == *instructions)
+				(unsigned long long)*constants, (unsigned long long)max_constants);
+	if (body_bytes >= tables && (body_bytes - tables) % instruction_bytes == 0 &&
+	    (body_bytes - tables) / instruction_bytes == *instructions)
 		return 0;
 	return npl_fail(
 		err, NPL_EINPUT,
 		"%s: %zu bytes, expected %zu of header, %llu constants of %zu bytes and %llu instructions of %zu",
 		source, n, header_size, (unsigned long long)*constants, constant_bytes(set),
-		(unsigned long long)*instructions, each);
+		(unsigned long long)*instructions, instruction_bytes);
 }
 
 int sim_from_binary(const struct sim_instruction_set *set, const char *source, const uint8_t *bytes, size_t n,
 		    struct sim_program *program, struct npl_err *err)
 {
 	_Alignas(8) char instruction[SIM_MOST_INSTRUCTION];
-	const size_t each = sim_instruction_bytes(set);
+	const size_t instruction_bytes = sim_instruction_bytes(set);
 	const size_t header = header_bytes(set, bytes, n);
-	uint64_t constants = 0, instructions = n / each;
+	uint64_t constants = 0, instructions = n / instruction_bytes;
 	int rc = 0;
 	*program = (struct sim_program){.set = set};
 	if (header)
 		rc = take_header(source, bytes, n, program, &constants, &instructions, err);
-	else if (n % each)
+	else if (n % instruction_bytes)
 		rc = npl_fail(err, NPL_EINPUT,
 			      "%s: the last instruction is cut off: %zu bytes without a header, expected a multiple of "
 			      "%zu",
-			      source, n, each);
+			      source, n, instruction_bytes);
 	bytes += header;
 	for (; constants && !rc; constants--, bytes += constant_bytes(set))
 		rc = take_constant(source, bytes, program, err);
-	for (; instructions && !rc; instructions--, bytes += each) {
+	for (; instructions && !rc; instructions--, bytes += instruction_bytes) {
 		sim_decode(set, bytes, instruction);
 		rc = sim_program_add(program, instruction, 0, err);
 	}

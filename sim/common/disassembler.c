@@ -13,7 +13,7 @@
 static void put_float(FILE *out, uint32_t bits)
 {
 	char text[32];
-	float value, back;
+	float value, read_back;
 	memcpy(&value, &bits, sizeof value);
 	if (!isfinite(value)) {
 		fprintf(out, "0x%08x", bits);
@@ -21,8 +21,8 @@ static void put_float(FILE *out, uint32_t bits)
 	}
 	for (int digits = 1; digits <= 9; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, (double)value);
-		back = strtof(text, NULL);
-		if (!memcmp(&back, &value, sizeof value))
+		read_back = strtof(text, NULL);
+		if (!memcmp(&read_back, &value, sizeof value))
 			break;
 	}
 	fputs(text, out);
@@ -82,15 +82,15 @@ static bool is_there(const void *instruction, const struct sim_slot *slot)
 static void put_instruction(FILE *out, const struct sim_program *program, const void *instruction)
 {
 	const struct sim_instruction_set *set = program->set;
-	int put = 0;
+	int n_put = 0;
 	if (set->opcode)
 		put_slot(out, program, instruction, sim_slot_of(set, instruction));
 	for (int s = 0; s < set->n_slots && !set->opcode; s++)
 		if (is_there(instruction, &set->slot[s])) {
-			fputs(put++ ? " | " : "", out);
+			fputs(n_put++ ? " | " : "", out);
 			put_slot(out, program, instruction, &set->slot[s]);
 		}
-	if (!put && !set->opcode)
+	if (!n_put && !set->opcode)
 		put_slot(out, program, instruction, &set->slot[0]);
 	fputc('\n', out);
 }

@@ -8,7 +8,7 @@
 
 #include "npulab/text.h"
 
-int sim_take_memory(const uint8_t *memory, size_t given, size_t bytes, struct npl_memory_image *image,
+int sim_take_memory(const uint8_t *memory, size_t memory_bytes, size_t bytes, struct npl_memory_image *image,
 		    struct npl_err *err)
 {
 	if (!bytes)
@@ -17,8 +17,8 @@ int sim_take_memory(const uint8_t *memory, size_t given, size_t bytes, struct np
 	image->bytes = bytes;
 	if (!image->data)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of a program's memory", bytes);
-	if (given)
-		memcpy(image->data, memory, given < bytes ? given : bytes);
+	if (memory_bytes)
+		memcpy(image->data, memory, memory_bytes < bytes ? memory_bytes : bytes);
 	return 0;
 }
 

@@ -33,12 +33,12 @@ static void on_event(void *context, const struct sim_event *event)
 		times->on_event(r->times, event);
 	if (!r->execution->on_event)
 		return;
-	struct npl_program_event *more = npl_grow(r->event, r->count, &r->capacity, sizeof *more);
-	r->lost = r->lost || !more;
-	if (!more)
+	struct npl_program_event *grown = npl_grow(r->event, r->count, &r->capacity, sizeof *grown);
+	r->lost = r->lost || !grown;
+	if (!grown)
 		return;
-	r->event = more;
-	more[r->count++] = (struct npl_program_event){
+	r->event = grown;
+	grown[r->count++] = (struct npl_program_event){
 		.cycle = event->cycle,
 		.name = r->executor->event_name[event->kind],
 		.index = event->index,

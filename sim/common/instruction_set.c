@@ -100,21 +100,21 @@ static const char *list_names(const struct sim_field *field, char *list, size_t 
 	return list;
 }
 
-/* Checks a value. `whose` goes before the reason: "SB: ", "". */
-static bool value_ok(const char *whose, const struct sim_field *field, int n_constants, int64_t value, char *why,
+/* Checks a value. `prefix` goes before the reason: "SB: ", "". */
+static bool value_ok(const char *prefix, const struct sim_field *field, int n_constants, int64_t value, char *why,
 		     size_t n)
 {
 	char list[160];
 	const bool named = field->kind == SIM_NAMED;
 	if (field->kind == SIM_CONSTANT && value > n_constants)
-		return npl_refuse(why, n, "%s%s is number %lld, expected one of the program's %d", whose, field->name,
+		return npl_refuse(why, n, "%s%s is number %lld, expected one of the program's %d", prefix, field->name,
 				  (long long)value, n_constants);
 	if (value >= field->low && value <= field->high && (!named || field->names[value]))
 		return true;
 	if (named && field->high < MOST_LISTED)
-		return npl_refuse(why, n, "%s%s is %lld, expected %s", whose, field->name, (long long)value,
+		return npl_refuse(why, n, "%s%s is %lld, expected %s", prefix, field->name, (long long)value,
 				  list_names(field, list, sizeof list));
-	return npl_refuse(why, n, "%s%s is %lld, expected %lld to %lld", whose, field->name, (long long)value,
+	return npl_refuse(why, n, "%s%s is %lld, expected %lld to %lld", prefix, field->name, (long long)value,
 			  (long long)field->low, (long long)field->high);
 }
 
@@ -122,12 +122,12 @@ static bool fields_ok(const struct sim_instruction_set *set, const struct sim_sl
 		      const void *instruction, char *why, size_t n)
 {
 	struct sim_field field;
-	char whose[64] = "";
+	char prefix[64] = "";
 	if (!set->opcode)
-		snprintf(whose, sizeof whose, "%s: ", slot->name);
+		snprintf(prefix, sizeof prefix, "%s: ", slot->name);
 	for (int i = 0; i < slot->n_fields; i++)
 		if (sim_field_of(set, instruction, slot, i, &field) &&
-		    !value_ok(whose, &field, n_constants, sim_field_get(instruction, &field), why, n))
+		    !value_ok(prefix, &field, n_constants, sim_field_get(instruction, &field), why, n))
 			return false;
 	return true;
 }
@@ -141,10 +141,10 @@ static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *why, siz
 	if (flags & ~known)
 		return npl_refuse(why, n, "flags 0x%04x, expected 0 in all bits but those of 0x%04x", flags, known);
 	for (const struct sim_flag *f = slot->flag; f && f->name; f++) {
-		const struct sim_flag *same = slot->flag;
-		while (same->name && (same->mask != f->mask || same->bits != (flags & f->mask)))
-			same++;
-		if (flags & f->mask && !same->name)
+		const struct sim_flag *known_flag = slot->flag;
+		while (known_flag->name && (known_flag->mask != f->mask || known_flag->bits != (flags & f->mask)))
+			known_flag++;
+		if (flags & f->mask && !known_flag->name)
 			return npl_refuse(why, n, "flags 0x%04x, expected another value in the bits 0x%04x", flags,
 					  f->mask);
 	}

@@ -26,20 +26,20 @@ static int compare_touching(const void *a, const void *b)
 
 bool sim_intervals_add(struct sim_intervals *set, int64_t first, int64_t end)
 {
-	struct interval *new = malloc(sizeof *new), **found;
-	if (!new)
+	struct interval *interval = malloc(sizeof *interval), **found;
+	if (!interval)
 		return false;
-	*new = (struct interval){first, end};
-	while ((found = tfind(new, &set->tree, compare_touching))) {
-		struct interval *old = *found;
-		new->first = old->first < new->first ? old->first : new->first;
-		new->end = old->end > new->end ? old->end : new->end;
-		tdelete(old, &set->tree, compare_touching);
-		free(old);
+	*interval = (struct interval){first, end};
+	while ((found = tfind(interval, &set->tree, compare_touching))) {
+		struct interval *touching = *found;
+		interval->first = touching->first < interval->first ? touching->first : interval->first;
+		interval->end = touching->end > interval->end ? touching->end : interval->end;
+		tdelete(touching, &set->tree, compare_touching);
+		free(touching);
 	}
-	if (tsearch(new, &set->tree, compare_touching))
+	if (tsearch(interval, &set->tree, compare_touching))
 		return true;
-	free(new);
+	free(interval);
 	return false;
 }
 

@@ -54,35 +54,35 @@ const char *sim_instruction_name(const struct sim_program *program, int64_t inde
 	return name;
 }
 
-void sim_program_where(const struct sim_program *program, int64_t index, char *where, size_t n)
+void sim_program_location_text(const struct sim_program *program, int64_t index, char *text, size_t n)
 {
-	char at[32], name[32];
-	sim_location_text(&(struct sim_source_location){index, program->line[index]}, at, sizeof at);
+	char location[32], name[32];
+	sim_location_text(&(struct sim_source_location){index, program->line[index]}, location, sizeof location);
 	sim_instruction_name(program, index, name, sizeof name);
-	snprintf(where, n, "%s%s%s", at, *name ? ": " : "", name);
+	snprintf(text, n, "%s%s%s", location, *name ? ": " : "", name);
 }
 
 int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at, const char *name,
 	       const char *format, va_list args)
 {
-	char where[40] = "", what[400];
-	vsnprintf(what, sizeof what, format, args);
+	char location[40] = "", reason[400];
+	vsnprintf(reason, sizeof reason, format, args);
 	if (at->line)
-		snprintf(where, sizeof where, "%d", at->line);
+		snprintf(location, sizeof location, "%d", at->line);
 	else
-		sim_location_text(at, where, sizeof where);
-	return npl_fail(err, NPL_EINPUT, "%s:%s%s: %s%s%s", source, at->line ? "" : " ", where, name, *name ? ": " : "",
-			what);
+		sim_location_text(at, location, sizeof location);
+	return npl_fail(err, NPL_EINPUT, "%s:%s%s: %s%s%s", source, at->line ? "" : " ", location, name,
+			*name ? ": " : "", reason);
 }
 
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err)
 {
-	char why[400], where[80];
+	char why[400], location[80];
 	for (int64_t i = 0; i < program->count; i++) {
 		if (sim_instruction_ok(program->set, program->n_constants, sim_program_at(program, i), why, sizeof why))
 			continue;
-		sim_program_where(program, i, where, sizeof where);
-		return npl_fail(err, NPL_EINPUT, "%s: %s: %s", source, where, why);
+		sim_program_location_text(program, i, location, sizeof location);
+		return npl_fail(err, NPL_EINPUT, "%s: %s: %s", source, location, why);
 	}
 	return 0;
 }

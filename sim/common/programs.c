@@ -82,12 +82,12 @@ static int read_owner(const char *path, const struct npl_file *file, const struc
 static int find_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
 		      struct npl_program *program, struct npl_err *err)
 {
-	const struct npl_driver *of = NULL;
+	const struct npl_driver *file_driver = NULL;
 	char machine[SIM_MACHINE_NAME];
-	const int rc = read_owner(path, file, device, &of, machine, err);
+	const int rc = read_owner(path, file, device, &file_driver, machine, err);
 	if (rc)
 		return rc;
-	const struct npl_driver *driver = device ? npl_device_driver(device) : of;
+	const struct npl_driver *driver = device ? npl_device_driver(device) : file_driver;
 	if (!driver)
 		return npl_fail(err, NPL_EINPUT,
 				is_text(path) ? "%s: does not say whose program it is, expected `.machine NAME` before "
@@ -96,10 +96,10 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 						"instructions alone are read with --machine NAME",
 				path);
 	program->isa = driver->isa;
-	if (of && of->isa != program->isa)
+	if (file_driver && file_driver->isa != program->isa)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: a program for the driver %s, expected one for %s, the driver of %s", path,
-				of->name, driver->name, npl_device_name(device));
+				file_driver->name, driver->name, npl_device_name(device));
 	program->machine = strdup(*machine ? machine : npl_device_name(device));
 	return program->machine ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
@@ -121,17 +121,17 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 		return npl_program_no_isa(npl_device_name(device), err);
 	if (npl_file_map(path, MOST_BYTES, &file, err))
 		return err->code;
-	struct npl_program *new = calloc(1, sizeof *new);
-	int rc = new && (new->path = strdup(path)) ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	struct npl_program *loaded = calloc(1, sizeof *loaded);
+	int rc = loaded && (loaded->path = strdup(path)) ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	if (!rc)
-		rc = find_owner(path, &file, device, new, err);
+		rc = find_owner(path, &file, device, loaded, err);
 	if (!rc)
-		rc = read_code(path, &file, new, err);
+		rc = read_code(path, &file, loaded, err);
 	npl_file_unmap(&file);
 	if (rc)
-		npl_program_free(new);
+		npl_program_free(loaded);
 	else
-		*program = new;
+		*program = loaded;
 	return rc;
 }
 

@@ -42,15 +42,15 @@ struct npl_dma {
 	/* accesses are cut at multiples of unit; 0: they are not. unit_mask: unit - 1 for a power of two, else 0 */
 	uint64_t unit, unit_mask;
 	uint64_t cycle, in_turn; /* accesses pushed in this cycle */
-	uint64_t asked;          /* accesses asked for since the start */
+	uint64_t n_pushed;       /* accesses pushed since the start */
 	uint64_t untaken;        /* completions of all engines */
-	int turn, engines;
+	int round_robin, engines;
 	struct engine *owner; /* the engine that has the port, where requests follow each other */
 	uint64_t kept_until;  /* the owner keeps the port at least until this boundary */
 	struct engine engine[];
 };
 
-enum obstacle { NOTHING_TO_ASK, REFUSED, OUT_OF_TURNS, KEPT };
+enum obstacle { NO_ACCESS, REFUSED, OUT_OF_TURNS, PORT_KEPT };
 
 static struct job *job_at(const struct engine *e, uint64_t index)
 {
@@ -129,8 +129,8 @@ void npl_dma_close(struct npl_dma *dma)
 void npl_dma_reset(struct npl_dma *dma)
 {
 	npl_memory_reset(dma->memory);
-	dma->cycle = dma->in_turn = dma->asked = dma->untaken = 0;
-	dma->turn = 0;
+	dma->cycle = dma->in_turn = dma->n_pushed = dma->untaken = 0;
+	dma->round_robin = 0;
 	dma->owner = NULL;
 	dma->kept_until = 0;
 	for (int i = 0; i < dma->engines; i++)
@@ -147,12 +147,12 @@ static void complete_jobs(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 	}
 }
 
-static uint64_t up_to_cut(const struct npl_dma *dma, uint64_t address, uint64_t left)
+static uint64_t up_to_cut(const struct npl_dma *dma, uint64_t address, uint64_t bytes_left)
 {
-	uint64_t room = dma->config.burst_bytes ? (uint64_t)dma->config.burst_bytes : left;
+	uint64_t room = dma->config.burst_bytes ? (uint64_t)dma->config.burst_bytes : bytes_left;
 	if (dma->unit)
 		room = dma->unit - (dma->unit_mask ? address & dma->unit_mask : address % dma->unit);
-	return room < left ? room : left;
+	return room < bytes_left ? room : bytes_left;
 }
 
 /* Finds the next access from what is left of the present row; where nothing is left, goes on to the next job. */
@@ -202,16 +202,16 @@ static void extend(const struct npl_dma *dma, struct engine *e)
 		e->next.bytes = room;
 }
 
-static void ask(struct npl_dma *dma, struct engine *e)
+static void push_access(struct npl_dma *dma, struct engine *e)
 {
 	struct npl_memory_request r = e->next;
 	const uint64_t first = e->issued;
-	uint64_t jobs = 0, left = r.bytes;
-	while (left) { /* from row to row */
-		const uint64_t bytes = left < e->row_bytes_left ? left : e->row_bytes_left;
+	uint64_t jobs = 0, bytes_left = r.bytes;
+	while (bytes_left) { /* from row to row */
+		const uint64_t bytes = bytes_left < e->row_bytes_left ? bytes_left : e->row_bytes_left;
 		jobs = e->issued + 1 - first;
 		job_at(e, e->issued)->in_flight++;
-		left -= bytes;
+		bytes_left -= bytes;
 		e->row_bytes_left -= bytes;
 		e->next.address += bytes;
 		/* A descriptor's last row ends the request here, unless the descriptor `continues`; find_next decides
@@ -225,7 +225,7 @@ static void ask(struct npl_dma *dma, struct engine *e)
 	e->in_flight++;
 	*(r.is_write ? &e->count.writes : &e->count.reads) += 1;
 	*(r.is_write ? &e->count.written_bytes : &e->count.read_bytes) += r.bytes;
-	dma->asked++;
+	dma->n_pushed++;
 	dma->in_turn++;
 }
 
@@ -237,7 +237,7 @@ static bool may_ask(const struct npl_dma *dma, const struct engine *e)
 /* Returns the engine whose turn it is to begin a request; NULL: none has a request. */
 static struct engine *next_owner(struct npl_dma *dma)
 {
-	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
+	for (int tried = 0, i = dma->round_robin; tried < dma->engines; tried++) {
 		if (may_ask(dma, &dma->engine[i]))
 			return &dma->engine[i];
 		i = i + 1 == dma->engines ? 0 : i + 1;
@@ -249,7 +249,7 @@ static void begin_request(struct npl_dma *dma, struct engine *e, uint64_t now)
 {
 	const int i = (int)(e - dma->engine);
 	dma->owner = e;
-	dma->turn = i + 1 == dma->engines ? 0 : i + 1;
+	dma->round_robin = i + 1 == dma->engines ? 0 : i + 1;
 	dma->kept_until = now + (uint64_t)dma->config.request_cycles;
 	e->in_request = true;
 	e->count.requests++;
@@ -264,7 +264,7 @@ static void begin_cycle(struct npl_dma *dma, uint64_t now)
 }
 
 /* Asks for the accesses of one request after the other. Returns why it stopped. */
-static enum obstacle ask_in_turn(struct npl_dma *dma)
+static enum obstacle push_in_turn(struct npl_dma *dma)
 {
 	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
 	begin_cycle(dma, now);
@@ -272,10 +272,10 @@ static enum obstacle ask_in_turn(struct npl_dma *dma)
 		if (dma->owner && !dma->owner->in_request)
 			dma->owner = NULL;
 		if (!dma->owner && now < dma->kept_until)
-			return KEPT;
+			return PORT_KEPT;
 		struct engine *e = dma->owner ? dma->owner : next_owner(dma);
 		if (!e || !may_ask(dma, e))
-			return NOTHING_TO_ASK; /* it waits for a push, or for an answer */
+			return NO_ACCESS; /* it waits for a push, or for an answer */
 		if (limit && dma->in_turn == limit)
 			return OUT_OF_TURNS;
 		if (dma->unit)
@@ -284,17 +284,17 @@ static enum obstacle ask_in_turn(struct npl_dma *dma)
 			return REFUSED;
 		if (!dma->owner)
 			begin_request(dma, e, now);
-		ask(dma, e);
+		push_access(dma, e);
 	}
 }
 
 /* Asks for all that the memory takes now. Returns why it stopped. */
-static enum obstacle ask_all(struct npl_dma *dma)
+static enum obstacle push_all(struct npl_dma *dma)
 {
 	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
 	bool refused = false;
 	begin_cycle(dma, now);
-	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
+	for (int tried = 0, i = dma->round_robin; tried < dma->engines; tried++) {
 		struct engine *e = &dma->engine[i];
 		i = i + 1 == dma->engines ? 0 : i + 1;
 		if (!may_ask(dma, e))
@@ -305,31 +305,31 @@ static enum obstacle ask_all(struct npl_dma *dma)
 			refused = true;
 			continue;
 		}
-		ask(dma, e);
-		dma->turn = i;
+		push_access(dma, e);
+		dma->round_robin = i;
 		/* a push may make room: a read of what waits to be written is answered from the write queue */
 		refused = false;
 		tried = -1;
 	}
-	return refused ? REFUSED : NOTHING_TO_ASK;
+	return refused ? REFUSED : NO_ACCESS;
 }
 
 /* Takes what the memory has answered by now. Returns false when there was nothing. */
-static bool take_answers(struct npl_dma *dma)
+static bool take_completions(struct npl_dma *dma)
 {
-	struct npl_memory_completion answer;
-	bool any = false;
-	while (npl_memory_completed(dma->memory, &answer)) {
-		struct engine *e = &dma->engine[answer.tag % MAX_ENGINES];
-		const uint64_t first = answer.tag >> TAG_FIRST,
-			       jobs = answer.tag >> TAG_JOBS & ((1 << (TAG_FIRST - TAG_JOBS)) - 1);
+	struct npl_memory_completion completion;
+	bool any_completion = false;
+	while (npl_memory_completed(dma->memory, &completion)) {
+		struct engine *e = &dma->engine[completion.tag % MAX_ENGINES];
+		const uint64_t first = completion.tag >> TAG_FIRST,
+			       jobs = completion.tag >> TAG_JOBS & ((1 << (TAG_FIRST - TAG_JOBS)) - 1);
 		for (uint64_t i = 0; i < jobs; i++)
 			job_at(e, first + i)->in_flight--;
 		e->in_flight--;
-		complete_jobs(dma, e, answer.cycle);
-		any = true;
+		complete_jobs(dma, e, completion.cycle);
+		any_completion = true;
 	}
-	return any;
+	return any_completion;
 }
 
 bool npl_dma_can_push(const struct npl_dma *dma, int engine)
@@ -373,16 +373,16 @@ void npl_dma_step(struct npl_dma *dma)
 bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
 {
 	while (!(stop && dma->untaken)) {
-		uint64_t now = npl_memory_now(dma->memory), asked = dma->asked;
+		uint64_t now = npl_memory_now(dma->memory), pushed_before = dma->n_pushed;
 		if (now >= until)
 			break;
-		enum obstacle obstacle = dma->config.whole_requests ? ask_in_turn(dma) : ask_all(dma);
-		if (dma->asked > asked && take_answers(dma))
+		enum obstacle obstacle = dma->config.whole_requests ? push_in_turn(dma) : push_all(dma);
+		if (dma->n_pushed > pushed_before && take_completions(dma))
 			continue;
-		uint64_t next = obstacle == OUT_OF_TURNS ? now + 1 : obstacle == KEPT ? dma->kept_until : until;
+		uint64_t next = obstacle == OUT_OF_TURNS ? now + 1 : obstacle == PORT_KEPT ? dma->kept_until : until;
 		npl_memory_advance(dma->memory, next < until ? next : until,
 				   NPL_MEMORY_COMPLETION | (obstacle == REFUSED ? NPL_MEMORY_ROOM : 0));
-		take_answers(dma);
+		take_completions(dma);
 	}
 	return dma->untaken;
 }
@@ -450,7 +450,7 @@ bool npl_dma_relative_state(const struct npl_dma *dma, struct npl_memory_words *
 	const uint64_t now = npl_memory_now(dma->memory);
 	if (dma->unit || !npl_memory_relative_state(dma->memory, words, relative_tag, dma))
 		return false;
-	npl_memory_add_word(words, (uint64_t)dma->turn);
+	npl_memory_add_word(words, (uint64_t)dma->round_robin);
 	npl_memory_add_word(words, dma->owner ? 1 + (uint64_t)(dma->owner - dma->engine) : 0);
 	npl_memory_add_word(words, dma->kept_until > now ? dma->kept_until - now : 0);
 	npl_memory_add_word(words, dma->cycle == now ? dma->in_turn : 0);

@@ -43,7 +43,7 @@ struct dram_config {
 	const char *energy_origin;
 };
 
-/* The place of an access. */
+/* The location of an access. */
 struct dram_address {
 	uint32_t channel, rank, group, bank; /* bank: of the channel, ((rank * groups) + group) * banks + bank */
 	uint32_t row, column;                /* column: in bursts */
@@ -90,14 +90,14 @@ extern const struct npl_param dram_params[];
 int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
 
-/* Finds the place of an address by division. */
+/* Finds the location of an address by division. */
 struct dram_address dram_locate_any(const struct dram_mapping *mapping, uint64_t address);
 static inline uint32_t dram_bits_of(const struct dram_mapping *mapping, uint64_t address, enum dram_field field)
 {
 	return (uint32_t)(address >> mapping->bits[field].shift) & mapping->bits[field].mask;
 }
 
-/* Finds the place of a request's address. It is used unless the request is in the same row as the one before it. */
+/* Finds the location of a request's address. It is used unless the request is in the same row as the one before it. */
 static inline struct dram_address dram_locate(const struct dram_mapping *mapping, uint64_t address)
 {
 	if (!mapping->powers_of_two)
@@ -113,11 +113,12 @@ static inline struct dram_address dram_locate(const struct dram_mapping *mapping
 				     .column = dram_bits_of(mapping, address, DRAM_COLUMN)};
 }
 
-/* Updates *place, which is that of an address with the same bits under mapping->row_bits. */
-static inline void dram_locate_in_row(const struct dram_mapping *mapping, uint64_t address, struct dram_address *place)
+/* Updates *location, which is that of an address with the same bits under mapping->row_bits. */
+static inline void dram_locate_in_row(const struct dram_mapping *mapping, uint64_t address,
+				      struct dram_address *location)
 {
-	place->channel = dram_bits_of(mapping, address, DRAM_CHANNEL);
-	place->column = dram_bits_of(mapping, address, DRAM_COLUMN);
+	location->channel = dram_bits_of(mapping, address, DRAM_CHANNEL);
+	location->column = dram_bits_of(mapping, address, DRAM_COLUMN);
 }
 
 #endif

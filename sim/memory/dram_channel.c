@@ -37,7 +37,7 @@ void dram_channel_reset(struct dram_channel *ch)
 	ch->ages = 0;
 	ch->pending = 0;
 	ch->count = (struct dram_counts){0};
-	ch->done.taken = ch->done.put = 0;
+	ch->completions.n_taken = ch->completions.n_put = 0;
 	for (int b = 0; b < banks; b++)
 		ch->bank[b] = (struct dram_bank){
 			.open_row = -1,
@@ -80,42 +80,42 @@ static unsigned hash_of(uint32_t bank, uint32_t row, uint32_t column)
 	return (column + row * 31 + bank * 57) % DRAM_FILTER;
 }
 
-bool dram_channel_writes(const struct dram_channel *ch, const struct dram_address *place)
+bool dram_channel_writes(const struct dram_channel *ch, const struct dram_address *location)
 {
-	if (!ch->waiting[DRAM_WRITE] || !ch->written[hash_of(place->bank, place->row, place->column)])
+	if (!ch->waiting[DRAM_WRITE] || !ch->written[hash_of(location->bank, location->row, location->column)])
 		return false;
-	const struct dram_list *list = &ch->bank[place->bank].list[DRAM_WRITE];
+	const struct dram_list *list = &ch->bank[location->bank].list[DRAM_WRITE];
 	for (uint16_t i = list->first; i != DRAM_NONE; i = ch->entry[i].next)
-		if (ch->entry[i].row == place->row && ch->entry[i].column == place->column)
+		if (ch->entry[i].row == location->row && ch->entry[i].column == location->column)
 			return true;
 	return false;
 }
 
-void dram_channel_push(struct dram_channel *ch, const struct dram_address *place, int direction, uint64_t tag)
+void dram_channel_push(struct dram_channel *ch, const struct dram_address *location, int direction, uint64_t tag)
 {
-	struct dram_bank *bank = &ch->bank[place->bank];
+	struct dram_bank *bank = &ch->bank[location->bank];
 	struct dram_list *list = &bank->list[direction];
 	const uint16_t i = ch->free;
 	struct dram_entry *entry = &ch->entry[i];
 	ch->free = entry->next;
 	*entry = (struct dram_entry){.tag = tag,
 				     .age = ch->ages++,
-				     .row = place->row,
-				     .column = place->column,
+				     .row = location->row,
+				     .column = location->column,
 				     .next = DRAM_NONE,
 				     .previous = list->last,
-				     .bank = (uint8_t)place->bank};
+				     .bank = (uint8_t)location->bank};
 	/* Only its oldest request and its oldest hit decide for a bank. Which direction goes can change only by a
 	 * request of the other direction. */
 	if (list->last == DRAM_NONE) {
 		list->first = i;
-		ch->with_work[direction] |= UINT64_C(1) << place->bank;
+		ch->with_work[direction] |= UINT64_C(1) << location->bank;
 		ch->planned = false;
 	} else {
 		ch->entry[list->last].next = i;
 	}
 	list->last = i;
-	if (list->hit == DRAM_NONE && bank->open_row == (int64_t)place->row) {
+	if (list->hit == DRAM_NONE && bank->open_row == (int64_t)location->row) {
 		list->hit = i;
 		ch->planned = false;
 	}
@@ -124,7 +124,7 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_address *place
 	ch->waiting[direction]++;
 	ch->pending++;
 	if (direction == DRAM_WRITE)
-		ch->written[hash_of(place->bank, place->row, place->column)]++;
+		ch->written[hash_of(location->bank, location->row, location->column)]++;
 }
 
 /* Takes an entry out of its list. If it was the oldest hit, the next hit after it becomes that. */
@@ -152,7 +152,7 @@ void dram_channel_forward(struct dram_channel *ch, int64_t now, uint64_t tag)
 {
 	ch->count.forwarded++;
 	ch->pending++;
-	memory_ring_add(&ch->done, (uint64_t)now + 1, tag);
+	memory_ring_add(&ch->completions, (uint64_t)now + 1, tag);
 }
 
 static bool next_writing(const struct dram_channel *ch)
@@ -171,12 +171,12 @@ struct choice {
 	uint64_t order;
 };
 
-static inline void offer(struct choice *best, int64_t cycle, int what, int bank, uint64_t order)
+static inline void offer(struct choice *best, int64_t cycle, int action, int bank, uint64_t order)
 {
 	if (cycle > best->plan.cycle || (cycle == best->plan.cycle && order >= best->order))
 		return;
 	best->plan.cycle = cycle;
-	best->plan.what = what;
+	best->plan.action = action;
 	best->plan.bank = bank;
 	best->order = order;
 }
@@ -244,8 +244,8 @@ void dram_channel_plan(struct dram_channel *ch, int64_t now)
 			else if (ch->rank[r].due < next_due)
 				next_due = ch->rank[r].due;
 		}
-		for (uint64_t left = ch->with_work[direction]; left; left &= left - 1)
-			offer_bank(ch, __builtin_ctzll(left), direction, now, &best);
+		for (uint64_t banks_left = ch->with_work[direction]; banks_left; banks_left &= banks_left - 1)
+			offer_bank(ch, __builtin_ctzll(banks_left), direction, now, &best);
 		if (best.plan.cycle < next_due) {
 			ch->plan = best.plan;
 			ch->planned = true;
@@ -320,8 +320,8 @@ static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now,
 	for (int b = r * per_rank; b < (r + 1) * per_rank; b++)
 		if (ch->bank[b].act_at > rank->due)
 			return 0;
-	for (int other = 0; other < c->ranks; other++)
-		if (other != r && (ch->rank[other].due - rank->due) % c->trefi == 0)
+	for (int other_rank = 0; other_rank < c->ranks; other_rank++)
+		if (other_rank != r && (ch->rank[other_rank].due - rank->due) % c->trefi == 0)
 			return 0;
 	return until > rank->due ? (until - 1 - rank->due) / c->trefi - 1 : 0;
 }
@@ -351,33 +351,33 @@ void dram_channel_rest(struct dram_channel *ch, int64_t now, int64_t until)
 static inline void read_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
 {
 	const struct dram_config *c = ch->config;
-	struct dram_rank *own = &ch->rank[bank->rank];
+	struct dram_rank *rank = &ch->rank[bank->rank];
 	at_least(&bank->pre_at, t + c->trtp);
 	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + c->tccd_l);
-	at_least(&own->column_at[DRAM_READ], t + ch->burst_to_burst);
-	at_least(&own->column_at[DRAM_WRITE], t + ch->read_to_write);
-	for (struct dram_rank *other = ch->rank; other < ch->rank + c->ranks; other++) {
-		if (other == own)
+	at_least(&rank->column_at[DRAM_READ], t + ch->burst_to_burst);
+	at_least(&rank->column_at[DRAM_WRITE], t + ch->read_to_write);
+	for (struct dram_rank *other_rank = ch->rank; other_rank < ch->rank + c->ranks; other_rank++) {
+		if (other_rank == rank)
 			continue;
-		at_least(&other->column_at[DRAM_READ], t + ch->burst + c->turnaround);
-		at_least(&other->column_at[DRAM_WRITE], t + ch->read_to_write);
+		at_least(&other_rank->column_at[DRAM_READ], t + ch->burst + c->turnaround);
+		at_least(&other_rank->column_at[DRAM_WRITE], t + ch->read_to_write);
 	}
 }
 
 static inline void write_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
 {
 	const struct dram_config *c = ch->config;
-	struct dram_rank *own = &ch->rank[bank->rank];
+	struct dram_rank *rank = &ch->rank[bank->rank];
 	at_least(&bank->pre_at, t + ch->write_to_pre);
 	at_least(&ch->group[bank->group].column_at[DRAM_WRITE], t + c->tccd_l);
 	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + ch->write_to_read_l);
-	at_least(&own->column_at[DRAM_WRITE], t + ch->burst_to_burst);
-	at_least(&own->column_at[DRAM_READ], t + ch->write_to_read_s);
-	for (struct dram_rank *other = ch->rank; other < ch->rank + c->ranks; other++) {
-		if (other == own)
+	at_least(&rank->column_at[DRAM_WRITE], t + ch->burst_to_burst);
+	at_least(&rank->column_at[DRAM_READ], t + ch->write_to_read_s);
+	for (struct dram_rank *other_rank = ch->rank; other_rank < ch->rank + c->ranks; other_rank++) {
+		if (other_rank == rank)
 			continue;
-		at_least(&other->column_at[DRAM_WRITE], t + ch->burst + c->turnaround);
-		at_least(&other->column_at[DRAM_READ], t + ch->write_to_other);
+		at_least(&other_rank->column_at[DRAM_WRITE], t + ch->burst + c->turnaround);
+		at_least(&other_rank->column_at[DRAM_READ], t + ch->write_to_other);
 	}
 }
 
@@ -406,7 +406,7 @@ static inline void serve(struct dram_channel *ch, int b, int direction, int64_t 
 		read_burst(ch, bank, t);
 		ch->count.reads++;
 	}
-	memory_ring_add(&ch->done, (uint64_t)(t + (direction == DRAM_WRITE ? ch->write_data : ch->read_data)),
+	memory_ring_add(&ch->completions, (uint64_t)(t + (direction == DRAM_WRITE ? ch->write_data : ch->read_data)),
 			ch->entry[i].tag);
 	leave(ch, direction, i);
 	plan_next_burst(ch, b, direction);
@@ -417,16 +417,16 @@ bool dram_channel_issue(struct dram_channel *ch)
 	const int64_t cycle = ch->plan.cycle;
 	const int bank = ch->plan.bank; /* by member, as it was written: a copy of the whole would wait for the store */
 	ch->planned = false;            /* the command may plan the next one */
-	if (__builtin_expect(ch->plan.what == DRAM_DO_BURST, 1)) {
+	if (__builtin_expect(ch->plan.action == DRAM_DO_BURST, 1)) {
 		if (ch->writing) /* each direction has code of its own */
 			serve(ch, bank, DRAM_WRITE, cycle);
 		else
 			serve(ch, bank, DRAM_READ, cycle);
 		return true;
 	}
-	if (ch->plan.what == DRAM_DO_REFRESH)
+	if (ch->plan.action == DRAM_DO_REFRESH)
 		refresh(ch, bank, cycle);
-	else if (ch->plan.what == DRAM_DO_ACT)
+	else if (ch->plan.action == DRAM_DO_ACT)
 		activate(ch, bank, cycle);
 	else
 		precharge(ch, bank, cycle);

@@ -99,17 +99,17 @@ static bool is_power_of_two(int64_t value)
 
 /* A rule: left is at least right. */
 struct rule {
-	const char *said; /* "tRC is at least tRAS + tRP" */
+	const char *text; /* "tRC is at least tRAS + tRP" */
 	int64_t left, right;
 };
 
-static int check_rules(const struct rule *rules, size_t n, const char *name, const char *what, struct npl_err *err)
+static int check_rules(const struct rule *rules, size_t n, const char *name, const char *subject, struct npl_err *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (rules[i].left < rules[i].right)
 			return npl_fail(err, NPL_EINPUT,
-					"%s: %s contradict each other: expected that %s, got %lld and %lld", name, what,
-					rules[i].said, (long long)rules[i].left, (long long)rules[i].right);
+					"%s: %s contradict each other: expected that %s, got %lld and %lld", name,
+					subject, rules[i].text, (long long)rules[i].left, (long long)rules[i].right);
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static int check_currents(const struct dram_config *c, const char *name, struct 
 {
 	const struct {
 		bool holds;
-		const char *said;
+		const char *text;
 	} rules[] = {
 		{c->vdd > 0, "VDD is above 0"},
 		{c->idd2n > 0, "IDD2N is above 0"},
@@ -173,7 +173,7 @@ static int check_currents(const struct dram_config *c, const char *name, struct 
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i].holds)
 			return npl_fail(err, NPL_EINPUT, "%s: the currents contradict each other: expected that %s",
-					name, rules[i].said);
+					name, rules[i].text);
 	return 0;
 }
 

@@ -12,10 +12,10 @@ struct fast {
 	int64_t now;
 	int channels;
 	uint64_t pushed[DRAM_DIRECTIONS], bytes[DRAM_DIRECTIONS], completed;
-	/* The place of the last address asked about: the asker offers that access next, and offers a refused one
+	/* The location of the last address asked about: the asker offers that access next, and offers a refused one
 	 * again. */
 	uint64_t located;
-	struct dram_address place;
+	struct dram_address location;
 	struct dram_channel channel[];
 };
 
@@ -48,7 +48,7 @@ static int fast_open(void *config, const struct npl_memory_options *options, str
 	*state = m;
 	if (dram_mapping_of(c, info->name, &m->mapping, err))
 		return err->code;
-	m->place = dram_locate(&m->mapping, m->located);
+	m->location = dram_locate(&m->mapping, m->located);
 	for (; m->channels < c->channels; m->channels++)
 		dram_channel_open(&m->channel[m->channels], c);
 	return 0;
@@ -58,53 +58,54 @@ static const struct dram_address *locate(struct fast *m, uint64_t address)
 {
 	const uint64_t differs = m->located ^ address;
 	if (differs & m->mapping.row_bits)
-		m->place = dram_locate(&m->mapping, address);
+		m->location = dram_locate(&m->mapping, address);
 	else if (differs)
-		dram_locate_in_row(&m->mapping, address, &m->place);
+		dram_locate_in_row(&m->mapping, address, &m->location);
 	m->located = address;
-	return &m->place;
+	return &m->location;
 }
 
 /* How a channel takes a request. */
-enum taken { NOT, INTO_QUEUE, OUT_OF_WRITES };
+enum acceptance { NOT_ACCEPTED, INTO_QUEUE, OUT_OF_WRITES };
 
-static inline enum taken takes(const struct fast *m, const struct dram_channel *ch, const struct dram_address *place,
-			       bool is_write)
+static inline enum acceptance acceptance_of(const struct fast *m, const struct dram_channel *ch,
+					    const struct dram_address *location, bool is_write)
 {
 	if (ch->pending == MEMORY_MAX_PENDING)
-		return NOT;
+		return NOT_ACCEPTED;
 	if (is_write)
-		return ch->waiting[DRAM_WRITE] < m->config->write_queue ? INTO_QUEUE : NOT;
-	if (ch->waiting[DRAM_WRITE] && dram_channel_writes(ch, place))
+		return ch->waiting[DRAM_WRITE] < m->config->write_queue ? INTO_QUEUE : NOT_ACCEPTED;
+	if (ch->waiting[DRAM_WRITE] && dram_channel_writes(ch, location))
 		return OUT_OF_WRITES;
-	return ch->waiting[DRAM_READ] < m->config->read_queue ? INTO_QUEUE : NOT;
+	return ch->waiting[DRAM_READ] < m->config->read_queue ? INTO_QUEUE : NOT_ACCEPTED;
 }
 
 static bool fast_can_accept(void *state, const struct npl_memory_request *request)
 {
 	struct fast *m = state;
-	const struct dram_address *place = locate(m, request->address);
-	return takes(m, &m->channel[place->channel], place, request->is_write) != NOT;
+	const struct dram_address *location = locate(m, request->address);
+	return acceptance_of(m, &m->channel[location->channel], location, request->is_write) != NOT_ACCEPTED;
 }
 
 static inline void push(struct fast *m, const struct npl_memory_request *request, uint64_t tag,
-			const struct dram_address *place, enum taken taken)
+			const struct dram_address *location, enum acceptance acceptance)
 {
 	const int direction = request->is_write ? DRAM_WRITE : DRAM_READ;
-	struct dram_channel *ch = &m->channel[place->channel];
+	struct dram_channel *ch = &m->channel[location->channel];
 	m->pushed[direction]++;
 	m->bytes[direction] += request->bytes;
-	if (taken == OUT_OF_WRITES)
+	if (acceptance == OUT_OF_WRITES)
 		dram_channel_forward(ch, m->now, tag);
 	else
-		dram_channel_push(ch, place, direction, tag);
+		dram_channel_push(ch, location, direction, tag);
 }
 
 static void fast_push(void *state, const struct npl_memory_request *request)
 {
 	struct fast *m = state;
-	const struct dram_address *place = locate(m, request->address);
-	push(m, request, request->tag, place, takes(m, &m->channel[place->channel], place, request->is_write));
+	const struct dram_address *location = locate(m, request->address);
+	push(m, request, request->tag, location,
+	     acceptance_of(m, &m->channel[location->channel], location, request->is_write));
 }
 
 /* Returns the channel with the earliest completion, if that comes before *until; of several, the first channel. *until
@@ -114,15 +115,15 @@ static struct dram_channel *first_done(struct fast *m, uint64_t *until)
 	struct dram_channel *first = NULL;
 	uint64_t cycle = *until;
 	for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++) {
-		const struct npl_memory_completion *done = memory_ring_first(&ch->done);
-		if (!done)
+		const struct npl_memory_completion *completion = memory_ring_first(&ch->completions);
+		if (!completion)
 			continue;
-		if (done->cycle < cycle) {
+		if (completion->cycle < cycle) {
 			*until = cycle;
-			cycle = done->cycle;
+			cycle = completion->cycle;
 			first = ch;
-		} else if (done->cycle < *until) {
-			*until = done->cycle;
+		} else if (completion->cycle < *until) {
+			*until = completion->cycle;
 		}
 	}
 	return first;
@@ -131,19 +132,20 @@ static struct dram_channel *first_done(struct fast *m, uint64_t *until)
 static uint64_t fast_take(void *state, struct npl_memory_completion *completions, uint64_t capacity)
 {
 	struct fast *m = state;
-	const uint64_t later = (uint64_t)m->now + 1;
+	const uint64_t end = (uint64_t)m->now + 1;
 	uint64_t n = 0;
-	for (uint64_t until = 0; n < capacity && until < later;) {
-		until = later;
+	for (uint64_t until = 0; n < capacity && until < end;) {
+		until = end;
 		struct dram_channel *ch = first_done(m, &until);
 		if (!ch)
 			break;
-		const struct npl_memory_completion *done = memory_ring_first(&ch->done);
+		const struct npl_memory_completion *completion = memory_ring_first(&ch->completions);
 		do { /* takes from this channel as long as no other one has an earlier completion */
-			completions[n++] = *done;
-			ch->done.taken++;
+			completions[n++] = *completion;
+			ch->completions.n_taken++;
 			ch->pending--;
-		} while (n < capacity && (done = memory_ring_first(&ch->done)) && done->cycle < until);
+		} while (n < capacity && (completion = memory_ring_first(&ch->completions)) &&
+			 completion->cycle < until);
 	}
 	m->completed += n;
 	return n;
@@ -166,9 +168,9 @@ static int64_t next_command(struct fast *m)
 static uint64_t first_completion(const struct fast *m, uint64_t until)
 {
 	for (const struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++) {
-		const struct npl_memory_completion *done = memory_ring_first(&ch->done);
-		if (done && done->cycle < until)
-			until = done->cycle;
+		const struct npl_memory_completion *completion = memory_ring_first(&ch->completions);
+		if (completion && completion->cycle < until)
+			until = completion->cycle;
 	}
 	return until;
 }
@@ -200,7 +202,7 @@ static void fast_advance(void *state, uint64_t until, unsigned stop)
 		bool room = false, refreshed = false;
 		for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++)
 			if (ch->plan.cycle == next) {
-				refreshed |= ch->plan.what == DRAM_DO_REFRESH;
+				refreshed |= ch->plan.action == DRAM_DO_REFRESH;
 				room |= dram_channel_issue(ch);
 			}
 		m->now = next + 1;
@@ -219,16 +221,16 @@ static uint64_t fast_pending(const void *state)
 
 /* Pushes requests until one is refused. Returns false where so many completions wait to be taken that they may be the
  * reason. */
-static inline bool push_some(struct fast *m, struct npl_memory_feed *feed, uint64_t most)
+static inline bool push_until_refused(struct fast *m, struct npl_memory_feed *feed, uint64_t max_per_cycle)
 {
-	for (; feed->pushed < feed->n && feed->in_cycle < most; feed->pushed++, feed->in_cycle++) {
+	for (; feed->pushed < feed->n && feed->in_cycle < max_per_cycle; feed->pushed++, feed->in_cycle++) {
 		const struct npl_memory_request *request = &feed->requests[feed->pushed];
-		const struct dram_address *place = locate(m, request->address);
-		const struct dram_channel *ch = &m->channel[place->channel];
-		const enum taken taken = takes(m, ch, place, request->is_write);
-		if (taken == NOT)
+		const struct dram_address *location = locate(m, request->address);
+		const struct dram_channel *ch = &m->channel[location->channel];
+		const enum acceptance acceptance = acceptance_of(m, ch, location, request->is_write);
+		if (acceptance == NOT_ACCEPTED)
 			return fast_pending(m) < MEMORY_MAX_PENDING;
-		push(m, request, request->tag + feed->tag_per_cycle * (uint64_t)m->now, place, taken);
+		push(m, request, request->tag + feed->tag_per_cycle * (uint64_t)m->now, location, acceptance);
 	}
 	return true;
 }
@@ -236,9 +238,9 @@ static inline bool push_some(struct fast *m, struct npl_memory_feed *feed, uint6
 static void fast_feed(void *state, struct npl_memory_feed *feed)
 {
 	struct fast *m = state;
-	const uint64_t most = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
-	while (push_some(m, feed, most) && feed->pushed < feed->n) {
-		if (feed->in_cycle == most)
+	const uint64_t max_per_cycle = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
+	while (push_until_refused(m, feed, max_per_cycle) && feed->pushed < feed->n) {
+		if (feed->in_cycle == max_per_cycle)
 			fast_advance(m, (uint64_t)m->now + 1, 0);
 		else
 			fast_advance(m, UINT64_MAX, NPL_MEMORY_ROOM);

@@ -49,7 +49,7 @@ struct dram_rank {
 /* The next command of a channel. */
 struct dram_plan {
 	int64_t cycle;
-	enum { DRAM_DO_REFRESH, DRAM_DO_CLOSE, DRAM_DO_BURST, DRAM_DO_ACT, DRAM_DO_PRE, DRAM_DO_NOTHING } what;
+	enum { DRAM_DO_REFRESH, DRAM_DO_CLOSE, DRAM_DO_BURST, DRAM_DO_ACT, DRAM_DO_PRE, DRAM_DO_NOTHING } action;
 	int bank; /* DRAM_DO_REFRESH: the rank */
 };
 
@@ -66,8 +66,8 @@ struct dram_channel {
 	struct dram_rank rank[DRAM_MAX_BANKS];
 	struct dram_entry entry[2 * DRAM_MAX_QUEUE];
 	uint16_t free;                 /* first of the free entries, linked by `next` */
-	uint16_t written[DRAM_FILTER]; /* counts of writes that wait, by a hash of their place */
-	struct memory_ring done;
+	uint16_t written[DRAM_FILTER]; /* counts of writes that wait, by a hash of their location */
+	struct memory_ring completions;
 	struct dram_counts count;
 	/* Distances of commands in cycles, from the configuration. */
 	int64_t burst, burst_to_burst, write_to_pre, read_data, write_data, write_to_read_s, write_to_read_l,
@@ -78,8 +78,8 @@ void dram_channel_open(struct dram_channel *channel, const struct dram_config *c
 void dram_channel_reset(struct dram_channel *channel);
 
 /* Whether the access waits to be written. */
-bool dram_channel_writes(const struct dram_channel *channel, const struct dram_address *place);
-void dram_channel_push(struct dram_channel *channel, const struct dram_address *place, int direction, uint64_t tag);
+bool dram_channel_writes(const struct dram_channel *channel, const struct dram_address *location);
+void dram_channel_push(struct dram_channel *channel, const struct dram_address *location, int direction, uint64_t tag);
 /* Answers a request in cycle `now` without a command. */
 void dram_channel_forward(struct dram_channel *channel, int64_t now, uint64_t tag);
 /* Plans the next command from cycle `now` on. A request that comes and changes it makes `planned` false. */

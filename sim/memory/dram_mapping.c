@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the place of an address. The number of an access is written in digits, one for each field of the mapping; the
+ * Finds the location of an address. The number of an access is written in digits, one for each field of the mapping; the
  * last field named is the lowest digit. `row:bank:column:channel` sends consecutive accesses to the channels in turn,
  * then along a row. Fields with a single choice may be left out. Without `bankgroup`, `bank` counts through the groups:
  * the banks of a group come one after the other. */
@@ -31,20 +31,20 @@ static int refuse(const char *name, const struct dram_config *config, const char
 		name, config->mapping, why, (int)length, field);
 }
 
-/* Reads the fields in the order of the text; `seen` has a bit for each. */
+/* Reads the fields in the order of the text; `field_mask` has a bit for each. */
 static int read_fields(const struct dram_config *config, const char *name, enum dram_field order[DRAM_FIELDS],
-		       unsigned *seen, struct npl_err *err)
+		       unsigned *field_mask, struct npl_err *err)
 {
 	int n = 0;
-	*seen = 0;
+	*field_mask = 0;
 	for (const char *at = config->mapping;; at++) {
 		size_t length = strcspn(at, ":");
 		int field = field_of(at, length);
 		if (field < 0)
 			return refuse(name, config, "has the unknown field", at, length, err);
-		if (*seen & 1u << field)
+		if (*field_mask & 1u << field)
 			return refuse(name, config, "names twice", at, length, err);
-		*seen |= 1u << field;
+		*field_mask |= 1u << field;
 		order[n++] = (enum dram_field)field;
 		at += length;
 		if (!*at)
@@ -78,16 +78,16 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 		[DRAM_CHANNEL] = (uint64_t)config->channels,
 	};
 	enum dram_field order[DRAM_FIELDS];
-	unsigned seen;
-	int n = read_fields(config, name, order, &seen, err);
+	unsigned field_mask;
+	int n = read_fields(config, name, order, &field_mask, err);
 	if (n < 0)
 		return err->code;
-	if (!(seen & 1u << DRAM_GROUP)) {
+	if (!(field_mask & 1u << DRAM_GROUP)) {
 		count[DRAM_BANK] *= count[DRAM_GROUP];
 		count[DRAM_GROUP] = 1;
 	}
 	for (int f = 0; f < DRAM_FIELDS; f++)
-		if (count[f] > 1 && !(seen & 1u << f))
+		if (count[f] > 1 && !(field_mask & 1u << f))
 			return refuse(name, config, "leaves out", field_names[f], strlen(field_names[f]), err);
 	*mapping = (struct dram_mapping){.n = n,
 					 .banks = (uint32_t)config->banks,
@@ -95,7 +95,7 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 					 .access_shift = bits_for(dram_access_bytes(config)),
 					 .powers_of_two = true};
 	for (int f = 0; f < DRAM_FIELDS; f++)
-		mapping->count[f] = seen & 1u << f ? (uint32_t)count[f] : 1;
+		mapping->count[f] = field_mask & 1u << f ? (uint32_t)count[f] : 1;
 	uint32_t shift = (uint32_t)mapping->access_shift;
 	for (int i = 0; i < n; i++) {
 		enum dram_field field = order[n - 1 - i];

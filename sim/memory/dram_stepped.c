@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * DRAM that is looked at in every cycle: the rules of dram.h as they are stated there, one after the other, to be read
- * and to check the engine that skips cycles (dram_fast.c). It remembers the cycle and place of the last command of each
+ * and to check the engine that skips cycles (dram_fast.c). It remembers the cycle and location of the last command of each
  * kind, and checks for every request in every cycle whether its next command may follow all of them. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 enum command { ACT, PRE, RD, WR, COMMANDS };
 
 struct waiting {
-	struct dram_address place;
+	struct dram_address location;
 	uint64_t tag, access;
 	bool activated; /* a row was opened for it */
 };
@@ -49,7 +49,7 @@ struct channel {
 	int64_t last[COMMANDS]; /* anywhere on the channel */
 	int64_t last_rank[COMMANDS];
 	struct dram_counts count;
-	struct memory_ring done;
+	struct memory_ring completions;
 	int pending; /* accepted and not taken */
 };
 
@@ -68,12 +68,12 @@ static int64_t burst(const struct dram_config *c)
 
 /* Returns the first cycle in which the channel's data bus is free: bursts follow each other without a gap within a rank
  * and direction. */
-static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum command what, int64_t rank)
+static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum command command, int64_t rank)
 {
 	const struct dram_config *c = m->config;
-	const int64_t same = ch->last_rank[what] == rank ? 0 : c->turnaround;
-	int64_t at = ch->last[what] + burst(c) + same;
-	if (what == RD)
+	const int64_t same_rank = ch->last_rank[command] == rank ? 0 : c->turnaround;
+	int64_t at = ch->last[command] + burst(c) + same_rank;
+	if (command == RD)
 		return npl_max_i64(at, ch->last_rank[WR] == rank
 					       ? NEVER
 					       : ch->last[WR] + c->cwl + burst(c) + c->turnaround - c->cl);
@@ -81,15 +81,15 @@ static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum 
 }
 
 /* Returns the first cycle in which timing allows the command. */
-static int64_t earliest(const struct stepped *m, const struct channel *ch, enum command what,
-			const struct dram_address *place)
+static int64_t earliest_cycle(const struct stepped *m, const struct channel *ch, enum command command,
+			      const struct dram_address *location)
 {
 	const struct dram_config *c = m->config;
-	const struct bank *bank = &ch->bank[place->bank];
-	const struct rank *rank = &ch->rank[place->rank];
-	const struct group *group = &ch->group[place->rank * c->bank_groups + place->group];
+	const struct bank *bank = &ch->bank[location->bank];
+	const struct rank *rank = &ch->rank[location->rank];
+	const struct group *group = &ch->group[location->rank * c->bank_groups + location->group];
 	int64_t at;
-	switch (what) {
+	switch (command) {
 	case ACT:
 		at = npl_max_i64(bank->last[ACT] + c->trc, bank->last[PRE] + c->trp);
 		at = npl_max_i64(at, npl_max_i64(rank->last[ACT] + c->trrd_s, group->last[ACT] + c->trrd_l));
@@ -98,30 +98,31 @@ static int64_t earliest(const struct stepped *m, const struct channel *ch, enum 
 		at = npl_max_i64(bank->last[ACT] + c->tras, bank->last[RD] + c->trtp);
 		return npl_max_i64(at, bank->last[WR] + c->cwl + burst(c) + c->twr);
 	case RD:
-		at = npl_max_i64(bank->last[ACT] + c->trcd_rd, bus_free(m, ch, RD, place->rank));
+		at = npl_max_i64(bank->last[ACT] + c->trcd_rd, bus_free(m, ch, RD, location->rank));
 		at = npl_max_i64(at, npl_max_i64(rank->last[RD] + c->tccd_s, group->last[RD] + c->tccd_l));
 		return npl_max_i64(at, npl_max_i64(rank->last[WR] + c->twtr_s, group->last[WR] + c->twtr_l) + c->cwl +
 					       burst(c));
 	default:
-		at = npl_max_i64(bank->last[ACT] + c->trcd_wr, bus_free(m, ch, WR, place->rank));
+		at = npl_max_i64(bank->last[ACT] + c->trcd_wr, bus_free(m, ch, WR, location->rank));
 		return npl_max_i64(at, npl_max_i64(rank->last[WR] + c->tccd_s, group->last[WR] + c->tccd_l));
 	}
 }
 
-static void note(struct stepped *m, struct channel *ch, enum command what, const struct dram_address *place)
+static void note_command(struct stepped *m, struct channel *ch, enum command command,
+			 const struct dram_address *location)
 {
-	struct rank *rank = &ch->rank[place->rank];
-	ch->bank[place->bank].last[what] = m->now;
-	ch->group[place->rank * m->config->bank_groups + place->group].last[what] = m->now;
-	ch->last_rank[what] = place->rank;
-	ch->last[what] = rank->last[what] = m->now;
-	if (what == ACT) {
+	struct rank *rank = &ch->rank[location->rank];
+	ch->bank[location->bank].last[command] = m->now;
+	ch->group[location->rank * m->config->bank_groups + location->group].last[command] = m->now;
+	ch->last_rank[command] = location->rank;
+	ch->last[command] = rank->last[command] = m->now;
+	if (command == ACT) {
 		memmove(rank->activates, rank->activates + 1, 3 * sizeof *rank->activates);
 		rank->activates[3] = m->now;
-		ch->bank[place->bank].open_row = place->row;
+		ch->bank[location->bank].open_row = location->row;
 		ch->count.activates++;
-	} else if (what == PRE) {
-		ch->bank[place->bank].open_row = -1;
+	} else if (command == PRE) {
+		ch->bank[location->bank].open_row = -1;
 		ch->count.precharges++;
 	}
 }
@@ -137,12 +138,12 @@ static bool refresh(struct stepped *m, struct channel *ch)
 		if (rank->due > m->now)
 			continue;
 		for (int64_t b = 0; b < banks; b++) {
-			struct dram_address place = {.rank = (uint32_t)r,
-						     .group = (uint32_t)(b / c->banks),
-						     .bank = (uint32_t)(r * banks + b)};
-			const struct bank *bank = &ch->bank[place.bank];
-			if (bank->open_row >= 0 && earliest(m, ch, PRE, &place) <= m->now) {
-				note(m, ch, PRE, &place);
+			struct dram_address location = {.rank = (uint32_t)r,
+							.group = (uint32_t)(b / c->banks),
+							.bank = (uint32_t)(r * banks + b)};
+			const struct bank *bank = &ch->bank[location.bank];
+			if (bank->open_row >= 0 && earliest_cycle(m, ch, PRE, &location) <= m->now) {
+				note_command(m, ch, PRE, &location);
 				return true;
 			}
 			open += bank->open_row >= 0;
@@ -168,27 +169,28 @@ static void choose_direction(const struct dram_config *c, struct channel *ch)
 
 static bool due(const struct stepped *m, const struct channel *ch, const struct waiting *w)
 {
-	return ch->rank[w->place.rank].due <= m->now;
+	return ch->rank[w->location.rank].due <= m->now;
 }
 
 static bool row_is_open(const struct channel *ch, const struct waiting *w)
 {
-	return ch->bank[w->place.bank].open_row == (int64_t)w->place.row;
+	return ch->bank[w->location.bank].open_row == (int64_t)w->location.row;
 }
 
 /* Serves the oldest request whose burst can go now. Returns whether there was one. */
 static bool serve(struct stepped *m, struct channel *ch, struct queue *queue)
 {
 	const struct dram_config *c = m->config;
-	const enum command what = ch->writing ? WR : RD;
+	const enum command command = ch->writing ? WR : RD;
 	for (int i = 0; i < queue->n; i++) {
 		struct waiting *w = &queue->entry[i];
-		if (!row_is_open(ch, w) || due(m, ch, w) || earliest(m, ch, what, &w->place) > m->now)
+		if (!row_is_open(ch, w) || due(m, ch, w) || earliest_cycle(m, ch, command, &w->location) > m->now)
 			continue;
-		note(m, ch, what, &w->place);
+		note_command(m, ch, command, &w->location);
 		ch->count.row_hits += !w->activated;
-		*(what == WR ? &ch->count.writes : &ch->count.reads) += 1;
-		memory_ring_add(&ch->done, (uint64_t)(m->now + (what == WR ? c->cwl : c->cl) + burst(c)), w->tag);
+		*(command == WR ? &ch->count.writes : &ch->count.reads) += 1;
+		memory_ring_add(&ch->completions, (uint64_t)(m->now + (command == WR ? c->cwl : c->cl) + burst(c)),
+				w->tag);
 		queue->n--;
 		memmove(w, w + 1, (size_t)(queue->n - i) * sizeof *w);
 		return true;
@@ -199,7 +201,7 @@ static bool serve(struct stepped *m, struct channel *ch, struct queue *queue)
 static bool row_is_wanted(const struct channel *ch, const struct queue *queue, uint32_t bank)
 {
 	for (int i = 0; i < queue->n; i++)
-		if (queue->entry[i].place.bank == bank && row_is_open(ch, &queue->entry[i]))
+		if (queue->entry[i].location.bank == bank && row_is_open(ch, &queue->entry[i]))
 			return true;
 	return false;
 }
@@ -209,13 +211,13 @@ static void prepare(struct stepped *m, struct channel *ch, struct queue *queue)
 {
 	for (int i = 0; i < queue->n; i++) {
 		struct waiting *w = &queue->entry[i];
-		bool open = ch->bank[w->place.bank].open_row >= 0;
-		enum command what = open ? PRE : ACT;
-		if (row_is_open(ch, w) || due(m, ch, w) || earliest(m, ch, what, &w->place) > m->now ||
-		    (open && row_is_wanted(ch, queue, w->place.bank)))
+		bool open = ch->bank[w->location.bank].open_row >= 0;
+		enum command command = open ? PRE : ACT;
+		if (row_is_open(ch, w) || due(m, ch, w) || earliest_cycle(m, ch, command, &w->location) > m->now ||
+		    (open && row_is_wanted(ch, queue, w->location.bank)))
 			continue;
-		w->activated |= what == ACT;
-		note(m, ch, what, &w->place);
+		w->activated |= command == ACT;
+		note_command(m, ch, command, &w->location);
 		return;
 	}
 }
@@ -295,8 +297,8 @@ static const struct waiting *find(const struct queue *queue, uint64_t access)
 static bool stepped_can_accept(void *state, const struct npl_memory_request *request)
 {
 	const struct stepped *m = state;
-	const struct dram_address place = dram_locate(&m->mapping, request->address);
-	const struct channel *ch = &m->channel[place.channel];
+	const struct dram_address location = dram_locate(&m->mapping, request->address);
+	const struct channel *ch = &m->channel[location.channel];
 	if (ch->pending == MEMORY_MAX_PENDING)
 		return false;
 	if (request->is_write)
@@ -307,16 +309,16 @@ static bool stepped_can_accept(void *state, const struct npl_memory_request *req
 static void stepped_push(void *state, const struct npl_memory_request *request)
 {
 	struct stepped *m = state;
-	const struct waiting w = {.place = dram_locate(&m->mapping, request->address),
+	const struct waiting w = {.location = dram_locate(&m->mapping, request->address),
 				  .tag = request->tag,
 				  .access = request->address / m->access_bytes};
-	struct channel *ch = &m->channel[w.place.channel];
+	struct channel *ch = &m->channel[w.location.channel];
 	ch->pending++;
 	m->pushed[request->is_write]++;
 	m->bytes[request->is_write] += request->bytes;
 	if (!request->is_write && find(&ch->writes, w.access)) {
 		ch->count.forwarded++;
-		memory_ring_add(&ch->done, (uint64_t)m->now + 1, w.tag);
+		memory_ring_add(&ch->completions, (uint64_t)m->now + 1, w.tag);
 		return;
 	}
 	struct queue *queue = request->is_write ? &ch->writes : &ch->reads;
@@ -338,9 +340,9 @@ static struct channel *first_done(struct stepped *m)
 	struct channel *first = NULL;
 	uint64_t cycle = (uint64_t)m->now + 1;
 	for (int64_t i = 0; i < m->config->channels; i++) {
-		const struct npl_memory_completion *done = memory_ring_first(&m->channel[i].done);
-		if (done && done->cycle < cycle) {
-			cycle = done->cycle;
+		const struct npl_memory_completion *completion = memory_ring_first(&m->channel[i].completions);
+		if (completion && completion->cycle < cycle) {
+			cycle = completion->cycle;
 			first = &m->channel[i];
 		}
 	}
@@ -351,11 +353,11 @@ static void stepped_advance(void *state, uint64_t until, unsigned stop)
 {
 	struct stepped *m = state;
 	while ((uint64_t)m->now < until && !(stop & NPL_MEMORY_COMPLETION && first_done(m))) {
-		uint64_t before = served(m);
+		uint64_t served_before = served(m);
 		for (int64_t i = 0; i < m->config->channels; i++)
 			step_channel(m, &m->channel[i]);
 		m->now++;
-		if (stop & NPL_MEMORY_ROOM && served(m) != before)
+		if (stop & NPL_MEMORY_ROOM && served(m) != served_before)
 			return;
 	}
 }
@@ -377,8 +379,8 @@ static uint64_t stepped_take(void *state, struct npl_memory_completion *completi
 	struct channel *ch;
 	uint64_t n = 0;
 	while (n < capacity && (ch = first_done(m))) {
-		completions[n++] = *memory_ring_first(&ch->done);
-		ch->done.taken++;
+		completions[n++] = *memory_ring_first(&ch->completions);
+		ch->completions.n_taken++;
 		ch->pending--;
 		m->completed++;
 	}

@@ -47,25 +47,25 @@ static bool is_power_of_two(int64_t n)
 	return n > 0 && !(n & (n - 1));
 }
 
-static int pcie(const struct npl_link_config *c, const char *where, struct npl_link_model *model, struct npl_err *err)
+static int pcie(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model, struct npl_err *err)
 {
 	if (c->generation < 1 || c->generation > GENERATIONS)
 		return npl_fail(err, NPL_EINPUT, "%s: PCI Express has generations 1 to %" PRId64 ", got %" PRId64,
-				where, GENERATIONS, c->generation);
+				prefix, GENERATIONS, c->generation);
 	if (c->lanes > 32 || (!is_power_of_two(c->lanes) && c->lanes != 12))
 		return npl_fail(err, NPL_EINPUT, "%s: PCI Express has 1, 2, 4, 8, 12, 16 or 32 lanes, got %" PRId64,
-				where, c->lanes);
+				prefix, c->lanes);
 	if (c->generation == 6 && c->lanes > 16)
-		return npl_fail(err, NPL_EINPUT, "%s: PCI Express 6 has at most 16 lanes, got %" PRId64, where,
+		return npl_fail(err, NPL_EINPUT, "%s: PCI Express 6 has at most 16 lanes, got %" PRId64, prefix,
 				c->lanes);
 	if (!is_power_of_two(c->payload_bytes) || c->payload_bytes < 128 || c->payload_bytes > 4096)
 		return npl_fail(err, NPL_EINPUT,
 				"%s: a packet of PCI Express has at most 128, 256, 512, 1024, 2048 or 4096 bytes of "
 				"data, got %" PRId64,
-				where, c->payload_bytes);
+				prefix, c->payload_bytes);
 	if (c->header_bytes < 12 || c->header_bytes > 256 || c->header_bytes % WORD)
 		return npl_fail(err, NPL_EINPUT,
-				"%s: a header of PCI Express has 12 bytes or more, in words of 4, got %" PRId64, where,
+				"%s: a header of PCI Express has 12 bytes or more, in words of 4, got %" PRId64, prefix,
 				c->header_bytes);
 	const struct generation *g = &generations[c->generation - 1];
 	model->line = ratio(g->line_numerator * c->lanes, g->line_denominator);
@@ -74,7 +74,7 @@ static int pcie(const struct npl_link_config *c, const char *where, struct npl_l
 	return 0;
 }
 
-static int hypertransport(const struct npl_link_config *c, const char *where, struct npl_link_model *model,
+static int hypertransport(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model,
 			  struct npl_err *err)
 {
 	if (c->clock_hz < 1 || c->clock_hz > 100000000000 || c->width_bits < 1 || c->width_bits > 1024 ||
@@ -83,14 +83,14 @@ static int hypertransport(const struct npl_link_config *c, const char *where, st
 			err, NPL_EINPUT,
 			"%s: expected a clock of up to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers per clock, "
 			"got %" PRId64 ", %" PRId64 " and %" PRId64,
-			where, c->clock_hz, c->width_bits, c->transfers_per_clock);
+			prefix, c->clock_hz, c->width_bits, c->transfers_per_clock);
 	if (c->payload_bytes < WORD || c->payload_bytes > 65536 || c->payload_bytes % WORD)
 		return npl_fail(err, NPL_EINPUT,
-				"%s: a packet has up to 65536 bytes of data in words of 4, got %" PRId64, where,
+				"%s: a packet has up to 65536 bytes of data in words of 4, got %" PRId64, prefix,
 				c->payload_bytes);
 	if (c->header_bytes < 0 || c->header_bytes > 256 || c->header_bytes % WORD)
 		return npl_fail(err, NPL_EINPUT,
-				"%s: a packet has up to 256 bytes of header in words of 4, got %" PRId64, where,
+				"%s: a packet has up to 256 bytes of header in words of 4, got %" PRId64, prefix,
 				c->header_bytes);
 	model->line = ratio(c->clock_hz * c->width_bits * c->transfers_per_clock, 8);
 	model->payload_bytes = c->payload_bytes;
@@ -98,27 +98,27 @@ static int hypertransport(const struct npl_link_config *c, const char *where, st
 	return 0;
 }
 
-static int plain(const struct npl_link_config *c, const char *where, struct npl_link_model *model, struct npl_err *err)
+static int plain(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model, struct npl_err *err)
 {
 	if (c->bytes_per_second < 1)
-		return npl_fail(err, NPL_EINPUT, "%s: expected 1 byte per second at least, got %" PRId64, where,
+		return npl_fail(err, NPL_EINPUT, "%s: expected 1 byte per second at least, got %" PRId64, prefix,
 				c->bytes_per_second);
 	model->line = (struct npl_ratio){c->bytes_per_second, 1};
 	return 0;
 }
 
-int npl_link_model_of(const struct npl_link_config *config, const char *where, struct npl_link_model *model,
+int npl_link_model_of(const struct npl_link_config *config, const char *prefix, struct npl_link_model *model,
 		      struct npl_err *err)
 {
 	static int (*const kinds[])(const struct npl_link_config *, const char *, struct npl_link_model *,
 				    struct npl_err *) = {plain, pcie, hypertransport};
 	*model = (struct npl_link_model){.latency_seconds = config->latency_seconds};
 	if (config->kind < 0 || config->kind >= (int)(sizeof kinds / sizeof *kinds))
-		return npl_fail(err, NPL_EINPUT, "%s: there is no kind of link %d", where, config->kind);
+		return npl_fail(err, NPL_EINPUT, "%s: there is no kind of link %d", prefix, config->kind);
 	if (config->limit_bytes_per_second < 0 || !(config->latency_seconds >= 0))
 		return npl_fail(err, NPL_EINPUT, "%s: a limit of %" PRId64 " bytes per second, a latency of %g s",
-				where, config->limit_bytes_per_second, config->latency_seconds);
-	if (kinds[config->kind](config, where, model, err))
+				prefix, config->limit_bytes_per_second, config->latency_seconds);
+	if (kinds[config->kind](config, prefix, model, err))
 		return err->code;
 	model->rate = model->line;
 	if (model->payload_bytes)

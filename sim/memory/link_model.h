@@ -56,8 +56,8 @@ struct npl_link_model {
 	double latency_seconds;
 };
 
-/* Computes the model. NPL_EINPUT: no such link has these parameters; `where` opens the message. */
-int npl_link_model_of(const struct npl_link_config *config, const char *where, struct npl_link_model *model,
+/* Computes the model. NPL_EINPUT: no such link has these parameters; `prefix` opens the message. */
+int npl_link_model_of(const struct npl_link_config *config, const char *prefix, struct npl_link_model *model,
 		      struct npl_err *err);
 
 /* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind,

@@ -109,11 +109,11 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 int npl_memory_open(const char *name, const struct npl_memory_options *options, struct npl_memory **memory,
 		    struct npl_err *err)
 {
-	static const struct npl_memory_options none;
+	static const struct npl_memory_options no_options;
 	*memory = calloc(1, sizeof **memory);
 	if (!*memory)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-	if (open_memory(*memory, name, options ? options : &none, err)) {
+	if (open_memory(*memory, name, options ? options : &no_options, err)) {
 		npl_memory_close(*memory);
 		*memory = NULL;
 		return err->code;
@@ -177,10 +177,10 @@ void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop
 }
 
 /* Pushes requests until one is refused. */
-static void push_some(struct npl_memory *memory, struct npl_memory_feed *feed)
+static void push_until_refused(struct npl_memory *memory, struct npl_memory_feed *feed)
 {
-	const uint64_t most = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
-	while (feed->pushed < feed->n && feed->in_cycle < most) {
+	const uint64_t max_per_cycle = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
+	while (feed->pushed < feed->n && feed->in_cycle < max_per_cycle) {
 		struct npl_memory_request request = feed->requests[feed->pushed];
 		if (!npl_memory_can_accept(memory, &request))
 			return;
@@ -198,7 +198,7 @@ void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed)
 		return;
 	}
 	for (;; feed->in_cycle = 0) {
-		push_some(memory, feed);
+		push_until_refused(memory, feed);
 		if (feed->pushed == feed->n)
 			return;
 		if (feed->per_cycle && feed->in_cycle == feed->per_cycle)

@@ -71,12 +71,12 @@ static int check_cache(const char *name, double bytes, double rate, struct npl_e
 }
 
 /* Checks that one core does not get more than all cores together. */
-static int check_core(const char *name, double all, double one, struct npl_err *err)
+static int check_core(const char *name, double all_rate, double core_rate, struct npl_err *err)
 {
-	if (one <= all)
+	if (core_rate <= all_rate)
 		return 0;
 	return npl_fail(err, NPL_EINPUT, "%s.core_bytes_per_second is %g, expected at most the %g of all cores", name,
-			one, all);
+			core_rate, all_rate);
 }
 
 int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err)

@@ -154,22 +154,23 @@ struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl
 {
 	struct npl_processor_counts counts = {.macs = macs};
 	const struct cost cost = cost_of(op, attrs, in, n_in);
-	double taken = 0, made = 0;
+	double input_elements = 0, output_elements = 0;
 	for (int k = 0; k < n_out; k++) {
-		made += count_of(&out[k]);
+		output_elements += count_of(&out[k]);
 		counts.bytes += npl_tensor_bytes(&out[k]);
 	}
 	const uint64_t results = counts.bytes;
 	for (int k = 0; k < n_in; k++) {
-		const uint64_t all = in[k] ? npl_tensor_bytes(in[k]) : 0;
-		taken += count_of(in[k]);
+		const uint64_t input_bytes = in[k] ? npl_tensor_bytes(in[k]) : 0;
+		input_elements += count_of(in[k]);
 		*(k > 0 && takes_weights(op) ? &counts.weight_bytes
-					     : &counts.bytes) += k == 0 && reads_a_part(op) && all > results ? results
-													     : all;
+					     : &counts.bytes) += k == 0 && reads_a_part(op) && input_bytes > results
+									 ? results
+									 : input_bytes;
 	}
 	for (int c = 0; c < NPL_CLASSES; c++)
-		counts.operations[c] = cost.result[c] * made;
-	counts.operations[NPL_REDUCE] += cost.input * taken;
+		counts.operations[c] = cost.result[c] * output_elements;
+	counts.operations[NPL_REDUCE] += cost.input * input_elements;
 	if (op == NPL_OP_ATTENTION)
 		add_scores(&counts, attrs, n_in ? in[0] : NULL);
 	return counts;

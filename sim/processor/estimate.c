@@ -11,9 +11,9 @@ double npl_processor_peak(const struct npl_processor_model *processor, enum npl_
 }
 
 /* Returns the bytes per second of a level that n cores share. */
-static double shared_by(double all, double one, double n)
+static double shared_by(double all_rate, double core_rate, double n)
 {
-	return one > 0 ? fmin(all, n * one) : all;
+	return core_rate > 0 ? fmin(all_rate, n * core_rate) : all_rate;
 }
 
 /* Returns the bandwidth of the smallest level that holds so many bytes. *part: whether that is a cache or memory. */
@@ -47,11 +47,13 @@ static struct npl_processor_time time_on(const struct npl_processor_model *p, en
 	}
 	const double traffic = t.part[NPL_PROCESSOR_MEMORY] + t.part[NPL_PROCESSOR_CACHE];
 	const double hidden = p->overlap * fmin(arithmetic, traffic);
-	const double seen = arithmetic < traffic || traffic <= 0 ? 1 : (traffic - hidden) / traffic; /* of traffic */
+	const double visible_share = arithmetic < traffic || traffic <= 0
+					     ? 1
+					     : (traffic - hidden) / traffic; /* of traffic */
 	arithmetic -= arithmetic < traffic ? hidden : 0;
 	t.part[NPL_PROCESSOR_ARITHMETIC] = arithmetic / p->efficiency;
-	t.part[NPL_PROCESSOR_CACHE] *= seen / p->efficiency;
-	t.part[NPL_PROCESSOR_MEMORY] *= seen / p->efficiency;
+	t.part[NPL_PROCESSOR_CACHE] *= visible_share / p->efficiency;
+	t.part[NPL_PROCESSOR_MEMORY] *= visible_share / p->efficiency;
 	t.part[NPL_PROCESSOR_START] = p->overhead_seconds + (n - 1) * p->fork_join_seconds;
 	for (int i = 0; i < NPL_PROCESSOR_PARTS; i++)
 		t.seconds += t.part[i];

@@ -27,9 +27,9 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
 
 static void add_where(struct text *text, const struct sim_program *program, int64_t index)
 {
-	char where[64];
-	sim_program_where(program, index, where, sizeof where);
-	add(text, "%s", where);
+	char location[64];
+	sim_program_location_text(program, index, location, sizeof location);
+	add(text, "%s", location);
 }
 
 static void add_units(struct text *text, unsigned units)
