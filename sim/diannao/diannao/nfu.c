@@ -19,14 +19,14 @@ int64_t dn_wrap(int64_t sum, int64_t bits)
 
 int64_t dn_rescale(int64_t value, int shift)
 {
-	const int64_t far = (int64_t)1 << 32;
+	const int64_t bound = (int64_t)1 << 32;
 	if (shift > 61)
 		return 0; /* |value| < 2^60 */
 	if (shift > 0)
 		return (value + ((int64_t)1 << (shift - 1))) >> shift;
-	if (value > -far && value < far && shift >= -17)
+	if (value > -bound && value < bound && shift >= -17)
 		return value * ((int64_t)1 << -shift);
-	return value > 0 ? far : value < 0 ? -far : 0; /* |value| * 2^17 is far outside too */
+	return value > 0 ? bound : value < 0 ? -bound : 0; /* |value| * 2^17 is far outside too */
 }
 
 /* reciprocal / 2^bits is 1 / count, with 2^14 <= reciprocal < 2^15: a positive 16-bit operand, exact for powers of

@@ -25,19 +25,19 @@ struct piece {
 
 struct line {
 	int a, b;
-	double most, squares; /* errors, in units of 1 / 1024 */
+	double largest_error, squares; /* errors, in units of 1 / 1024 */
 };
 
 /* Returns the largest error of slope a with an unrounded product and the best real b. */
 static double half_spread(const struct piece *piece, int a)
 {
-	double least = INFINITY, most = -INFINITY;
+	double smallest = INFINITY, largest = -INFINITY;
 	for (int x = piece->first; x < piece->end; x++) {
-		double left = piece->f[x - piece->first] - (double)a * x / ONE;
-		least = left < least ? left : least;
-		most = left > most ? left : most;
+		double remainder = piece->f[x - piece->first] - (double)a * x / ONE;
+		smallest = remainder < smallest ? remainder : smallest;
+		largest = remainder > largest ? remainder : largest;
 	}
-	return (most - least) / 2;
+	return (largest - smallest) / 2;
 }
 
 /* Returns the 16-bit slope with the least half_spread. */
@@ -54,47 +54,48 @@ static int middle_slope(const struct piece *piece)
 	return low;
 }
 
-static double left_of(const struct piece *piece, int a, int x)
+static double remainder_of(const struct piece *piece, int a, int x)
 {
 	return piece->f[x - piece->first] - ((a * x + ONE / 2) >> NPL_Q16_FRACTION_BITS);
 }
 
-static bool better(const struct line *line, const struct line *than)
+static bool is_better(const struct line *line, const struct line *other)
 {
-	return line->most < than->most - TIE || (line->most < than->most + TIE && line->squares < than->squares - TIE);
+	return line->largest_error < other->largest_error - TIE ||
+	       (line->largest_error < other->largest_error + TIE && line->squares < other->squares - TIE);
 }
 
 /* Tries slope a with the best b, and keeps it if it is better. */
 static void try_slope(const struct piece *piece, int a, struct line *best)
 {
-	double least = INFINITY, most = -INFINITY;
+	double smallest = INFINITY, largest = -INFINITY;
 	for (int x = piece->first; x < piece->end; x++) {
-		double left = left_of(piece, a, x);
-		least = left < least ? left : least;
-		most = left > most ? left : most;
+		double remainder = remainder_of(piece, a, x);
+		smallest = remainder < smallest ? remainder : smallest;
+		largest = remainder > largest ? remainder : largest;
 	}
-	if ((most - least) / 2 > best->most + TIE)
+	if ((largest - smallest) / 2 > best->largest_error + TIE)
 		return;
-	double below = fmin(fmax(floor((least + most) / 2), INT16_MIN), INT16_MAX - 1);
-	for (int up = 0; up < 2; up++) {
-		struct line line = {.a = a, .b = (int)below + up};
-		line.most = fmax(fabs(most - line.b), fabs(least - line.b));
+	double rounded_down = fmin(fmax(floor((smallest + largest) / 2), INT16_MIN), INT16_MAX - 1);
+	for (int step = 0; step < 2; step++) {
+		struct line line = {.a = a, .b = (int)rounded_down + step};
+		line.largest_error = fmax(fabs(largest - line.b), fabs(smallest - line.b));
 		for (int x = piece->first; x < piece->end; x++) {
-			double error = left_of(piece, a, x) - line.b;
+			double error = remainder_of(piece, a, x) - line.b;
 			line.squares += error * error;
 		}
-		if (better(&line, best))
+		if (is_better(&line, best))
 			*best = line;
 	}
 }
 
 static struct line fit_piece(const struct piece *piece)
 {
-	struct line best = {.most = INFINITY, .squares = INFINITY};
+	struct line best = {.largest_error = INFINITY, .squares = INFINITY};
 	const int middle = middle_slope(piece);
 	for (int step = -1; step <= 1; step += 2)
 		for (int a = step < 0 ? middle : middle + 1; a >= INT16_MIN && a <= INT16_MAX; a += step) {
-			if (half_spread(piece, a) > best.most + 0.5 + TIE)
+			if (half_spread(piece, a) > best.largest_error + 0.5 + TIE)
 				break;
 			try_slope(piece, a, &best);
 		}
@@ -104,7 +105,7 @@ static struct line fit_piece(const struct piece *piece)
 static struct line level(double f)
 {
 	struct line line = {.b = (int)fmin(fmax(rint(f), INT16_MIN), INT16_MAX)};
-	line.most = fabs(f - line.b);
+	line.largest_error = fabs(f - line.b);
 	return line;
 }
 
@@ -124,7 +125,7 @@ bool dn_fit(const struct dn_curve *curve, struct dn_function *function, double *
 		struct line line = end > first ? fit_piece(&piece) : level(f[first > high ? high - low : 0]);
 		function->a[i] = (int16_t)line.a;
 		function->b[i] = (int16_t)line.b;
-		*error = fmax(*error, line.most / ONE);
+		*error = fmax(*error, line.largest_error / ONE);
 	}
 	free(f);
 	return true;

@@ -117,8 +117,8 @@ int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, st
 		}
 	if (choose(machine, layer, tiles, err))
 		return err->code;
-	struct dn_chosen *kept = &machine->chosen[machine->choices++ % DN_CHOSEN];
-	memcpy(&kept->layer, layer, sizeof *layer);
-	kept->tiles = *tiles;
+	struct dn_chosen *entry = &machine->chosen[machine->choices++ % DN_CHOSEN];
+	memcpy(&entry->layer, layer, sizeof *layer);
+	entry->tiles = *tiles;
 	return 0;
 }

@@ -60,7 +60,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	const struct dn_machine *machine = state;
 	const struct dn_config *config = &machine->config;
 	const struct npl_memory_info *memory = npl_memory_info(machine->memory);
-	const struct npl_memory_counters none = {0};
+	const struct npl_memory_counters no_accesses = {0};
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = NPL_FORMAT_Q16;
@@ -75,7 +75,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		.name = "main memory",
 		.bytes_per_second = memory->peak_bytes_per_second,
 		.latency_seconds = config->host_latency_seconds,
-		.energy_origin = npl_memory_energy_of(machine->memory, &none, part) ? part[0].origin : "absent"};
+		.energy_origin = npl_memory_energy_of(machine->memory, &no_accesses, part) ? part[0].origin : "absent"};
 	if (!npl_origin_is_absent(info->link.energy_origin))
 		info->link.energy_within = "the layers' memory";
 	info->crosses[NPL_MEM_DRAM] = info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ALL;
@@ -87,86 +87,91 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		 (long long)dn_operations_per_cycle(config), memory->name);
 }
 
-static bool dn_supports(const void *state, const struct npl_layer *given, char *why, size_t n)
+static bool dn_supports(const void *state, const struct npl_layer *model_layer, char *why, size_t n)
 {
 	const struct dn_machine *machine = state;
-	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes, most = UINT64_C(1) << DN_ADDRESS_BITS;
+	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes, address_space = UINT64_C(1)
+											      << DN_ADDRESS_BITS;
 	struct dn_layer layer;
 	struct dn_candidates tiles;
 	struct npl_err err;
-	if (!dn_layer_of(&machine->config, given, &layer, why, n))
+	if (!dn_layer_of(&machine->config, model_layer, &layer, why, n))
 		return false;
 	uint64_t bytes = dn_memory_bytes(&machine->config, &layer);
-	if (bytes > capacity || bytes > most)
+	if (bytes > capacity || bytes > address_space)
 		return npl_refuse(why, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
-				  capacity < most ? "there are" : "addresses reach", capacity < most ? capacity : most);
+				  capacity < address_space ? "there are" : "addresses reach",
+				  capacity < address_space ? capacity : address_space);
 	if (!dn_find_tiles(&machine->config, &layer, dn_bytes_per_cycle(machine), &tiles, &err))
 		return true;
 	return npl_refuse(why, n, "%s", err.msg);
 }
 
-static void fill_result(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
-			const struct dn_outcome *outcome, struct npl_result *result)
+static void fill_result(const struct dn_config *config, const struct dn_layer *layer,
+			const struct npl_layer *model_layer, const struct dn_outcome *outcome,
+			struct npl_result *result)
 {
 	const struct dn_counters *counters = &outcome->counters;
 	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
-	const uint64_t made = dn_made_bytes(layer);
+	const uint64_t output_bytes = dn_made_bytes(layer);
 	result->cycles = outcome->cycles;
 	result->macs = counters->useful_macs;
 	npl_counters_read(dn_counter_defs, DN_COUNTERS, counters, result->counter);
 	result->bytes[NPL_MEM_DRAM] = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
 	result->bytes[NPL_MEM_BUFFER] = (counters->nbin_rows + counters->nbout_rows) * row_bytes +
 					counters->sb_rows * (uint64_t)dn_sb_row_bytes(config);
-	for (int i = 0; made && i < NPL_MEM_HOST; i++) /* core knows only the layer's own tensors */
-		result->bytes_at_least[i] = npl_tensor_bytes(given->in[0]) + made + npl_tensor_bytes(given->out);
+	for (int i = 0; output_bytes && i < NPL_MEM_HOST; i++) /* core knows only the layer's own tensors */
+		result->bytes_at_least[i] = npl_tensor_bytes(model_layer->in[0]) + output_bytes +
+					    npl_tensor_bytes(model_layer->out);
 	result->saturations = counters->output_saturations;
 	result->overflows = counters->sum_wraps;
 }
 
 /* Checks the scales, which come with the values, after the device was asked about the layer. */
-static int check_scales(const struct npl_layer *given, struct npl_err *err)
+static int check_scales(const struct npl_layer *model_layer, struct npl_err *err)
 {
 	const struct {
-		const char *what;
+		const char *role;
 		const struct npl_tensor *tensor;
-	} of[] = {{"input", given->n_in > 0 ? given->in[0] : NULL},
-		  {"weight", given->n_in > 1 ? given->in[1] : NULL},
-		  {"output", given->out}};
-	for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-		if (of[i].tensor && !isfinite(of[i].tensor->quant.scale))
+	} operand[] = {{"input", model_layer->n_in > 0 ? model_layer->in[0] : NULL},
+		       {"weight", model_layer->n_in > 1 ? model_layer->in[1] : NULL},
+		       {"output", model_layer->out}};
+	for (size_t i = 0; i < sizeof operand / sizeof *operand; i++)
+		if (operand[i].tensor && !isfinite(operand[i].tensor->quant.scale))
 			return npl_fail(err, NPL_EINPUT, "the scale of the %s is %g, expected a power of two",
-					of[i].what, (double)of[i].tensor->quant.scale);
+					operand[i].role, (double)operand[i].tensor->quant.scale);
 	return 0;
 }
 
-static int layer_of(const struct dn_machine *machine, const struct npl_layer *given, struct dn_layer *layer,
+static int layer_of(const struct dn_machine *machine, const struct npl_layer *model_layer, struct dn_layer *layer,
 		    struct npl_err *err)
 {
 	char why[200];
-	if (check_scales(given, err))
+	if (check_scales(model_layer, err))
 		return NPL_EINPUT;
-	if (!dn_layer_of(&machine->config, given, layer, why, sizeof why))
+	if (!dn_layer_of(&machine->config, model_layer, layer, why, sizeof why))
 		return npl_fail(err, NPL_EINTERNAL, "it does not take the layer: %s", why);
 	return 0;
 }
 
-static int dn_run(void *state, const struct npl_layer *given, struct npl_result *result, struct npl_err *err)
+static int dn_run(void *state, const struct npl_layer *model_layer, struct npl_result *result, struct npl_err *err)
 {
 	struct dn_machine *machine = state;
 	struct dn_layer layer;
 	struct dn_outcome outcome;
-	if (layer_of(machine, given, &layer, err) || dn_run_layer(machine, &layer, given, &outcome, err))
+	if (layer_of(machine, model_layer, &layer, err) || dn_run_layer(machine, &layer, model_layer, &outcome, err))
 		return err->code;
-	fill_result(&machine->config, &layer, given, &outcome, result);
+	fill_result(&machine->config, &layer, model_layer, &outcome, result);
 	return dn_energy_of(&machine->config, machine->memory, &outcome, result, err);
 }
 
-static int dn_dump_layer(void *state, const struct npl_layer *given, struct npl_program_dump *dump, struct npl_err *err)
+static int dn_dump_layer(void *state, const struct npl_layer *model_layer, struct npl_program_dump *dump,
+			 struct npl_err *err)
 {
 	struct dn_layer layer;
-	if (layer_of(state, given, &layer, err))
+	if (layer_of(state, model_layer, &layer, err))
 		return err->code;
-	return dn_dump(state, &layer, given, dump, err);
+	return dn_dump(state, &layer, model_layer, dump, err);
 }
 
 const struct npl_driver npl_driver_diannao = {

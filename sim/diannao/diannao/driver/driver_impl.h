@@ -43,21 +43,21 @@ struct dn_execution dn_execution_of(const struct dn_machine *machine, const stru
 
 /* A layer with all its operands; those of LRN's factor are made. The caller closes it in any case. */
 struct dn_operands {
-	struct npl_layer given;
+	struct npl_layer model_layer;
 	struct npl_tensor kernels, biases;
 };
-int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *given, struct dn_operands *operands,
+int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *model_layer, struct dn_operands *operands,
 		     struct npl_err *err);
 void dn_operands_close(struct dn_operands *operands);
 
-/* Fills *outcome and, unless timing only, given->out. */
-int dn_run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+/* Fills *outcome and, unless timing only, model_layer->out. */
+int dn_run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		 struct dn_outcome *outcome, struct npl_err *err);
-/* values.c: fills given->out and the counters of the values. */
-int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
+/* values.c: fills model_layer->out and the counters of the values. */
+int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		    struct dn_counters *counters, struct npl_err *err);
 /* dump.c: writes the layer's program as text, and memory, into a zeroed dump. */
-int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 	    struct npl_program_dump *dump, struct npl_err *err);
 /* energy.c: fills result->energy from the counters of a whole layer. */
 int dn_energy_of(const struct dn_config *config, const struct npl_memory *memory, const struct dn_outcome *outcome,

@@ -15,16 +15,17 @@
 /* Returns the name by which every program knows the function, or a name for this program. */
 static const char *name_of(const struct dn_function *function)
 {
-	struct dn_function made;
+	struct dn_function clip;
 	for (const char *const *name = dn_known_functions; *name; name++) {
-		const struct dn_function *known = dn_known_function(*name, &made);
+		const struct dn_function *known = dn_known_function(*name, &clip);
 		if (known && !memcmp(known, function, sizeof *known))
 			return *name;
 	}
 	return "LAYER";
 }
 
-static int hold(const struct dn_stream *stream, const char *name, struct sim_program *program, struct npl_err *err)
+static int collect_program(const struct dn_stream *stream, const char *name, struct sim_program *program,
+			   struct npl_err *err)
 {
 	struct dn_instruction at;
 	do {
@@ -65,15 +66,15 @@ static void put_heading(void *context, FILE *out, int64_t index)
 		map->results, map->out_channels, 8 * map->out_bytes);
 }
 
-static int take_memories(const struct dn_layout_map *map, const struct npl_layer *given, struct npl_program_dump *dump,
-			 struct npl_err *err)
+static int copy_memories(const struct dn_layout_map *map, const struct npl_layer *model_layer,
+			 struct npl_program_dump *dump, struct npl_err *err)
 {
 	const size_t inputs = map->synapses, weights = map->results - map->synapses;
 	uint8_t *bytes = calloc(map->results + 1, 1);
 	if (!bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
-				map->results, given->name);
-	dn_put_operands(map, given, bytes);
+				map->results, model_layer->name);
+	dn_put_operands(map, model_layer, bytes);
 	int rc = sim_take_memory(bytes, inputs, inputs, &dump->host, err);
 	if (!rc)
 		rc = sim_take_memory(bytes + inputs, weights, weights, &dump->weights, err);
@@ -81,17 +82,17 @@ static int take_memories(const struct dn_layout_map *map, const struct npl_layer
 	return rc;
 }
 
-static int dump_program(const struct dn_layer *layer, const struct npl_layer *given, struct dn_generator *generator,
-			struct npl_program_dump *dump, struct npl_err *err)
+static int dump_program(const struct dn_layer *layer, const struct npl_layer *model_layer,
+			struct dn_generator *generator, struct npl_program_dump *dump, struct npl_err *err)
 {
 	struct sim_program program = {.set = &dn_instructions};
 	const struct dn_stream stream = dn_generator_stream(generator);
 	const struct dn_layout_map *map = dn_generator_map(generator);
-	struct heading heading = {map, given->name};
+	struct heading heading = {map, model_layer->name};
 	program.weight_address = map->synapses;
 	program.n_constants = layer->activates;
 	dn_set_function(&program.constant[0], name_of(&layer->function), &layer->function);
-	int rc = hold(&stream, given->name, &program, err);
+	int rc = collect_program(&stream, model_layer->name, &program, err);
 	if (!rc)
 		rc = dn_generator_failed(generator, err);
 	if (!rc)
@@ -101,23 +102,23 @@ static int dump_program(const struct dn_layer *layer, const struct npl_layer *gi
 	return rc;
 }
 
-int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 	    struct npl_program_dump *dump, struct npl_err *err)
 {
 	struct dn_operands operands;
 	struct dn_generator *generator = NULL;
 	struct dn_tiles tiles;
-	dump->timing_only = given->timing_only;
+	dump->timing_only = model_layer->timing_only;
 	dump->writes_host = true;
-	int rc = dn_operands_open(layer, given, &operands, err);
+	int rc = dn_operands_open(layer, model_layer, &operands, err);
 	if (!rc)
 		rc = dn_choose_tiles(machine, layer, &tiles, err);
 	if (!rc)
 		rc = dn_generator_open(&machine->config, layer, &tiles, &generator, err);
 	if (!rc)
-		rc = dump_program(layer, given, generator, dump, err);
-	if (!rc && !given->timing_only)
-		rc = take_memories(dn_generator_map(generator), &operands.given, dump, err);
+		rc = dump_program(layer, model_layer, generator, dump, err);
+	if (!rc && !model_layer->timing_only)
+		rc = copy_memories(dn_generator_map(generator), &operands.model_layer, dump, err);
 	dn_generator_close(generator);
 	dn_operands_close(&operands);
 	return rc;

@@ -39,14 +39,14 @@ static const char *const event_names[DN_EVENTS] = {
 };
 
 /* Checks that a file of these bytes ends within the machine's memory, and extends *size to its end. */
-static int fits(const char *what, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
-		struct npl_err *err)
+static int check_fits(const char *file_role, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
+		      struct npl_err *err)
 {
 	if (!bytes)
 		return 0;
 	if (address > capacity || bytes > capacity - address)
 		return npl_fail(err, NPL_EINPUT, "%zu bytes of %s at byte %llu, expected them within the memory's %llu",
-				bytes, what, (unsigned long long)address, (unsigned long long)capacity);
+				bytes, file_role, (unsigned long long)address, (unsigned long long)capacity);
 	*size = address + bytes > *size ? address + bytes : *size;
 	return 0;
 }
@@ -57,8 +57,8 @@ static int fill_memory(const struct sim_program *program, const struct npl_execu
 {
 	uint64_t host = program->host_address, weights = program->weight_address;
 	memory->size = dn_program_memory(program);
-	if (fits("host memory", host, execution->host_bytes, capacity, &memory->size, err) ||
-	    fits("weights", weights, execution->weight_bytes, capacity, &memory->size, err))
+	if (check_fits("host memory", host, execution->host_bytes, capacity, &memory->size, err) ||
+	    check_fits("weights", weights, execution->weight_bytes, capacity, &memory->size, err))
 		return err->code;
 	if (execution->host_bytes && execution->weight_bytes && host < weights + execution->weight_bytes &&
 	    weights < host + execution->host_bytes)

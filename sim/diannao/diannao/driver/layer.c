@@ -17,26 +17,26 @@ uint64_t dn_made_bytes(const struct dn_layer *layer)
 
 /* Runs a layer with values on the register-level engine, where they go through memory in the machine's layout. */
 static int run_with_values(struct dn_execution *execution, const struct dn_layout_map *map,
-			   const struct npl_layer *given, struct dn_outcome *outcome, struct npl_err *err)
+			   const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
 {
 	uint8_t *bytes = calloc(map->end ? map->end : 1, 1);
 	if (!bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
-				map->end, given->name);
+				map->end, model_layer->name);
 	execution->memory = (struct dn_memory){bytes, map->end};
-	dn_put_operands(map, given, bytes);
+	dn_put_operands(map, model_layer, bytes);
 	int rc = dn_run_rtl(execution, outcome, err);
 	if (!rc)
-		dn_take_results(map, bytes, given->out);
+		dn_take_results(map, bytes, model_layer->out);
 	free(bytes);
 	return rc;
 }
 
-static int run_fast(const struct dn_execution *execution, const struct dn_layer *layer, const struct npl_layer *given,
-		    struct dn_outcome *outcome, struct npl_err *err)
+static int run_fast(const struct dn_execution *execution, const struct dn_layer *layer,
+		    const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_counters values = {0};
-	if (!given->timing_only && dn_layer_values(execution->config, layer, given, &values, err))
+	if (!model_layer->timing_only && dn_layer_values(execution->config, layer, model_layer, &values, err))
 		return err->code;
 	int rc = dn_run_fast(execution, outcome, err);
 	outcome->counters.product_saturations = values.product_saturations;
@@ -62,7 +62,7 @@ static void count_lanes(const struct dn_config *config, const struct dn_layer *l
 	counters->idle_lanes = counters->nfu_active * (uint64_t)(config->tn * config->tn) - counters->useful_macs;
 }
 
-static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		     struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_generator *generator = NULL;
@@ -73,11 +73,11 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	if (!rc) {
 		struct dn_execution execution = dn_execution_of(machine, layer, generator);
 		if (!machine->rtl)
-			rc = run_fast(&execution, layer, given, outcome, err);
-		else if (given->timing_only)
+			rc = run_fast(&execution, layer, model_layer, outcome, err);
+		else if (model_layer->timing_only)
 			rc = dn_run_rtl(&execution, outcome, err);
 		else
-			rc = run_with_values(&execution, dn_generator_map(generator), given, outcome, err);
+			rc = run_with_values(&execution, dn_generator_map(generator), model_layer, outcome, err);
 	}
 	if (!rc)
 		rc = dn_generator_failed(generator, err);
@@ -87,15 +87,15 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	return rc;
 }
 
-int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *given, struct dn_operands *operands,
+int dn_operands_open(const struct dn_layer *layer, const struct npl_layer *model_layer, struct dn_operands *operands,
 		     struct npl_err *err)
 {
-	*operands = (struct dn_operands){.given = *given};
-	if (!layer->lrn.present || given->timing_only)
+	*operands = (struct dn_operands){.model_layer = *model_layer};
+	if (!layer->lrn.present || model_layer->timing_only)
 		return 0;
-	operands->given.n_in = 3;
-	operands->given.in[1] = &operands->kernels;
-	operands->given.in[2] = &operands->biases;
+	operands->model_layer.n_in = 3;
+	operands->model_layer.in[1] = &operands->kernels;
+	operands->model_layer.in[2] = &operands->biases;
 	return dn_lrn_operands(layer, &operands->kernels, &operands->biases, err);
 }
 
@@ -105,13 +105,13 @@ void dn_operands_close(struct dn_operands *operands)
 	npl_tensor_free(&operands->biases);
 }
 
-int dn_run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *given,
+int dn_run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		 struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_operands operands;
-	int rc = dn_operands_open(layer, given, &operands, err);
+	int rc = dn_operands_open(layer, model_layer, &operands, err);
 	if (!rc)
-		rc = run_layer(machine, layer, &operands.given, outcome, err);
+		rc = run_layer(machine, layer, &operands.model_layer, outcome, err);
 	dn_operands_close(&operands);
 	return rc;
 }

@@ -70,20 +70,20 @@ static void times_interval(void *opened, const struct sim_cycles *interval)
 static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
 {
 	struct times *times = opened;
-	uint64_t before = 0; /* boundary at which the one before has ended */
+	uint64_t previous_end = 0; /* boundary at which the one before has ended */
 	(void)err;
 	/* the instruction waits for what comes after the last one's end */
 	if (times->count)
 		times->ended[times->count - 1] = cycles;
 	for (int64_t i = 0; i < times->count; i++) {
 		struct npl_instruction_time *t = &times->time[i];
-		if (t->begin < before)
-			t->cycles[DN_TIME_QUEUED] = before - t->begin;
+		if (t->begin < previous_end)
+			t->cycles[DN_TIME_QUEUED] = previous_end - t->begin;
 		else
-			t->begin = before;
-		before = times->ended[i];
-		t->end = t->end > before ? t->end : before;
-		t->cycles[DN_TIME_MEMORY] = t->end - before;
+			t->begin = previous_end;
+		previous_end = times->ended[i];
+		t->end = t->end > previous_end ? t->end : previous_end;
+		t->cycles[DN_TIME_MEMORY] = t->end - previous_end;
 	}
 	*table = times->time;
 	times->time = NULL;

@@ -134,11 +134,11 @@ struct part {
 	const int16_t *w; /* their kernels */
 };
 
-static int sum_part(struct sums *s, const struct npl_layer *given, const struct part *part)
+static int sum_part(struct sums *s, const struct npl_layer *model_layer, const struct part *part)
 {
 	const struct dn_layer *layer = s->layer;
-	const int16_t *x = given->in[0]->data;
-	const int32_t *bias = layer->bias ? (const int32_t *)given->in[2]->data + part->m : NULL;
+	const int16_t *x = model_layer->in[0]->data;
+	const int32_t *bias = layer->bias ? (const int32_t *)model_layer->in[2]->data + part->m : NULL;
 	const int64_t group = part->m / layer->no;
 	if (npl_q16_pack(&s->weights, s->config->product, part->outputs, s->k, part->w, &s->err))
 		return s->err.code;
@@ -148,7 +148,7 @@ static int sum_part(struct sums *s, const struct npl_layer *given, const struct 
 			gather(s, x + image * layer->from.image + group * layer->ni * layer->from.map, at, count);
 			s->counters.product_saturations += npl_q16_gemm(&s->weights, count, s->gathered, s->stride,
 									s->sum, 0);
-			put_sums(s, count, bias, given->out, image * layer->to.image + part->m * layer->to.map);
+			put_sums(s, count, bias, model_layer->out, image * layer->to.image + part->m * layer->to.map);
 		}
 	return 0;
 }
@@ -156,7 +156,7 @@ static int sum_part(struct sums *s, const struct npl_layer *given, const struct 
 /* A layer cut into parts: for the kernel of each position, or the one kernel of all, blocks of a group's outputs times
  * ranges of positions. */
 struct parts {
-	const struct npl_layer *given;
+	const struct npl_layer *model_layer;
 	const struct dn_layer *layer;
 	struct sums *sums;                /* one for each worker */
 	int64_t kernels, outputs, blocks; /* outputs of a block; blocks of a group */
@@ -170,14 +170,14 @@ static void run_part(void *context, int64_t i, int worker)
 	struct sums *s = &p->sums[worker];
 	const int64_t range = i % p->ranges, block = i / p->ranges % p->blocks, at = i / p->ranges / p->blocks;
 	const int64_t group = at % layer->groups, kernel = at / layer->groups, positions = dn_positions(layer);
-	const int64_t left = layer->no - block * p->outputs;
+	const int64_t outputs_left = layer->no - block * p->outputs;
 	struct part part = {.m = group * layer->no + block * p->outputs,
-			    .outputs = left < p->outputs ? left : p->outputs,
+			    .outputs = outputs_left < p->outputs ? outputs_left : p->outputs,
 			    .first = layer->private_kernels ? kernel : positions * range / p->ranges,
 			    .end = layer->private_kernels ? kernel + 1 : positions * (range + 1) / p->ranges};
-	part.w = (const int16_t *)p->given->in[1]->data + (kernel * layer->groups * layer->no + part.m) * s->k;
+	part.w = (const int16_t *)p->model_layer->in[1]->data + (kernel * layer->groups * layer->no + part.m) * s->k;
 	if (!s->err.code)
-		sum_part(s, p->given, &part);
+		sum_part(s, p->model_layer, &part);
 }
 
 /* Chooses blocks small enough that all threads' packed weights take no more memory than one thread's, and ranges of
@@ -190,10 +190,10 @@ static void choose_parts(struct parts *p, int workers)
 	p->outputs = (MOST_OUTPUTS / workers + round - 1) / round * round;
 	p->outputs = p->outputs < LEAST_OUTPUTS ? LEAST_OUTPUTS : p->outputs;
 	p->blocks = npl_div_up_i64(p->layer->no, p->outputs);
-	const int64_t parts = p->kernels * p->layer->groups * p->blocks, wanted = 2 * (int64_t)workers;
-	const int64_t most = positions * p->layer->images / LEAST_POSITIONS;
-	p->ranges = workers == 1 || p->layer->private_kernels || !parts ? 1 : wanted / parts;
-	p->ranges = p->ranges > most ? most : p->ranges;
+	const int64_t parts = p->kernels * p->layer->groups * p->blocks, wanted_parts = 2 * (int64_t)workers;
+	const int64_t max_ranges = positions * p->layer->images / LEAST_POSITIONS;
+	p->ranges = workers == 1 || p->layer->private_kernels || !parts ? 1 : wanted_parts / parts;
+	p->ranges = p->ranges > max_ranges ? max_ranges : p->ranges;
 	p->ranges = p->ranges > positions ? positions : p->ranges;
 	p->ranges = p->ranges < 1 ? 1 : p->ranges;
 }
@@ -206,12 +206,13 @@ static void add_counters(struct dn_counters *to, const struct dn_counters *from)
 	to->output_saturations += from->output_saturations;
 }
 
-static int sum_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
+static int sum_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		      struct dn_counters *counters, struct npl_err *err)
 {
-	const double macs = (double)npl_tensor_count(given->out) * (double)(layer->ni * dn_taps(layer));
+	const double macs = (double)npl_tensor_count(model_layer->out) * (double)(layer->ni * dn_taps(layer));
 	const int workers = macs < ALONE ? 1 : npl_parallel_workers();
-	struct parts parts = {.given = given, .layer = layer, .sums = calloc((size_t)workers, sizeof *parts.sums)};
+	struct parts parts = {
+		.model_layer = model_layer, .layer = layer, .sums = calloc((size_t)workers, sizeof *parts.sums)};
 	int rc = parts.sums ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", workers);
 	for (int i = 0; i < workers && !rc; i++) {
 		parts.sums[i] = (struct sums){.config = config, .layer = layer};
@@ -248,7 +249,7 @@ static int64_t pool_window(const struct dn_config *config, const struct dn_layer
 {
 	const struct npl_window *window = &layer->window;
 	int64_t sum = 0, count = 0;
-	int16_t most = INT16_MIN;
+	int16_t maximum = INT16_MIN;
 	for (int64_t ky = 0; ky < window->kernel[0]; ky++) {
 		int64_t iy = y0 + ky * window->dilation[0];
 		for (int64_t kx = 0; kx < window->kernel[1] && iy >= 0 && iy < layer->in[0]; kx++) {
@@ -256,24 +257,24 @@ static int64_t pool_window(const struct dn_config *config, const struct dn_layer
 			if (ix < 0 || ix >= layer->in[1])
 				continue;
 			int16_t v = x[iy * layer->from.y + ix * layer->from.x];
-			most = v > most ? v : most;
+			maximum = v > maximum ? v : maximum;
 			sum += v;
 			count++;
 		}
 	}
 	if (layer->kind == DN_MAX)
-		return dn_rescale(most, layer->shift);
+		return dn_rescale(maximum, layer->shift);
 	if (window->count_include_pad)
 		count = taps_in_padding(layer, 0, y0) * taps_in_padding(layer, 1, x0);
-	int64_t held = dn_wrap(sum, config->sum_bits);
-	counters->sum_wraps += held != sum;
-	return count ? dn_average(held, count, layer->shift) : 0;
+	int64_t wrapped = dn_wrap(sum, config->sum_bits);
+	counters->sum_wraps += wrapped != sum;
+	return count ? dn_average(wrapped, count, layer->shift) : 0;
 }
 
 struct planes {
 	const struct dn_config *config;
 	const struct dn_layer *layer;
-	const struct npl_layer *given;
+	const struct npl_layer *model_layer;
 	struct dn_counters *counters; /* one for each worker */
 };
 
@@ -283,9 +284,9 @@ static void pool_plane(void *context, int64_t plane, int worker)
 	const struct dn_layer *layer = planes->layer;
 	struct dn_counters *counters = &planes->counters[worker];
 	const int64_t image = plane / layer->ni, map = plane % layer->ni;
-	const int16_t *x = (const int16_t *)planes->given->in[0]->data + image * layer->from.image +
+	const int16_t *x = (const int16_t *)planes->model_layer->in[0]->data + image * layer->from.image +
 			   map * layer->from.map;
-	int16_t *to = (int16_t *)planes->given->out->data + image * layer->to.image + map * layer->to.map;
+	int16_t *to = (int16_t *)planes->model_layer->out->data + image * layer->to.image + map * layer->to.map;
 	for (int64_t p = 0; p < dn_positions(layer); p++) {
 		const int64_t oy = p / layer->out[1], ox = p % layer->out[1];
 		const int64_t value = pool_window(planes->config, layer, x,
@@ -295,12 +296,12 @@ static void pool_plane(void *context, int64_t plane, int worker)
 	}
 }
 
-static int pool_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
-		       struct dn_counters *counters, struct npl_err *err)
+static int pool_values(const struct dn_config *config, const struct dn_layer *layer,
+		       const struct npl_layer *model_layer, struct dn_counters *counters, struct npl_err *err)
 {
-	const int64_t all = layer->images * layer->ni * dn_positions(layer) * dn_taps(layer);
-	const int workers = all < ALONE ? 1 : npl_parallel_workers();
-	struct planes planes = {config, layer, given, calloc((size_t)workers, sizeof *counters)};
+	const int64_t taps = layer->images * layer->ni * dn_positions(layer) * dn_taps(layer);
+	const int workers = taps < ALONE ? 1 : npl_parallel_workers();
+	struct planes planes = {config, layer, model_layer, calloc((size_t)workers, sizeof *counters)};
 	if (!planes.counters)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", workers);
 	npl_parallel(workers, layer->images * layer->ni, pool_plane, &planes);
@@ -310,9 +311,9 @@ static int pool_values(const struct dn_config *config, const struct dn_layer *la
 	return 0;
 }
 
-int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *given,
+int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		    struct dn_counters *counters, struct npl_err *err)
 {
-	return layer->kind == DN_SUM ? sum_values(config, layer, given, counters, err)
-				     : pool_values(config, layer, given, counters, err);
+	return layer->kind == DN_SUM ? sum_values(config, layer, model_layer, counters, err)
+				     : pool_values(config, layer, model_layer, counters, err);
 }

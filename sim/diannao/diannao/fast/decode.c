@@ -70,8 +70,8 @@ static void decode_nbout(struct dn_fast *f, const struct dn_instruction *at, str
 		n->output_bytes += at->nbout.size;
 	}
 	const bool wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
-	const uint64_t width = wide ? 4 : 2, most = f->lanes * width;
-	const uint64_t bytes = f->open.bytes_left < most ? f->open.bytes_left : most;
+	const uint64_t width = wide ? 4 : 2, full_bytes = f->lanes * width;
+	const uint64_t bytes = f->open.bytes_left < full_bytes ? f->open.bytes_left : full_bytes;
 	f->open.bytes_left -= bytes;
 	e->result_rows = wide ? 2 : 1;
 	e->completes = !f->open.bytes_left;
@@ -131,8 +131,8 @@ bool dn_fast_may_decode(const struct dn_fast *f)
 	return f->next.cp != DN_CP_SYNC || (f->queue_taken == f->queue_put && dn_fast_requests_ended(f));
 }
 
-/* Decodes as many instructions as the queue takes. *any: whether there was one. */
-static int decode_all(struct dn_fast *f, bool *any)
+/* Decodes as many instructions as the queue takes. *any_decoded: whether there was one. */
+static int decode_all(struct dn_fast *f, bool *any_decoded)
 {
 	while (!f->ended && f->queue_put - f->queue_taken < (uint64_t)f->config->dma_queue) {
 		if (!f->fetched) {
@@ -144,7 +144,7 @@ static int decode_all(struct dn_fast *f, bool *any)
 		if (!dn_fast_may_decode(f))
 			return 0;
 		decode(f);
-		*any = true;
+		*any_decoded = true;
 	}
 	return 0;
 }
@@ -152,7 +152,7 @@ static int decode_all(struct dn_fast *f, bool *any)
 /* Ends the instructions at the head that have taken all their steps, if they have any. */
 static void end_all(struct dn_fast *f)
 {
-	for (const struct dn_fast_entry *e; (e = dn_fast_head(f)) && f->done == e->steps; f->done = 0) {
+	for (const struct dn_fast_entry *e; (e = dn_fast_head(f)) && f->head_steps == e->steps; f->head_steps = 0) {
 		f->nbin.freed = e->nbin_freed;
 		f->sb.freed = e->sb_freed;
 		f->queue_taken++;
@@ -162,10 +162,10 @@ static void end_all(struct dn_fast *f)
 
 int dn_fast_end_and_decode(struct dn_fast *f)
 {
-	for (bool any = true; any;) {
-		any = false;
+	for (bool any_decoded = true; any_decoded;) {
+		any_decoded = false;
 		end_all(f);
-		if (decode_all(f, &any))
+		if (decode_all(f, &any_decoded))
 			return f->err->code;
 	}
 	return 0;

@@ -34,8 +34,8 @@ static uint64_t next_event(const struct dn_fast *f)
 			next = ready;
 	}
 	/* A request that then completes at once comes after this boundary's first steps. */
-	const uint64_t kept = to_machine(f, npl_dma_kept_until(f->dma));
-	return kept > f->now && kept < next ? kept : next;
+	const uint64_t port_free = to_machine(f, npl_dma_kept_until(f->dma));
+	return port_free > f->now && port_free < next ? port_free : next;
 }
 
 /* Takes memory to its first boundary at or after the machine's boundary `now`. What has completed by then arrives; what
@@ -43,8 +43,8 @@ static uint64_t next_event(const struct dn_fast *f)
 static void catch_up(struct dn_fast *f)
 {
 	const uint64_t until = to_memory(f, f->now),
-		       by = f->one_clock ? until : npl_hz_floor(f->now, &f->machine, &f->memory_clock);
-	while (npl_memory_now(f->memory) <= by) {
+		       last_boundary = f->one_clock ? until : npl_hz_floor(f->now, &f->machine, &f->memory_clock);
+	while (npl_memory_now(f->memory) <= last_boundary) {
 		dn_fast_take_arrivals(f);
 		if (npl_memory_now(f->memory) == until)
 			return;

@@ -123,7 +123,7 @@ struct dn_fast {
 	struct dn_fast_buffer nbin, sb;
 
 	/* NFU (nfu.c). */
-	uint32_t done;             /* steps that the head of the queue has taken */
+	uint32_t head_steps;       /* steps that the head of the queue has taken */
 	uint64_t after_nfu1;       /* the first cycle in which a step without NFU-1 may begin */
 	uint64_t fill_until;       /* the boundary at which the last step is through the pipeline */
 	uint64_t drained;          /* the boundary at which all steps are through the pipeline */
@@ -144,11 +144,11 @@ static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
 	return f->queue_taken == f->queue_put ? NULL : &f->queue[f->queue_taken & f->queue_mask];
 }
 
-static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event what, uint64_t index, uint64_t cycle)
+static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event event, uint64_t index, uint64_t cycle)
 {
 	const struct sim_observer *observer = f->execution->observer;
 	if (observer && observer->on_event)
-		observer->on_event(observer->context, &(struct sim_event){what, cycle, (int64_t)index});
+		observer->on_event(observer->context, &(struct sim_event){event, cycle, (int64_t)index});
 }
 
 /* decode.c does steps 2 and 3 of a boundary. */

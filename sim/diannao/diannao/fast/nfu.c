@@ -39,10 +39,10 @@ uint64_t dn_fast_nfu_end(const struct dn_fast *f)
 	const struct dn_fast_entry *e = dn_fast_head(f);
 	if (!e || possible_steps(f, e) < e->steps)
 		return DN_NEVER;
-	return next_step(f, e) + e->steps - f->done;
+	return next_step(f, e) + e->steps - f->head_steps;
 }
 
-static void attribute(struct dn_fast *f, enum dn_cycle_class what, uint64_t index, uint64_t cycles)
+static void attribute(struct dn_fast *f, enum dn_cycle_class cycle_class, uint64_t index, uint64_t cycles)
 {
 	const struct sim_observer *observer = f->execution->observer;
 	struct dn_counters *n = &f->outcome->counters;
@@ -52,19 +52,21 @@ static void attribute(struct dn_fast *f, enum dn_cycle_class what, uint64_t inde
 						     [DN_CYCLES_WAIT_NBOUT] = &n->wait_nbout,
 						     [DN_CYCLES_FILL] = &n->nfu_fill};
 	const uint64_t from = n->nfu_active + n->wait_sb + n->wait_nbin + n->wait_nbout + n->nfu_fill;
-	*counter[what] += cycles;
+	*counter[cycle_class] += cycles;
 	if (cycles && observer && observer->on_cycles)
-		observer->on_cycles(observer->context, &(struct sim_cycles){what, from, from + cycles, (int64_t)index});
+		observer->on_cycles(observer->context,
+				    &(struct sim_cycles){cycle_class, from, from + cycles, (int64_t)index});
 }
 
 /* Returns what the head's next step waits for. */
 static enum dn_cycle_class waiting(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
-	if (e->reads_sb && f->sb.arrived <= e->sb_row + f->done)
+	if (e->reads_sb && f->sb.arrived <= e->sb_row + f->head_steps)
 		return DN_CYCLES_WAIT_SB;
-	if (e->reads_nbin && f->nbin.arrived <= e->nbin_row + (uint64_t)f->done * e->nbin_stride)
+	if (e->reads_nbin && f->nbin.arrived <= e->nbin_row + (uint64_t)f->head_steps * e->nbin_stride)
 		return DN_CYCLES_WAIT_NBIN;
-	return f->done + 1 == e->steps && e->result_rows > f->free_result_rows ? DN_CYCLES_WAIT_NBOUT : DN_CYCLES_FILL;
+	return f->head_steps + 1 == e->steps && e->result_rows > f->free_result_rows ? DN_CYCLES_WAIT_NBOUT
+										     : DN_CYCLES_FILL;
 }
 
 static void idle(struct dn_fast *f, uint64_t cycles)
@@ -104,29 +106,29 @@ static void leave(struct dn_fast *f, const struct dn_fast_entry *e, uint64_t bou
 void dn_fast_nfu_run(struct dn_fast *f, uint64_t until)
 {
 	struct dn_fast_entry *e = dn_fast_head(f);
-	uint64_t left = until - f->now;
-	if (left && !e) {
-		idle(f, left);
-	} else if (left) {
-		const uint64_t possible = possible_steps(f, e);
-		if (possible > f->done) {
-			const uint64_t from = next_step(f, e), held_up = from < until ? from - f->now : left;
-			uint64_t n = possible - f->done;
+	uint64_t cycles_left = until - f->now;
+	if (cycles_left && !e) {
+		idle(f, cycles_left);
+	} else if (cycles_left) {
+		const uint64_t ready_steps = possible_steps(f, e);
+		if (ready_steps > f->head_steps) {
+			const uint64_t from = next_step(f, e), held_up = from < until ? from - f->now : cycles_left;
+			uint64_t n = ready_steps - f->head_steps;
 			attribute(f, DN_CYCLES_FILL, e->index, held_up);
-			left -= held_up;
-			n = n < left ? n : left;
-			if (n && !f->done)
+			cycles_left -= held_up;
+			n = n < cycles_left ? n : cycles_left;
+			if (n && !f->head_steps)
 				dn_fast_tell(f, DN_STARTED, e->index, from);
-			f->done += (uint32_t)n;
+			f->head_steps += (uint32_t)n;
 			attribute(f, DN_CYCLES_ACTIVE, e->index, n);
-			left -= n;
+			cycles_left -= n;
 			if (n && e->by_nfu1)
-				f->after_nfu1 = until - left + (uint64_t)f->config->nfu1_stages;
-			if (n && f->done == e->steps)
-				leave(f, e, until - left);
+				f->after_nfu1 = until - cycles_left + (uint64_t)f->config->nfu1_stages;
+			if (n && f->head_steps == e->steps)
+				leave(f, e, until - cycles_left);
 		}
-		if (left)
-			attribute(f, waiting(f, e), e->index, left);
+		if (cycles_left)
+			attribute(f, waiting(f, e), e->index, cycles_left);
 	}
 	f->now = until;
 }

@@ -38,8 +38,9 @@ static void add_times(uint64_t *to, const uint64_t *from, const uint64_t *since,
 
 static void add(struct npl_memory_counters *to, const struct npl_memory_counters *from)
 {
-	static const struct npl_memory_counters none;
-	add_times((uint64_t *)to, (const uint64_t *)from, (const uint64_t *)&none, sizeof none / sizeof(uint64_t), 1);
+	static const struct npl_memory_counters no_counts;
+	add_times((uint64_t *)to, (const uint64_t *)from, (const uint64_t *)&no_counts,
+		  sizeof no_counts / sizeof(uint64_t), 1);
 }
 
 /* add_times walks over both structures as arrays of uint64_t. A member more changes the size, and these lines ask
@@ -87,7 +88,7 @@ static uint64_t from_now(const struct dn_fast *f, uint64_t boundary)
 
 static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
 {
-	npl_memory_add_word(words, f->done);
+	npl_memory_add_word(words, f->head_steps);
 	npl_memory_add_word(words, from_now(f, f->after_nfu1));
 	npl_memory_add_word(words, from_now(f, f->fill_until));
 	npl_memory_add_word(words, from_now(f, f->drained));
@@ -109,14 +110,14 @@ static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
  * it. */
 static uint64_t hash_of(const struct npl_memory_words *words)
 {
-	const uint64_t odd = 0x9e3779b97f4a7c15;
+	const uint64_t multiplier = 0x9e3779b97f4a7c15;
 	uint64_t h[4] = {1, 2, 3, 4};
 	uint64_t i = 0;
 	for (; i + 4 <= words->n; i += 4)
 		for (int k = 0; k < 4; k++)
-			h[k] = (h[k] ^ words->word[i + k]) * odd;
+			h[k] = (h[k] ^ words->word[i + k]) * multiplier;
 	for (; i < words->n; i++)
-		h[0] = (h[0] ^ words->word[i]) * odd;
+		h[0] = (h[0] ^ words->word[i]) * multiplier;
 	return h[0] ^ h[1] >> 7 ^ h[2] >> 13 ^ h[3] >> 19;
 }
 
@@ -144,7 +145,7 @@ static int make_space(const struct dn_fast *f, struct npl_memory_words *words, u
 }
 
 /* Gathers the present state. repeat.enabled becomes false where the memory cannot give its state. */
-static int look(struct dn_fast *f)
+static int gather_state(struct dn_fast *f)
 {
 	struct dn_fast_repeat *r = &f->repeat;
 	while ((r->enabled = gather(f, &r->state.words)) && r->state.words.n > r->state.words.capacity)
@@ -173,22 +174,22 @@ static int take_mark(struct dn_fast *f, struct dn_fast_mark *mark, int64_t unit)
 	return 0;
 }
 
-static bool same(const struct dn_fast_state *a, const struct dn_fast_state *b)
+static bool same_state(const struct dn_fast_state *a, const struct dn_fast_state *b)
 {
 	return a->hash == b->hash && a->words.n == b->words.n &&
 	       !memcmp(a->words.word, b->words.word, a->words.n * sizeof *a->words.word);
 }
 
 /* Returns the latest mark of these units whose state is the present one; NULL: there is none. */
-static const struct dn_fast_mark *find(const struct dn_fast_units *u, const struct dn_fast_state *now)
+static const struct dn_fast_mark *find_mark(const struct dn_fast_units *u, const struct dn_fast_state *present)
 {
-	const int64_t most = u->marks < DN_FAST_MARKS - 1 ? u->marks : DN_FAST_MARKS - 1;
-	for (int64_t i = 1; i <= most; i++) {
-		const struct dn_fast_mark *earlier = &u->mark[(u->marks - i) % DN_FAST_MARKS];
-		if (same(&earlier->state, now))
-			return earlier;
+	const int64_t max_marks = u->marks < DN_FAST_MARKS - 1 ? u->marks : DN_FAST_MARKS - 1;
+	for (int64_t i = 1; i <= max_marks; i++) {
+		const struct dn_fast_mark *mark = &u->mark[(u->marks - i) % DN_FAST_MARKS];
+		if (same_state(&mark->state, present))
+			return mark;
 	}
-	return u->marks && same(&u->anchor.state, now) ? &u->anchor : NULL;
+	return u->marks && same_state(&u->anchor.state, present) ? &u->anchor : NULL;
 }
 
 static void move_anchor(struct dn_fast_units *u, struct dn_fast_mark *mark)
@@ -235,23 +236,23 @@ void dn_fast_repeat_count(const struct dn_fast *f)
 }
 
 /* Begins so many units of this level. *skipped: some have been counted instead. */
-static int begin_units(struct dn_fast *f, int level, int64_t alike, bool *skipped)
+static int begin_units(struct dn_fast *f, int level, int64_t n_units, bool *skipped)
 {
 	struct dn_fast_repeat *r = &f->repeat;
 	struct dn_fast_units *u = &r->level[level];
-	if (u->unit + alike != u->end) { /* these units are not the ones of the last call */
-		u->end = u->unit + alike;
+	if (u->unit + n_units != u->end) { /* these units are not the ones of the last call */
+		u->end = u->unit + n_units;
 		u->marks = 0;
 	}
 	if (!u->marks || f->index - u->marked_at >= APART) {
-		if (!r->gathered && look(f))
+		if (!r->gathered && gather_state(f))
 			return f->err->code;
 		if (!r->enabled)
 			return 0;
-		const struct dn_fast_mark *earlier = find(u, &r->state);
-		if (earlier && u->unit - earlier->unit <= alike) {
+		const struct dn_fast_mark *repeated = find_mark(u, &r->state);
+		if (repeated && u->unit - repeated->unit <= n_units) {
 			*skipped = true;
-			return repeat(f, level, earlier);
+			return repeat(f, level, repeated);
 		}
 		struct dn_fast_mark *mark = &u->mark[u->marks % DN_FAST_MARKS];
 		if (take_mark(f, mark, u->unit))
@@ -267,15 +268,15 @@ static int begin_units(struct dn_fast *f, int level, int64_t alike, bool *skippe
 int dn_fast_repeat(struct dn_fast *f)
 {
 	const struct dn_stream *stream = &f->execution->stream;
-	int64_t alike[DN_UNIT_LEVELS];
+	int64_t n_alike[DN_UNIT_LEVELS];
 	f->repeat.gathered = false;
-	stream->count_alike(stream->state, alike);
+	stream->count_alike(stream->state, n_alike);
 	for (int level = 0; level < DN_UNIT_LEVELS && f->repeat.enabled; level++) {
 		bool skipped = false;
-		if (alike[level] && begin_units(f, level, alike[level], &skipped))
+		if (n_alike[level] && begin_units(f, level, n_alike[level], &skipped))
 			return f->err->code;
 		if (skipped) { /* the next instruction begins another unit, of this level or of all */
-			stream->count_alike(stream->state, alike);
+			stream->count_alike(stream->state, n_alike);
 			level = -1;
 		}
 	}

@@ -86,9 +86,9 @@ int dn_fast_push_requests(struct dn_fast *f)
 	return push_nbin(f) || push_sb(f) || push_nbout(f) ? f->err->code : 0;
 }
 
-static void load_arrived(struct dn_fast *f, struct dn_fast_buffer *b, enum dn_event what)
+static void load_arrived(struct dn_fast *f, struct dn_fast_buffer *b, enum dn_event event)
 {
-	dn_fast_tell(f, what, b->load[b->loads_arrived++ & b->mask].index, f->now);
+	dn_fast_tell(f, event, b->load[b->loads_arrived++ & b->mask].index, f->now);
 }
 
 void dn_fast_take_arrivals(struct dn_fast *f)

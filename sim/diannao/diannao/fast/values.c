@@ -27,9 +27,9 @@ struct dn_fast_values {
 	int64_t sum_bits;
 	bool rounded;
 	struct rows nbin, sb;
-	int64_t *sum;   /* (tn) NFU-2's registers */
-	int64_t *saved; /* (indices, tn) the sums in NBout */
-	uint64_t index; /* the index of NBout */
+	int64_t *sum;        /* (tn) NFU-2's registers */
+	int64_t *nbout_sums; /* (indices, tn) the sums in NBout */
+	uint64_t index;      /* the index of NBout */
 	/* The open store: the address of the next result, and the bytes left. */
 	uint64_t address, bytes_left;
 };
@@ -55,8 +55,8 @@ int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters
 	v->sum_bits = c->sum_bits;
 	v->rounded = c->product == NPL_Q16_ROUNDED;
 	v->sum = calloc(v->tn, sizeof *v->sum);
-	v->saved = calloc((size_t)(c->nbout_sum_rows / dn_sum_rows(c) + 1) * v->tn, sizeof *v->saved);
-	if (!v->sum || !v->saved || !open_rows(&v->nbin, c->nbin_rows, v->tn) ||
+	v->nbout_sums = calloc((size_t)(c->nbout_sum_rows / dn_sum_rows(c) + 1) * v->tn, sizeof *v->nbout_sums);
+	if (!v->sum || !v->nbout_sums || !open_rows(&v->nbin, c->nbin_rows, v->tn) ||
 	    !open_rows(&v->sb, c->sb_rows, v->tn * v->tn)) {
 		dn_fast_values_close(v);
 		*values = NULL;
@@ -72,7 +72,7 @@ void dn_fast_values_close(struct dn_fast_values *values)
 	free(values->nbin.value);
 	free(values->sb.value);
 	free(values->sum);
-	free(values->saved);
+	free(values->nbout_sums);
 	free(values);
 }
 
@@ -102,9 +102,9 @@ static uint32_t add_rounded(size_t tn, const int16_t *restrict x, const int16_t 
 	uint32_t saturated = 0;
 	for (size_t i = 0; i < tn; i++) {
 		int32_t product = (x[i] * w[i] + (1 << (NPL_Q16_FRACTION_BITS - 1))) >> NPL_Q16_FRACTION_BITS;
-		int32_t held = product > INT16_MAX ? INT16_MAX : product < INT16_MIN ? INT16_MIN : product;
-		saturated += held != product;
-		total += held;
+		int32_t clipped = product > INT16_MAX ? INT16_MAX : product < INT16_MIN ? INT16_MIN : product;
+		saturated += clipped != product;
+		total += clipped;
 	}
 	*sum += total;
 	return saturated;
@@ -159,34 +159,34 @@ static void take_steps(struct dn_fast_values *v, const struct dn_instruction *at
 			pool(v, at->nfu.nfu2 == DN_MAXIMUM, row_at(&v->nbin, row));
 }
 
-static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *at, const int64_t *saved)
+static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *at, const int64_t *nbout_sum)
 {
 	const bool maximum = at->nfu.nfu2 == DN_MAXIMUM;
 	for (size_t n = 0; n < v->tn; n++) {
 		if (at->nfu.in == DN_FROM_RESET)
 			v->sum[n] = maximum ? -((int64_t)1 << (v->sum_bits - 1)) : 0;
 		else if (at->nfu.in == DN_FROM_NBOUT)
-			v->sum[n] = saved[n];
+			v->sum[n] = nbout_sum[n];
 		if (maximum) /* of what the register holds */
 			v->sum[n] = dn_wrap(v->sum[n], v->sum_bits);
 	}
 }
 
 /* Returns what leaves NFU-2 in this lane; where it goes to NFU-3, what leaves NFU-3. */
-static int32_t leave(struct dn_fast_values *v, const struct dn_instruction *at, int64_t sum)
+static int32_t output_of(struct dn_fast_values *v, const struct dn_instruction *at, int64_t sum)
 {
 	const int nfu3 = at->nfu.out == DN_TO_NFU3 ? at->nfu.nfu3 : 0;
 	const struct dn_function *function = nfu3 ? &v->execution->function[nfu3 - 1] : NULL;
-	int64_t held = sum;
+	int64_t value = sum;
 	if (at->nfu.nfu2 == DN_ADD) {
-		held = dn_wrap(sum, v->sum_bits);
-		v->count->sum_wraps += held != sum;
+		value = dn_wrap(sum, v->sum_bits);
+		v->count->sum_wraps += value != sum;
 		if (at->nfu.out == DN_TO_NBOUT)
-			return (int32_t)held;
+			return (int32_t)value;
 	}
-	held = at->nfu.nfu2 == DN_ADD && at->nfu.divisor ? dn_average(held, at->nfu.divisor, at->nfu.shift)
-							 : dn_rescale(held, at->nfu.shift);
-	return dn_nfu3_result(function, at->nfu.result_shift, held, v->count);
+	value = at->nfu.nfu2 == DN_ADD && at->nfu.divisor ? dn_average(value, at->nfu.divisor, at->nfu.shift)
+							  : dn_rescale(value, at->nfu.shift);
+	return dn_nfu3_result(function, at->nfu.result_shift, value, v->count);
 }
 
 static void store(struct dn_fast_values *v, const struct dn_instruction *at)
@@ -198,7 +198,7 @@ static void store(struct dn_fast_values *v, const struct dn_instruction *at)
 		v->bytes_left = at->nbout.size;
 	}
 	for (size_t n = 0; n < v->tn && v->bytes_left; n++) {
-		const int32_t result = leave(v, at, v->sum[n]);
+		const int32_t result = output_of(v, at, v->sum[n]);
 		const int16_t narrow = (int16_t)result;
 		memcpy(v->execution->memory.bytes + v->address, wide ? (const void *)&result : &narrow, width);
 		v->address += width;
@@ -219,11 +219,11 @@ void dn_fast_values_execute(struct dn_fast_values *v, const struct dn_instructio
 	if (uses_nfu) {
 		v->index = at->nfu.begin ? 0 : v->index;
 		const bool in_nbout = at->nfu.in == DN_FROM_NBOUT || at->nbout.write == DN_WRITE;
-		int64_t *saved = v->saved + (in_nbout ? v->index * v->tn : 0);
-		begin_sums(v, at, saved);
+		int64_t *nbout_sum = v->nbout_sums + (in_nbout ? v->index * v->tn : 0);
+		begin_sums(v, at, nbout_sum);
 		take_steps(v, at, sb_row);
 		if (at->nbout.write == DN_WRITE)
-			memcpy(saved, v->sum, v->tn * sizeof *saved);
+			memcpy(nbout_sum, v->sum, v->tn * sizeof *nbout_sum);
 		if (at->nbout.write == DN_STORE)
 			store(v, at);
 		v->index = at->nfu.end ? 0 : v->index + (at->nfu.out != DN_TO_KEEP);

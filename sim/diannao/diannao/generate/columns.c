@@ -20,8 +20,8 @@ int64_t dn_rank_of(const struct dn_columns *columns, int64_t position)
 {
 	if (position < 0 || position >= columns->axis->in)
 		return -1;
-	const int64_t from_low = position - columns->low, before = read_of(columns, from_low);
-	return read_of(columns, from_low + 1) == before ? -1 : before - columns->outside;
+	const int64_t from_low = position - columns->low, rank = read_of(columns, from_low);
+	return read_of(columns, from_low + 1) == rank ? -1 : rank - columns->outside;
 }
 
 int64_t dn_next_needed(const struct dn_columns *columns, int64_t position)
@@ -57,9 +57,9 @@ void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int6
 {
 	const int64_t first_tap = columns->first_tap, end_tap = first_tap + columns->taps;
 	const int64_t last = dn_most_read(columns->axis, columns->first, o, first_tap, end_tap);
-	const int64_t kept = dn_first_from(columns, o, columns->first + columns->windows, first_tap, end_tap);
+	const int64_t first_needed = dn_first_from(columns, o, columns->first + columns->windows, first_tap, end_tap);
 	columns->at = last < 0 ? columns->low : last + 1;
 	columns->loaded = last < 0 ? 0 : dn_rank_of(columns, last) + 1;
 	g->nbin.next = g->base + columns->loaded * column_rows;
-	g->nbin.oldest = g->base + npl_min_i64(kept, columns->loaded) * column_rows;
+	g->nbin.oldest = g->base + npl_min_i64(first_needed, columns->loaded) * column_rows;
 }

@@ -60,13 +60,13 @@ static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_
  * the oldest line. */
 static void free_rows(struct dn_generator *g)
 {
-	const int64_t kept = first_line(g, g->y + 1, g->layer->out[0]);
+	const int64_t first_needed = first_line(g, g->y + 1, g->layer->out[0]);
 	if (g->x + 1 == g->x_end) {
-		dn_free_nbin(g, g->base + npl_min_i64(kept, g->lines.loaded) * line_rows(g));
+		dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->lines.loaded) * line_rows(g));
 		return;
 	}
 	int64_t top = first_line(g, g->y, g->y + 1);
-	if (top < kept)
+	if (top < first_needed)
 		dn_free_nbin(g, g->base + top * line_rows(g) +
 					dn_first_from(&g->columns, g->x + 1, g->x_end, 0, g->axis[1].kernel) *
 						g->map.in_rows);

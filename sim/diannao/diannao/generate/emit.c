@@ -119,7 +119,7 @@ void dn_emit_pool(struct dn_generator *g, struct dn_visit *visit, int64_t nbin, 
 	at->nbin.end = at->nbin.begin + (uint32_t)((steps - 1) * stride);
 }
 
-static void end_with(struct dn_generator *g, const struct dn_visit *visit, struct dn_instruction *at)
+static void finish_last(struct dn_generator *g, const struct dn_visit *visit, struct dn_instruction *at)
 {
 	const struct dn_layer *layer = g->layer;
 	at->nfu.out = (uint8_t)visit->to;
@@ -139,15 +139,15 @@ static void end_with(struct dn_generator *g, const struct dn_visit *visit, struc
 }
 
 /* Joins the first instruction that works and the load before it into one instruction, where possible. */
-static void join(struct dn_generator *g, int64_t first)
+static void join_loads(struct dn_generator *g, int64_t first)
 {
 	struct dn_instruction *load = first ? &g->queue[first - 1] : NULL, *at = &g->queue[first];
 	if (!load || dn_uses_nfu(load) || (load->sb.op != DN_LOAD && load->nbin.op != DN_LOAD))
 		return;
 	if (load->nbin.op == DN_LOAD && at->nbin.op == DN_NOP)
 		return;
-	uint64_t held = (uint64_t)((g->sb.next - g->sb.oldest) * g->sb_row_bytes);
-	if (load->sb.op == DN_LOAD && (at->sb.size != load->sb.size || at->sb.address + at->sb.size != held))
+	uint64_t loaded_bytes = (uint64_t)((g->sb.next - g->sb.oldest) * g->sb_row_bytes);
+	if (load->sb.op == DN_LOAD && (at->sb.size != load->sb.size || at->sb.address + at->sb.size != loaded_bytes))
 		return;
 	if (load->sb.op == DN_LOAD)
 		at->sb = load->sb;
@@ -188,28 +188,28 @@ void dn_end_visit(struct dn_generator *g, struct dn_visit *visit)
 	first->nfu.begin = visit->index_begins;
 	if (visit->from == DN_FROM_NBOUT)
 		first->nbout.read = DN_READ;
-	end_with(g, visit, last);
-	join(g, visit->first);
+	finish_last(g, visit, last);
+	join_loads(g, visit->first);
 }
 
 /* Whether the instruction would free so many rows with REUSE 0. */
-static bool frees(const struct dn_instruction *at, int64_t held, int64_t rows)
+static bool would_free(const struct dn_instruction *at, int64_t held_rows, int64_t rows)
 {
-	return dn_uses_nfu(at) && at->nbin.op != DN_NOP && (at->nbin.stride ? at->nbin.end + 1 : held) == rows;
+	return dn_uses_nfu(at) && at->nbin.op != DN_NOP && (at->nbin.stride ? at->nbin.end + 1 : held_rows) == rows;
 }
 
 void dn_free_nbin(struct dn_generator *g, int64_t end)
 {
-	const int64_t rows = end - g->nbin.oldest, held = g->nbin.next - g->nbin.oldest;
+	const int64_t rows = end - g->nbin.oldest, held_rows = g->nbin.next - g->nbin.oldest;
 	if (rows <= 0)
 		return;
-	if (g->put && frees(&g->queue[g->put - 1], held, rows)) {
+	if (g->put && would_free(&g->queue[g->put - 1], held_rows, rows)) {
 		g->queue[g->put - 1].nbin.reuse = 0;
 	} else {
 		struct dn_instruction *at = dn_emit(g);
 		at->nbin.op = DN_READ;
-		at->nbin.stride = rows < held;
-		at->nbin.end = rows < held ? (uint32_t)rows - 1 : 0;
+		at->nbin.stride = rows < held_rows;
+		at->nbin.end = rows < held_rows ? (uint32_t)rows - 1 : 0;
 	}
 	g->nbin.oldest = end;
 }

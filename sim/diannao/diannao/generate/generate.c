@@ -25,7 +25,7 @@ static void next(void *state, struct dn_instruction *instruction)
 		*instruction = (struct dn_instruction){.cp = DN_CP_END};
 }
 
-static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
+static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
 {
 	const struct dn_generator *g = state;
 	for (int i = 0; i < DN_UNIT_LEVELS; i++)
@@ -41,7 +41,7 @@ static void skip(void *state, int level, int64_t units)
 
 struct dn_stream dn_generator_stream(struct dn_generator *generator)
 {
-	return (struct dn_stream){.state = generator, .next = next, .count_alike = alike, .skip = skip};
+	return (struct dn_stream){.state = generator, .next = next, .count_alike = count_alike, .skip = skip};
 }
 
 static const struct dn_nest_code *code_of(enum dn_nest nest)

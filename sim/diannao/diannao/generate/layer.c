@@ -48,15 +48,15 @@ static bool exponent_of(const struct npl_tensor *tensor, int *exponent)
 	return power_of_two;
 }
 
-static bool check_tensor(const struct npl_tensor *tensor, const char *what, int *exponent, char *why, size_t n)
+static bool check_tensor(const struct npl_tensor *tensor, const char *role, int *exponent, char *why, size_t n)
 {
 	if (tensor->dtype != NPL_I16)
-		return npl_refuse(why, n, "%s is %s, DianNao computes on 16-bit fixed point", what,
+		return npl_refuse(why, n, "%s is %s, DianNao computes on 16-bit fixed point", role,
 				  npl_dtype_name(tensor->dtype));
 	if (npl_tensor_count(tensor) < 0)
-		return npl_refuse(why, n, "%s has more than 2^40 elements", what);
+		return npl_refuse(why, n, "%s has more than 2^40 elements", role);
 	if (!exponent_of(tensor, exponent))
-		return npl_refuse(why, n, "the scale of %s must be one power of two without a zero point", what);
+		return npl_refuse(why, n, "the scale of %s must be one power of two without a zero point", role);
 	return true;
 }
 
@@ -67,14 +67,14 @@ static struct dn_layout layout_of(const struct npl_image *image)
 }
 
 /* Sets the window and the two images of a convolution or pooling. */
-static bool take_images(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+static bool take_images(const struct npl_layer *model_layer, struct dn_layer *layer, char *why, size_t n)
 {
-	const struct npl_shape *x = &given->in[0]->shape, *y = &given->out->shape;
+	const struct npl_shape *x = &model_layer->in[0]->shape, *y = &model_layer->out->shape;
 	if (x->rank < 3 || x->rank > 4 || y->rank != x->rank)
 		return npl_refuse(why, n, "an image must be batch x channels x height x width");
 	struct npl_image from = npl_image_of(x), to = npl_image_of(y);
-	bool global = given->op == NPL_OP_GLOBALAVERAGEPOOL;
-	layer->window = *npl_op_window(given->op, given->attrs);
+	bool global = model_layer->op == NPL_OP_GLOBALAVERAGEPOOL;
+	layer->window = *npl_op_window(model_layer->op, model_layer->attrs);
 	if (global)
 		layer->window = (struct npl_window){
 			.kernel = {from.size[0], from.size[1]}, .stride = {1, 1}, .dilation = {1, 1}};
@@ -94,19 +94,19 @@ static bool take_images(const struct npl_layer *given, struct dn_layer *layer, c
 	return to.images == from.images || npl_refuse(why, n, "input and output differ in the number of images");
 }
 
-static bool take_conv(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+static bool take_conv(const struct npl_layer *model_layer, struct dn_layer *layer, char *why, size_t n)
 {
-	const struct npl_shape *w = &given->in[1]->shape;
-	int64_t groups = given->attrs->conv.groups < 1 ? 1 : given->attrs->conv.groups, rows;
-	if (!take_images(given, layer, why, n))
+	const struct npl_shape *w = &model_layer->in[1]->shape;
+	int64_t groups = model_layer->attrs->conv.groups < 1 ? 1 : model_layer->attrs->conv.groups, rows;
+	if (!take_images(model_layer, layer, why, n))
 		return false;
-	layer->private_kernels = given->attrs->conv.private_kernels;
+	layer->private_kernels = model_layer->attrs->conv.private_kernels;
 	rows = layer->no;
 	if (layer->private_kernels &&
 	    (__builtin_mul_overflow(rows, layer->out[0], &rows) || __builtin_mul_overflow(rows, layer->out[1], &rows)))
 		return npl_refuse(why, n, "private kernels of more than 2^63 outputs");
-	if (w->rank != given->in[0]->shape.rank || layer->ni % groups || layer->no % groups || w->dim[0] != rows ||
-	    w->dim[1] != layer->ni / groups || w->dim[w->rank - 1] != layer->window.kernel[1] ||
+	if (w->rank != model_layer->in[0]->shape.rank || layer->ni % groups || layer->no % groups ||
+	    w->dim[0] != rows || w->dim[1] != layer->ni / groups || w->dim[w->rank - 1] != layer->window.kernel[1] ||
 	    (w->rank == 4 && w->dim[2] != layer->window.kernel[0]))
 		return npl_refuse(why, n, "the weights do not fit %lld input and %lld output maps in %lld groups%s",
 				  (long long)layer->ni, (long long)layer->no, (long long)groups,
@@ -117,9 +117,10 @@ static bool take_conv(const struct npl_layer *given, struct dn_layer *layer, cha
 	return true;
 }
 
-static bool take_gemm(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+static bool take_gemm(const struct npl_layer *model_layer, struct dn_layer *layer, char *why, size_t n)
 {
-	const struct npl_shape *x = &given->in[0]->shape, *w = &given->in[1]->shape, *y = &given->out->shape;
+	const struct npl_shape *x = &model_layer->in[0]->shape, *w = &model_layer->in[1]->shape,
+			       *y = &model_layer->out->shape;
 	if (x->rank != 2 || w->rank != 2 || y->rank != 2 || w->dim[1] != x->dim[1] || y->dim[0] != x->dim[0] ||
 	    y->dim[1] != w->dim[0])
 		return npl_refuse(why, n, "a Gemm must be (rows,K) times (N,K) giving (rows,N)");
@@ -133,10 +134,10 @@ static bool take_gemm(const struct npl_layer *given, struct dn_layer *layer, cha
 	return true;
 }
 
-static bool take_values(const struct npl_layer *given, struct dn_layer *layer, char *why, size_t n)
+static bool take_values(const struct npl_layer *model_layer, struct dn_layer *layer, char *why, size_t n)
 {
-	int64_t count = npl_shape_count(&given->in[0]->shape);
-	if (count < 0 || count != npl_shape_count(&given->out->shape))
+	int64_t count = npl_shape_count(&model_layer->in[0]->shape);
+	if (count < 0 || count != npl_shape_count(&model_layer->out->shape))
 		return npl_refuse(why, n, "input and output differ in size");
 	layer->images = 1;
 	layer->ni = layer->no = count;
@@ -174,21 +175,22 @@ static int shift_of(const struct dn_config *config, enum dn_kind kind, int x, in
 	return y - (x + w + (config->product == NPL_Q16_ROUNDED ? NPL_Q16_FRACTION_BITS : 0));
 }
 
-static bool check_sums(const struct npl_layer *given, struct dn_layer *layer, int *w, char *why, size_t n)
+static bool check_sums(const struct npl_layer *model_layer, struct dn_layer *layer, int *w, char *why, size_t n)
 {
-	const struct npl_tensor *bias = given->n_in > 2 ? given->in[2] : NULL;
-	if (given->n_in < 2 || !given->in[1])
+	const struct npl_tensor *bias = model_layer->n_in > 2 ? model_layer->in[2] : NULL;
+	if (model_layer->n_in < 2 || !model_layer->in[1])
 		return npl_refuse(why, n, "it has no weights");
-	if (!check_tensor(given->in[1], "the weight", w, why, n))
+	if (!check_tensor(model_layer->in[1], "the weight", w, why, n))
 		return false;
-	bool private = given->op == NPL_OP_CONV &&
-		       given->attrs->conv.private_kernels; /* with private kernels a map has one bias all the same */
-	int64_t outputs = private ? given->out->shape.dim[1] : given->in[1]->shape.dim[0];
+	bool private =
+		model_layer->op == NPL_OP_CONV &&
+		model_layer->attrs->conv.private_kernels; /* with private kernels a map has one bias all the same */
+	int64_t outputs = private ? model_layer->out->shape.dim[1] : model_layer->in[1]->shape.dim[0];
 	if (bias && (bias->dtype != NPL_I32 || npl_shape_count(&bias->shape) != outputs))
 		return npl_refuse(why, n, "the bias must be one 32-bit integer per output");
 	layer->bias = bias != NULL;
-	layer->raw = given->out->dtype == NPL_I32;
-	if (layer->raw && given->fused != NPL_ACT_NONE)
+	layer->raw = model_layer->out->dtype == NPL_I32;
+	if (layer->raw && model_layer->fused != NPL_ACT_NONE)
 		return npl_refuse(why, n, "raw sums do not pass the activation");
 	return true;
 }
@@ -197,8 +199,8 @@ static bool check_sums(const struct npl_layer *given, struct dn_layer *layer, in
 static bool take_clip(double low, double high, int y, struct dn_layer *layer, char *why, size_t n)
 {
 	double l = fmax(ldexp(low, -y), INT16_MIN), h = fmin(ldexp(high, -y), INT16_MAX);
-	bool whole = l <= h && floor(l) >= l && floor(h) >= h;
-	if (!whole || !dn_clip((int32_t)l, (int32_t)h, &layer->function))
+	bool exact = l <= h && floor(l) >= l && floor(h) >= h;
+	if (!exact || !dn_clip((int32_t)l, (int32_t)h, &layer->function))
 		return npl_refuse(why, n,
 				  "at a scale of 2^%d a bound of %g to %g is none of the limits of NFU-3's segments", y,
 				  low, high);
@@ -207,16 +209,16 @@ static bool take_clip(double low, double high, int y, struct dn_layer *layer, ch
 
 /* Sets what NFU-3 does, and at which scale. Functions that are exact at any scale keep it; sigmoid and tanh need plain
  * Q6.10. y: log2 of the output's scale. */
-static bool take_function(const struct npl_layer *given, int y, struct dn_layer *layer, char *why, size_t n)
+static bool take_function(const struct npl_layer *model_layer, int y, struct dn_layer *layer, char *why, size_t n)
 {
-	enum npl_op op = given->op;
-	enum npl_activation fused = given->fused;
-	bool alone = op == NPL_OP_RELU || op == NPL_OP_CLIP || op == NPL_OP_SIGMOID || op == NPL_OP_TANH ||
-		     op == NPL_OP_LRN;
-	layer->activates = alone || fused != NPL_ACT_NONE;
+	enum npl_op op = model_layer->op;
+	enum npl_activation fused = model_layer->fused;
+	bool is_function = op == NPL_OP_RELU || op == NPL_OP_CLIP || op == NPL_OP_SIGMOID || op == NPL_OP_TANH ||
+			   op == NPL_OP_LRN;
+	layer->activates = is_function || fused != NPL_ACT_NONE;
 	if (!layer->activates)
 		return true;
-	if (alone && fused != NPL_ACT_NONE)
+	if (is_function && fused != NPL_ACT_NONE)
 		return npl_refuse(why, n, "NFU-3 applies one function, not two");
 	if (layer->kind == DN_AVERAGE && fused > NPL_ACT_RELU)
 		return npl_refuse(why, n, "NFU-3 divides here, it does not apply %s too", npl_activation_name(fused));
@@ -230,57 +232,58 @@ static bool take_function(const struct npl_layer *given, int y, struct dn_layer 
 		return true;
 	}
 	if (op == NPL_OP_CLIP)
-		return given->attrs->clip.known
-			       ? take_clip(given->attrs->clip.min, given->attrs->clip.max, y, layer, why, n)
+		return model_layer->attrs->clip.known
+			       ? take_clip(model_layer->attrs->clip.min, model_layer->attrs->clip.max, y, layer, why, n)
 			       : npl_refuse(why, n, "the bounds of the Clip are computed, not constant");
 	return take_clip(0, fused == NPL_ACT_RELU6 ? 6 : INFINITY, y, layer, why, n);
 }
 
-bool dn_layer_of(const struct dn_config *config, const struct npl_layer *given, struct dn_layer *layer, char *why,
+bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_layer, struct dn_layer *layer, char *why,
 		 size_t n)
 {
 	int x, w = 0, y = 0;
 	*layer = (struct dn_layer){.groups = 1};
 	layer->window = (struct npl_window){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
-	if (given->n_in < 1 || !given->in[0])
+	if (model_layer->n_in < 1 || !model_layer->in[0])
 		return npl_refuse(why, n, "it has no input");
-	if (!npl_tensor_count(given->in[0]) || !npl_tensor_count(given->out))
+	if (!npl_tensor_count(model_layer->in[0]) || !npl_tensor_count(model_layer->out))
 		return npl_refuse(why, n, "there is nothing to compute on: a tensor is empty");
-	if (!check_tensor(given->in[0], "the input", &x, why, n))
+	if (!check_tensor(model_layer->in[0], "the input", &x, why, n))
 		return false;
-	bool taken = false;
-	switch (given->op) {
+	bool supported = false;
+	switch (model_layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
 		layer->kind = DN_SUM;
-		taken = check_sums(given, layer, &w, why, n) &&
-			(given->op == NPL_OP_CONV ? take_conv : take_gemm)(given, layer, why, n);
+		supported = check_sums(model_layer, layer, &w, why, n) &&
+			    (model_layer->op == NPL_OP_CONV ? take_conv : take_gemm)(model_layer, layer, why, n);
 		break;
 	case NPL_OP_MAXPOOL:
 		layer->kind = DN_MAX;
-		taken = take_images(given, layer, why, n);
+		supported = take_images(model_layer, layer, why, n);
 		break;
 	case NPL_OP_AVERAGEPOOL:
 	case NPL_OP_GLOBALAVERAGEPOOL:
 		layer->kind = DN_AVERAGE;
-		taken = take_images(given, layer, why, n);
+		supported = take_images(model_layer, layer, why, n);
 		break;
 	case NPL_OP_RELU:
 	case NPL_OP_CLIP:
 	case NPL_OP_SIGMOID:
 	case NPL_OP_TANH:
 		layer->kind = DN_MAX;
-		taken = take_values(given, layer, why, n);
+		supported = take_values(model_layer, layer, why, n);
 		break;
 	case NPL_OP_LRN:
-		taken = config->lrn == DN_LRN_MACHINE || npl_refuse(why, n, "the machine's file gives LRN to the host");
-		taken = taken && dn_lrn_of(config, given, x, layer, &w, why, n);
+		supported = config->lrn == DN_LRN_MACHINE ||
+			    npl_refuse(why, n, "the machine's file gives LRN to the host");
+		supported = supported && dn_lrn_of(config, model_layer, x, layer, &w, why, n);
 		break;
 	default:
 		return npl_refuse(why, n, "the NFU has no operation for it");
 	}
-	if (!taken || (!layer->raw && !check_tensor(given->out, "the output", &y, why, n)) ||
-	    !check_size(config, layer, why, n) || !take_function(given, y, layer, why, n))
+	if (!supported || (!layer->raw && !check_tensor(model_layer->out, "the output", &y, why, n)) ||
+	    !check_size(config, layer, why, n) || !take_function(model_layer, y, layer, why, n))
 		return false;
 	if (layer->kind == DN_AVERAGE && dn_taps(layer) > LARGEST_AVERAGE)
 		return npl_refuse(why, n, "an average over more than %d values", LARGEST_AVERAGE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Translates layers into the machine's terms. `given` is the layer as a device gets it. */
+ * Translates layers into the machine's terms. `model_layer` is the layer as a device gets it. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_LAYER_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_LAYER_H
 
@@ -11,11 +11,11 @@
 enum dn_kind { DN_SUM, DN_MAX, DN_AVERAGE };
 
 /* The factor of LRN (lrn.c) is a 1x1 convolution whose kernels and biases the driver makes. For each output map the
- * kernel has this synapse for the output's own map, for `below` maps below it and `above` maps above it, and 0 for the
- * others. All outputs have the same bias. */
+ * kernel has this synapse for the output's own map, for `maps_below` maps below it and `maps_above` maps above it, and
+ * 0 for the others. All outputs have the same bias. */
 struct dn_lrn {
 	bool present;
-	int64_t below, above;
+	int64_t maps_below, maps_above;
 	int16_t synapse;
 	int32_t bias;
 	int raised; /* NFU-3's function is 2^raised times the factor */
@@ -45,7 +45,7 @@ struct dn_layer {
 
 /* Translates a layer. Returns false with the reason in `why` when the machine cannot do the layer; `why` as in
  * npl_driver.supports. */
-bool dn_layer_of(const struct dn_config *config, const struct npl_layer *given, struct dn_layer *layer, char *why,
+bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_layer, struct dn_layer *layer, char *why,
 		 size_t n);
 int64_t dn_taps(const struct dn_layer *layer);      /* positions of the window */
 int64_t dn_positions(const struct dn_layer *layer); /* output positions of one map */
@@ -55,8 +55,8 @@ int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer
 
 /* lrn.c: makes the layer of LRN's factor, except what depends on the output's scale. x and w are the log2 of the scales
  * of its input and of the synapses that are made. Returns false with the reason in `why`. */
-bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, int x, struct dn_layer *layer, int *w,
-	       char *why, size_t n);
+bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *model_layer, int x, struct dn_layer *layer,
+	       int *w, char *why, size_t n);
 uint64_t dn_lrn_pairs(const struct dn_layer *layer); /* maps in the windows of all maps */
 /* Allocates and fills kernels (no, ni) and biases (no). */
 int dn_lrn_operands(const struct dn_layer *layer, struct npl_tensor *kernels, struct npl_tensor *biases,

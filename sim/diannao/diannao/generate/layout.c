@@ -39,8 +39,10 @@ void dn_lay_out(const struct dn_config *config, const struct dn_layer *layer, co
 				      .out_channels = layer->groups * layer->no,
 				      .out_bytes = layer->raw ? 4 : 2};
 	const bool banded = layer->lrn.present && tiles && tiles->nest == DN_ACROSS;
-	map->below = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.below, config->tn), map->groups) : map->groups;
-	map->above = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.above, config->tn), map->in_rows) : map->in_rows;
+	map->rows_below = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.maps_below, config->tn), map->groups)
+				 : map->groups;
+	map->rows_above = banded ? npl_min_i64(npl_div_up_i64(layer->lrn.maps_above, config->tn), map->in_rows)
+				 : map->in_rows;
 	map->kernel_rows = dn_taps(layer) * map->in_rows + map->bias_rows;
 	map->synapses = npl_round_up_u64(2 * (uint64_t)(layer->images * layer->in[0] * layer->in[1] * map->channels),
 					 PAGE_BYTES);
@@ -74,8 +76,8 @@ uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y,
 
 struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int64_t group_end)
 {
-	return (struct dn_range){group > map->below ? group - map->below : 0,
-				 npl_min_i64(group_end + map->above, map->in_rows)};
+	return (struct dn_range){group > map->rows_below ? group - map->rows_below : 0,
+				 npl_min_i64(group_end + map->rows_above, map->in_rows)};
 }
 
 /* Returns 1 + 2 + ... + n. */
@@ -88,10 +90,11 @@ static int64_t triangle(int64_t n)
  * npl_min_i64(in_rows, g + 1 + above) - 1. */
 int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group)
 {
-	if (map->below == map->groups && map->above == map->in_rows)
+	if (map->rows_below == map->groups && map->rows_above == map->in_rows)
 		return group * map->kernel_rows;
-	const int64_t ends = triangle(group) + group * map->above - triangle(group + map->above - map->in_rows);
-	return dn_taps(map->layer) * (ends - triangle(group - 1 - map->below)) + group * map->bias_rows;
+	const int64_t ends = triangle(group) + group * map->rows_above -
+			     triangle(group + map->rows_above - map->in_rows);
+	return dn_taps(map->layer) * (ends - triangle(group - 1 - map->rows_below)) + group * map->bias_rows;
 }
 
 bool dn_part_is_first(const struct dn_part *part)
@@ -111,10 +114,10 @@ uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64
 	if (map->tiles->nest == DN_STREAMED) {
 		const bool first = dn_part_is_first(part);
 		int64_t at_once = map->tiles->groups, in_tile = group % at_once, tile = group - in_tile;
-		int64_t here = npl_min_i64(at_once, map->groups - tile);
-		int64_t before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
+		int64_t tile_size = npl_min_i64(at_once, map->groups - tile);
+		int64_t rows_before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
 		int64_t rows = dn_part_rows(part) + (first ? map->bias_rows : 0);
-		row += tile * map->kernel_rows + here * before + in_tile * rows;
+		row += tile * map->kernel_rows + tile_size * rows_before + in_tile * rows;
 	} else {
 		row += dn_rows_before(map, group);
 	}
@@ -162,14 +165,14 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 	}
 }
 
-void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *given, uint8_t *bytes)
+void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint8_t *bytes)
 {
 	const struct dn_layer *layer = map->layer;
-	put_inputs(map, given->in[0]->data, bytes);
+	put_inputs(map, model_layer->in[0]->data, bytes);
 	if (layer->kind != DN_SUM)
 		return;
-	const int16_t *w = given->in[1]->data;
-	const int32_t *bias = layer->bias ? given->in[2]->data : NULL;
+	const int16_t *w = model_layer->in[1]->data;
+	const int32_t *bias = layer->bias ? model_layer->in[2]->data : NULL;
 	for (int64_t position = 0; position < kernels(layer); position++)
 		for (int64_t m = 0; m < map->out_channels; m++, w += layer->ni * dn_taps(layer))
 			put_kernel(map, position, m, w, bias ? bias + m : NULL, bytes);

@@ -20,9 +20,9 @@ struct dn_layout_map {
 	const struct dn_layer *layer;
 	const struct dn_tiles *tiles;
 	int64_t in_rows, groups; /* NBin rows of all maps of a tap; number of groups of Tn outputs */
-	/* group g reads a tap's rows from g - below to g + above; where it reads all, these are `groups` and
+	/* group g reads a tap's rows from g - rows_below to g + rows_above; where it reads all, these are `groups` and
 	 * `in_rows` */
-	int64_t below, above;
+	int64_t rows_below, rows_above;
 	int64_t bias_rows, kernel_rows; /* SB rows of a group's biases; SB rows of a group's kernel where it is dense */
 	int64_t channels, out_channels; /* maps of all groups of the convolution */
 	int64_t out_bytes;              /* bytes of a result */
@@ -53,7 +53,7 @@ bool dn_part_is_first(const struct dn_part *part);
 int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part); /* rows of the window before it */
 
 /* These move values. `bytes` is memory from address 0 to map->end, zeroed before operands are put there. */
-void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *given, uint8_t *bytes);
+void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint8_t *bytes);
 void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out);
 
 #endif

@@ -59,7 +59,7 @@ int64_t dn_iterations(const struct dn_generator *g, enum dn_loop loop)
 }
 
 /* Sets the members that follow from the iterations. */
-static void place(struct dn_generator *g)
+static void set_position(struct dn_generator *g)
 {
 	const int64_t *iteration = g->iteration, groups = g->map.groups;
 	g->image = iteration[DN_IMAGES];
@@ -94,7 +94,7 @@ bool dn_begin_loops(struct dn_generator *g)
 		g->width = g->tiles->positions;
 	g->tile_groups = g->tiles->groups ? g->tiles->groups : 1;
 	g->stored_groups = g->tile_groups / npl_gcd(g->tile_groups, g->result_groups) * g->result_groups;
-	place(g);
+	set_position(g);
 	return true;
 }
 
@@ -104,7 +104,7 @@ static bool next_turn(struct dn_generator *g, int level)
 	for (; level >= 0; level--) {
 		const enum dn_loop loop = g->code->loop[level];
 		if (++g->iteration[loop] < dn_iterations(g, loop)) {
-			place(g);
+			set_position(g);
 			return true;
 		}
 		g->iteration[loop] = 0;
@@ -119,8 +119,8 @@ bool dn_next_visit(struct dn_generator *g)
 
 static int64_t alike_from(const struct dn_generator *g, int level, int64_t iteration)
 {
-	const int64_t alike = g->code->iterations_alike(g, g->code->loop[level], iteration);
-	return alike < 0 ? 0 : alike;
+	const int64_t n_alike = g->code->iterations_alike(g, g->code->loop[level], iteration);
+	return n_alike < 0 ? 0 : n_alike;
 }
 
 static bool all_alike(const struct dn_generator *g, int level)
@@ -138,10 +138,10 @@ static int64_t run_from_here(const struct dn_generator *g, int level)
 		      run = iterations > 1 ? alike_from(g, level, g->iteration[loop]) : 0;
 	if (!level || !all_alike(g, level))
 		return run;
-	const int64_t around = run_from_here(g, level - 1);
+	const int64_t outer_run = run_from_here(g, level - 1);
 	if (iterations == 1)
-		return around;
-	return around > 1 ? run + (around - 1) * iterations : run;
+		return outer_run;
+	return outer_run > 1 ? run + (outer_run - 1) * iterations : run;
 }
 
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
@@ -166,7 +166,7 @@ void dn_skip_iterations(struct dn_generator *g, int level, int64_t iterations)
 		g->iteration[g->code->loop[i - 1]] += g->iteration[loop] / all;
 		g->iteration[loop] %= all;
 	}
-	place(g);
+	set_position(g);
 	g->ended = !next_turn(g, level);
 	if (g->code->set_held_rows && !g->ended)
 		g->code->set_held_rows(g);

@@ -49,7 +49,8 @@ static double weight_of(const struct npl_lrn_attrs *lrn)
 /* Returns the most squares that one map sums. */
 static int64_t widest(const struct dn_layer *layer)
 {
-	return npl_min_i64(npl_min_i64(layer->lrn.below, layer->ni) + 1 + npl_min_i64(layer->lrn.above, layer->ni),
+	return npl_min_i64(npl_min_i64(layer->lrn.maps_below, layer->ni) + 1 +
+				   npl_min_i64(layer->lrn.maps_above, layer->ni),
 			   layer->ni);
 }
 
@@ -69,11 +70,11 @@ static bool check_attributes(const struct npl_lrn_attrs *lrn, char *why, size_t 
  * that calibration saw with some headroom. */
 static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct dn_layer *layer)
 {
-	const double all = (double)widest(layer) * INT16_MAX;
+	const double greatest = (double)widest(layer) * INT16_MAX;
 	if (!(lrn->least_factor > 0 && lrn->beta > 0 && lrn->alpha > 0))
-		return all;
-	const double seen = pow((double)lrn->least_factor, -1 / (double)lrn->beta) - (double)lrn->bias;
-	return fmin(fmax(HEADROOM * seen / ldexp(weight_of(lrn), x), LARGEST_INPUT), all);
+		return greatest;
+	const double calibrated = pow((double)lrn->least_factor, -1 / (double)lrn->beta) - (double)lrn->bias;
+	return fmin(fmax(HEADROOM * calibrated / ldexp(weight_of(lrn), x), LARGEST_INPUT), greatest);
 }
 
 /* Finds the synapse and bias at the finest scale 2^*w that the sums hold, where `inputs` reach from c->begin to c->end.
@@ -118,25 +119,25 @@ static double line_error(const struct curve *c, double from, double to)
 /* Returns the greatest error of all segments, relative to t^-beta. */
 static double estimated_error(const struct curve *c)
 {
-	double most = 0, from = c->begin;
+	double largest = 0, from = c->begin;
 	for (int i = 0; i < DN_SEGMENTS && from < c->end; i++) {
 		const double limit = i < DN_SEGMENTS - 1 ? (double)dn_limits[i] / ONE : c->end;
 		if (limit <= from)
 			continue;
-		most = fmax(most, line_error(c, from, fmin(limit, c->end)));
+		largest = fmax(largest, line_error(c, from, fmin(limit, c->end)));
 		from = limit;
 	}
-	return ldexp(most, -c->raised);
+	return ldexp(largest, -c->raised);
 }
 
 /* Raises the curve as far as lines with 16-bit coefficients allow. Returns its error. */
-static double raise(struct curve *c)
+static double raise_curve(struct curve *c)
 {
 	double error = INFINITY;
 	int exponent;
 	frexp(pow(c->bias, -c->beta) / LARGEST_VALUE, &exponent);
-	for (int down = 0; down < NPL_Q16_FRACTION_BITS && !isfinite(error); down++) {
-		c->raised = -exponent - down;
+	for (int lowered = 0; lowered < NPL_Q16_FRACTION_BITS && !isfinite(error); lowered++) {
+		c->raised = -exponent - lowered;
 		error = estimated_error(c);
 	}
 	return error;
@@ -148,7 +149,7 @@ static bool choose_curve(const struct dn_config *config, const struct npl_lrn_at
 			 struct curve *best, int *w)
 {
 	const double inputs = largest_sum(lrn, x, layer);
-	struct dn_lrn kept = layer->lrn;
+	struct dn_lrn best_lrn = layer->lrn;
 	double least = INFINITY;
 	for (int end = FIRST_END; end < DN_SEGMENTS; end++)
 		for (int eighths = FIRST_EIGHTHS; eighths <= LAST_EIGHTHS; eighths++) {
@@ -160,15 +161,15 @@ static bool choose_curve(const struct dn_config *config, const struct npl_lrn_at
 			if (c.begin + 1 > c.end || !choose_scale(config, &c, inputs, x, layer, &scale))
 				continue;
 			c.t_per_u = weight_of(lrn) / ldexp(layer->lrn.synapse, scale);
-			const double error = raise(&c);
+			const double error = raise_curve(&c);
 			if (error >= least)
 				continue;
 			least = error;
 			*best = c;
 			*w = scale;
-			kept = layer->lrn;
+			best_lrn = layer->lrn;
 		}
-	layer->lrn = kept;
+	layer->lrn = best_lrn;
 	return isfinite(least);
 }
 
@@ -208,12 +209,12 @@ static bool take_power(const struct dn_config *config, const struct npl_lrn_attr
 	return fit_curve(&curve, layer, why, n);
 }
 
-bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, int x, struct dn_layer *layer, int *w,
-	       char *why, size_t n)
+bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *model_layer, int x, struct dn_layer *layer,
+	       int *w, char *why, size_t n)
 {
-	const struct npl_shape *from = &given->in[0]->shape;
-	const struct npl_lrn_attrs *lrn = &given->attrs->lrn;
-	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &given->out->shape))
+	const struct npl_shape *from = &model_layer->in[0]->shape;
+	const struct npl_lrn_attrs *lrn = &model_layer->attrs->lrn;
+	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &model_layer->out->shape))
 		return npl_refuse(why, n, "input and output must be batch x channels, of one shape");
 	const int64_t channels = from->dim[1], width = from->rank > 2 ? from->dim[from->rank - 1] : 1;
 	int64_t height = 1;
@@ -227,15 +228,15 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *given, in
 	layer->from = layer->to = (struct dn_layout){
 		.image = channels * height * width, .map = height * width, .y = width, .x = 1};
 	layer->bias = true;
-	layer->lrn = (struct dn_lrn){.present = true, .below = (lrn->size - 1) / 2, .above = lrn->size / 2};
+	layer->lrn = (struct dn_lrn){.present = true, .maps_below = (lrn->size - 1) / 2, .maps_above = lrn->size / 2};
 	return check_attributes(lrn, why, n) && take_power(config, lrn, x, layer, w, why, n);
 }
 
 /* Finds the maps that output m sums: *first to *end - 1. */
 static void window_of(const struct dn_layer *layer, int64_t m, int64_t *first, int64_t *end)
 {
-	*first = m - npl_min_i64(layer->lrn.below, m);
-	*end = m + 1 + npl_min_i64(layer->lrn.above, layer->ni - 1 - m);
+	*first = m - npl_min_i64(layer->lrn.maps_below, m);
+	*end = m + 1 + npl_min_i64(layer->lrn.maps_above, layer->ni - 1 - m);
 }
 
 uint64_t dn_lrn_pairs(const struct dn_layer *layer)

@@ -12,8 +12,8 @@
 static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
 {
 	const struct dn_axis *axis = &g->axis[d];
-	const int64_t left = axis->in + g->layer->window.pad_end[d] - dn_tap_at(axis, o, 0);
-	return left > 0 ? npl_min_i64((left - 1) / axis->dilation + 1, axis->kernel) : 0;
+	const int64_t input_left = axis->in + g->layer->window.pad_end[d] - dn_tap_at(axis, o, 0);
+	return input_left > 0 ? npl_min_i64((input_left - 1) / axis->dilation + 1, axis->kernel) : 0;
 }
 
 uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside)

@@ -46,8 +46,8 @@ static void across_visit(struct dn_generator *g)
 		dn_end_visit(g, &visit);
 		visit.store_bytes = 0;
 	}
-	const int64_t kept = dn_first_from(&g->columns, g->x + 1, axis->out, 0, axis->kernel);
-	dn_free_nbin(g, g->base + npl_min_i64(kept, g->columns.loaded) * column);
+	const int64_t first_needed = dn_first_from(&g->columns, g->x + 1, axis->out, 0, axis->kernel);
+	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.loaded) * column);
 }
 
 /* Rows of outputs are alike where all lines under them are inside the input. In a row, windows that load as many

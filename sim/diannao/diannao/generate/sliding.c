@@ -11,7 +11,7 @@
 
 #include "core/base/arith.h"
 
-static bool across(const struct dn_generator *g)
+static bool is_across(const struct dn_generator *g)
 {
 	return g->tiles->nest == DN_ACROSS;
 }
@@ -25,7 +25,7 @@ static struct dn_range lines_of(const struct dn_generator *g)
 static struct dn_range rows_of(const struct dn_generator *g, int64_t group, int64_t group_end)
 {
 	struct dn_range rows = dn_rows_read(&g->map, group, group_end);
-	return across(g) ? rows : (struct dn_range){g->part.row, g->part.row_end};
+	return is_across(g) ? rows : (struct dn_range){g->part.row, g->part.row_end};
 }
 
 /* Returns the NBin rows of one column: those that any group of the tile reads of it. */
@@ -60,7 +60,7 @@ static void load_columns(struct dn_generator *g)
 /* Returns the SB rows of a group's kernel, or of the part of it. */
 static int64_t synapse_rows(const struct dn_generator *g, int64_t group)
 {
-	if (across(g))
+	if (is_across(g))
 		return dn_rows_before(&g->map, group + 1) - dn_rows_before(&g->map, group);
 	return dn_part_rows(&g->part) + (dn_part_is_first(&g->part) ? g->map.bias_rows : 0);
 }
@@ -69,11 +69,11 @@ static int64_t synapse_rows(const struct dn_generator *g, int64_t group)
  * in SB. */
 static void load_synapses(struct dn_generator *g)
 {
-	const bool begins = g->x == g->x_first && !(across(g) && (g->image || g->y));
+	const bool begins = g->x == g->x_first && !(is_across(g) && (g->image || g->y));
 	if (!begins)
 		return;
 	int64_t position = g->layer->private_kernels ? g->y * g->layer->out[1] + g->x : 0;
-	if (!across(g) || g->group_at == g->group)
+	if (!is_across(g) || g->group_at == g->group)
 		g->sb_base = g->sb.next;
 	dn_emit_sb_load(g, dn_synapses_at(&g->map, position, g->conv_group, g->group_at, &g->part),
 			synapse_rows(g, g->group_at));
@@ -81,11 +81,11 @@ static void load_synapses(struct dn_generator *g)
 
 static void multiply(struct dn_generator *g, struct dn_visit *visit)
 {
-	const struct dn_range lines = lines_of(g), held = rows_of(g, g->group, g->group_end),
+	const struct dn_range lines = lines_of(g), tile = rows_of(g, g->group, g->group_end),
 			      read = rows_of(g, g->group_at, g->group_at + 1);
 	const int64_t rows = read.end - read.first, column = column_rows(g);
 	int64_t sb = g->sb_base;
-	if (across(g))
+	if (is_across(g))
 		sb += dn_rows_before(&g->map, g->group_at) - dn_rows_before(&g->map, g->group);
 	if (dn_part_is_first(&g->part) && g->layer->bias) {
 		dn_emit_bias(g, visit, sb);
@@ -96,7 +96,7 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 			int64_t x = dn_tap_at(&g->axis[1], g->x, kx), row = -1;
 			if (ky >= lines.first && ky < lines.end && x >= 0 && x < g->layer->in[1])
 				row = g->base + dn_rank_of(&g->columns, x) * column +
-				      (ky - lines.first) * (held.end - held.first) + read.first - held.first;
+				      (ky - lines.first) * (tile.end - tile.first) + read.first - tile.first;
 			dn_emit_multiply(g, visit, row, sb, rows);
 		}
 }
@@ -105,8 +105,8 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 static void free_columns(struct dn_generator *g)
 {
 	int64_t column = column_rows(g);
-	int64_t kept = dn_first_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
-	dn_free_nbin(g, g->base + npl_min_i64(kept, g->columns.loaded) * column);
+	int64_t first_needed = dn_first_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
+	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.loaded) * column);
 }
 
 static bool last_part(const struct dn_generator *g)
@@ -119,14 +119,14 @@ static bool last_part(const struct dn_generator *g)
  * takes. */
 static int64_t results_at_once(const struct dn_generator *g)
 {
-	return across(g) || g->x_end - g->x_first == 1 ? g->result_groups : 1;
+	return is_across(g) || g->x_end - g->x_first == 1 ? g->result_groups : 1;
 }
 
 /* Stores results. Those of one position that are side by side in memory are one store. */
 static void store(struct dn_generator *g, struct dn_visit *visit)
 {
 	const int64_t at_once = results_at_once(g);
-	const int64_t first = across(g) ? g->group : 0, end = across(g) ? g->group_end : g->map.groups;
+	const int64_t first = is_across(g) ? g->group : 0, end = is_across(g) ? g->group_end : g->map.groups;
 	visit->to = g->layer->raw ? DN_TO_NBOUT : DN_TO_NFU3;
 	visit->stores = true;
 	if ((g->group_at - first) % at_once)
@@ -140,7 +140,7 @@ static void sliding_visit(struct dn_generator *g)
 {
 	const bool first_group = g->group_at == g->group, last_group = g->group_at + 1 == g->group_end;
 	const bool first_x = g->x == g->x_first, last_x = g->x + 1 == g->x_end;
-	const bool alone = g->x_end - g->x_first == 1 && g->group_end - g->group == 1;
+	const bool single_step = g->x_end - g->x_first == 1 && g->group_end - g->group == 1;
 	const bool first = dn_part_is_first(&g->part);
 	if (first_group && first_x) {
 		dn_need(g, &g->columns, 1, g->x_first, g->x_end, g->part.kx, g->part.kx_end);
@@ -151,17 +151,17 @@ static void sliding_visit(struct dn_generator *g)
 		load_columns(g);
 	struct dn_visit visit = {.first = g->put, .oldest = g->nbin.oldest, .from = DN_FROM_RESET};
 	if (!first)
-		visit.from = alone ? DN_FROM_KEEP : DN_FROM_NBOUT;
-	visit.index_begins = first_group && first_x && !alone && !(first && last_part(g));
-	visit.to = alone ? DN_TO_KEEP : DN_TO_NBOUT;
+		visit.from = single_step ? DN_FROM_KEEP : DN_FROM_NBOUT;
+	visit.index_begins = first_group && first_x && !single_step && !(first && last_part(g));
+	visit.to = single_step ? DN_TO_KEEP : DN_TO_NBOUT;
 	if (last_part(g))
 		store(g, &visit);
 	multiply(g, &visit);
 	dn_end_visit(g, &visit);
 	if (last_group)
 		free_columns(g);
-	if (across(g) ? last_group && last_x && g->y + 1 == g->layer->out[0] && g->image + 1 == g->layer->images
-		      : last_x)
+	if (is_across(g) ? last_group && last_x && g->y + 1 == g->layer->out[0] && g->image + 1 == g->layer->images
+			 : last_x)
 		dn_free_sb(g, g->sb.next);
 }
 
@@ -175,7 +175,7 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 		return 0;
 	if (lines.first == lines.end)
 		return last - iteration;
-	if (!across(g) && g->group_end - g->group > 1 && !dn_reads_none(&g->axis[1], o, taps))
+	if (!is_across(g) && g->group_end - g->group > 1 && !dn_reads_none(&g->axis[1], o, taps))
 		return 0;
 	return dn_sliding_windows(g, 1, g->x_first, g->x_end, o, taps);
 }
@@ -238,11 +238,11 @@ static int64_t taps_from(const struct dn_generator *g, int64_t tap)
 static int64_t taps_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const int64_t taps = g->tiles->taps ? g->tiles->taps : 1, line = g->iteration[DN_KERNEL_LINES];
-	const int64_t whole = g->axis[1].kernel / taps, last = dn_iterations(g, DN_KERNEL_TAPS) - 1;
+	const int64_t parts = g->axis[1].kernel / taps, last = dn_iterations(g, DN_KERNEL_TAPS) - 1;
 	if (!line && !iteration)
 		return 0;
 	return npl_min_i64(taps_from(g, iteration * taps) / taps,
-			   (line + 1 == dn_iterations(g, DN_KERNEL_LINES) ? npl_min_i64(whole, last) : whole) -
+			   (line + 1 == dn_iterations(g, DN_KERNEL_LINES) ? npl_min_i64(parts, last) : parts) -
 				   iteration);
 }
 
@@ -250,11 +250,11 @@ static int64_t taps_alike(const struct dn_generator *g, int64_t iteration)
 static int64_t rows_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const int64_t line = g->iteration[DN_KERNEL_LINES], tap = g->iteration[DN_KERNEL_TAPS];
-	const int64_t whole = g->layer->ni / g->tn / g->tiles->rows, last = dn_iterations(g, DN_KERNEL_ROWS) - 1;
+	const int64_t parts = g->layer->ni / g->tn / g->tiles->rows, last = dn_iterations(g, DN_KERNEL_ROWS) - 1;
 	const bool ends = line + 1 == dn_iterations(g, DN_KERNEL_LINES) && tap + 1 == dn_iterations(g, DN_KERNEL_TAPS);
 	if (!line && !tap && !iteration)
 		return 0;
-	return (ends ? npl_min_i64(whole, last) : whole) - iteration;
+	return (ends ? npl_min_i64(parts, last) : parts) - iteration;
 }
 
 /* Returns how many groups from this one on are alike. The first group of a tile loads columns, and the last one frees
@@ -272,8 +272,8 @@ static int64_t groups_alike(const struct dn_generator *g, int64_t iteration)
 static int64_t blocks_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const int64_t first = iteration * g->width, end = g->layer->out[1], lines = g->axis[0].kernel;
-	const bool none = dn_reads_none(&g->axis[0], g->y, (struct dn_range){0, lines});
-	return (none ? end - first : dn_alike_windows(&g->axis[1], first, end, 0, g->axis[1].kernel)) / g->width;
+	const bool reads_none = dn_reads_none(&g->axis[0], g->y, (struct dn_range){0, lines});
+	return (reads_none ? end - first : dn_alike_windows(&g->axis[1], first, end, 0, g->axis[1].kernel)) / g->width;
 }
 
 static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
@@ -307,7 +307,7 @@ static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, i
  * read nothing are left out, and they hold nothing. */
 static void sliding_hold(struct dn_generator *g)
 {
-	if (g->x > g->x_first && (across(g) || g->group_end - g->group == 1))
+	if (g->x > g->x_first && (is_across(g) || g->group_end - g->group == 1))
 		dn_hold(g, &g->columns, g->x, column_rows(g));
 }
 

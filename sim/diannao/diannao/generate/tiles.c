@@ -102,8 +102,8 @@ static void down_cost(const struct search *s, const struct dn_tiles *tiles, stru
 {
 	const struct dn_layer *layer = s->layer;
 	const double positions = out_positions(s), groups = (double)s->groups;
-	const double across = ceil((double)layer->out[1] / (double)tiles->columns);
-	const double loads = across * (double)interior(&s->axis[1], tiles->columns, s->axis[1].kernel) *
+	const double tile_columns = ceil((double)layer->out[1] / (double)tiles->columns);
+	const double loads = tile_columns * (double)interior(&s->axis[1], tiles->columns, s->axis[1].kernel) *
 			     (double)interior(&s->axis[0], layer->out[0], s->axis[0].kernel) *
 			     (double)(layer->images * layer->groups);
 	struct cost cost = {.nfu = positions * groups * (double)s->kernel_rows};
@@ -135,21 +135,22 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 	const struct dn_layer *layer = s->layer;
 	const struct dn_axis *x = &s->axis[1];
 	const double positions = out_positions(s);
-	const int64_t lines = s->axis[0].kernel, held = held_at_once(x, x->kernel) + npl_min_i64(x->stride, x->kernel);
+	const int64_t lines = s->axis[0].kernel,
+		      held_columns = held_at_once(x, x->kernel) + npl_min_i64(x->stride, x->kernel);
 	const double columns = (double)interior(x, layer->out[1], x->kernel) / (double)layer->out[1];
-	for (int64_t group = 0, alike; group < s->groups; group += alike * tiles->groups) {
+	for (int64_t group = 0, n_alike; group < s->groups; group += n_alike * tiles->groups) {
 		const int64_t groups = npl_min_i64(tiles->groups, s->groups - group),
 			      at_once = npl_min_i64(s->result_groups, groups);
 		int64_t kernels, rows = tile_rows(s, group, groups, &kernels);
 		struct cost cost = {.nfu = positions * (double)kernels};
 		add_values(s, &cost, positions * columns * (double)lines,
 			   2 * (double)npl_min_i64(rows * s->config->tn, layer->ni));
-		if (held * lines * rows > s->config->nbin_rows)
+		if (held_columns * lines * rows > s->config->nbin_rows)
 			cost.nfu += cost.port;
 		add_values(s, &cost, positions * ceil((double)groups / (double)at_once), store_bytes(s, at_once));
 		add_synapses(s, &cost, (double)(layer->groups * groups), npl_div_up_i64(kernels, groups));
-		alike = alike_tiles(s, group, groups);
-		add(all, &cost, (double)alike);
+		n_alike = alike_tiles(s, group, groups);
+		add(all, &cost, (double)n_alike);
 	}
 }
 
@@ -182,11 +183,11 @@ static void streamed_cost(const struct search *s, const struct dn_tiles *tiles, 
 	struct dn_part part = {0};
 	dn_next_part(layer, tiles, s->in_rows, &part);
 	const double rows = (double)(layer->images * layer->groups) * (double)layer->out[0];
-	const int64_t whole = layer->out[1] / tiles->positions, last = layer->out[1] % tiles->positions;
+	const int64_t full_blocks = layer->out[1] / tiles->positions, last_positions = layer->out[1] % tiles->positions;
 	struct cost cost = block_cost(s, tiles, &part, tiles->positions);
-	add(all, &cost, rows * (double)whole);
-	if (last) {
-		cost = block_cost(s, tiles, &part, last);
+	add(all, &cost, rows * (double)full_blocks);
+	if (last_positions) {
+		cost = block_cost(s, tiles, &part, last_positions);
 		add(all, &cost, rows);
 	}
 }
@@ -228,7 +229,7 @@ static bool better(const struct search *s, const struct cost *a, const struct co
 }
 
 /* Keeps a choice that fits the buffers if it is among the best. */
-static void offer(struct search *s, const struct dn_tiles *tiles)
+static void keep_if_among_best(struct search *s, const struct dn_tiles *tiles)
 {
 	const int capacity = DN_CANDIDATES / 2;
 	const struct cost cost = estimate(s, tiles);
@@ -260,32 +261,32 @@ static bool group_tiles_fit(const struct search *s, int64_t groups)
 
 static void try_across(struct search *s)
 {
-	const int64_t asked = s->config->tile_groups;
+	const int64_t fixed_groups = s->config->tile_groups;
 	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->layer->window.kernel[0]};
-	int64_t most = 0;
-	while (most < npl_min_i64(s->groups, MOST_TRIED) && group_tiles_fit(s, most + 1))
-		most++;
-	for (tiles.groups = 1; tiles.groups <= most; tiles.groups++)
-		if (!asked || tiles.groups == npl_min_i64(asked, most))
-			offer(s, &tiles);
+	int64_t max_groups = 0;
+	while (max_groups < npl_min_i64(s->groups, MOST_TRIED) && group_tiles_fit(s, max_groups + 1))
+		max_groups++;
+	for (tiles.groups = 1; tiles.groups <= max_groups; tiles.groups++)
+		if (!fixed_groups || tiles.groups == npl_min_i64(fixed_groups, max_groups))
+			keep_if_among_best(s, &tiles);
 }
 
 /* Returns the most windows side by side that touch at most so many columns. */
 static int64_t most_columns(const struct search *s, int64_t fit)
 {
 	const struct dn_axis *axis = &s->axis[1];
-	int64_t most = 0, too_many = axis->out + 1;
-	while (too_many - most > 1) {
-		const int64_t middle = most + (too_many - most) / 2;
+	int64_t fitting = 0, too_many = axis->out + 1;
+	while (too_many - fitting > 1) {
+		const int64_t middle = fitting + (too_many - fitting) / 2;
 		if (interior(axis, middle, axis->kernel) <= fit)
-			most = middle;
+			fitting = middle;
 		else
 			too_many = middle;
 	}
-	return most;
+	return fitting;
 }
 
-static void try_kept(struct search *s)
+static void try_resident(struct search *s)
 {
 	const struct dn_config *c = s->config;
 	const struct dn_layer *layer = s->layer;
@@ -296,13 +297,14 @@ static void try_kept(struct search *s)
 		try_across(s);
 	if (s->kernel_rows > c->sb_rows)
 		return;
-	const int64_t most = most_columns(s, c->nbin_rows / (lines * s->in_rows));
+	const int64_t max_columns = most_columns(s, c->nbin_rows / (lines * s->in_rows));
 	if (c->nest == 1 + DN_ACROSS)
 		return;
-	for (int64_t columns = most; columns > 0 && columns > most - MOST_TRIED; columns--)
+	for (int64_t columns = max_columns; columns > 0 && columns > max_columns - MOST_TRIED; columns--)
 		if (!c->tile_columns || columns == npl_min_i64(c->tile_columns, layer->out[1]))
-			offer(s, &(struct dn_tiles){
-					 .nest = DN_DOWN, .columns = columns, .lines = layer->window.kernel[0]});
+			keep_if_among_best(s, &(struct dn_tiles){.nest = DN_DOWN,
+								 .columns = columns,
+								 .lines = layer->window.kernel[0]});
 }
 
 /* Tries blocks of so many positions, of which the last in a row may be smaller, with so many groups a tile, and parts
@@ -320,7 +322,7 @@ static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions
 	tiles.nest = DN_STREAMED;
 	tiles.positions = positions;
 	tiles.groups = groups;
-	offer(s, &tiles);
+	keep_if_among_best(s, &tiles);
 }
 
 static void try_parts(struct search *s, const struct dn_tiles *tiles)
@@ -386,10 +388,11 @@ static void try_streamed(struct search *s)
 static void try_pooled_groups(struct search *s, struct dn_tiles tiles)
 {
 	const struct dn_config *c = s->config;
-	const int64_t most = npl_min_i64(c->nbin_rows / dn_taps(s->layer), npl_min_i64(s->in_rows, s->result_groups));
-	for (tiles.groups = most; tiles.groups > 0 && tiles.groups > most - MOST_TRIED; tiles.groups--)
-		if (!c->tile_groups || tiles.groups == npl_min_i64(c->tile_groups, most))
-			offer(s, &tiles);
+	const int64_t max_groups = npl_min_i64(c->nbin_rows / dn_taps(s->layer),
+					       npl_min_i64(s->in_rows, s->result_groups));
+	for (tiles.groups = max_groups; tiles.groups > 0 && tiles.groups > max_groups - MOST_TRIED; tiles.groups--)
+		if (!c->tile_groups || tiles.groups == npl_min_i64(c->tile_groups, max_groups))
+			keep_if_among_best(s, &tiles);
 }
 
 static void try_pooled(struct search *s)
@@ -398,7 +401,7 @@ static void try_pooled(struct search *s)
 	const int64_t window = dn_taps(s->layer);
 	struct dn_tiles tiles = {.nest = DN_POOLED, .groups = 1, .taps = npl_max_i64(1, s->config->nbin_rows / 2)};
 	if (window > s->config->nbin_rows) {
-		offer(s, &tiles);
+		keep_if_among_best(s, &tiles);
 		return;
 	}
 	tiles.taps = window;
@@ -417,14 +420,14 @@ static void try_all(struct search *s)
 		return;
 	}
 	if (nest != 1 + DN_STREAMED)
-		try_kept(s);
+		try_resident(s);
 	if (!nest || nest == 1 + DN_STREAMED)
 		try_streamed(s);
 }
 
 static struct search search_of(const struct dn_config *config, const struct dn_layer *layer, double bytes_per_cycle)
 {
-	static const struct dn_tiles across = {.nest = DN_ACROSS};
+	static const struct dn_tiles across_tiles = {.nest = DN_ACROSS};
 	struct search s = {.config = config,
 			   .layer = layer,
 			   .in_rows = dn_in_rows(config, layer),
@@ -434,25 +437,25 @@ static struct search search_of(const struct dn_config *config, const struct dn_l
 			   .result_groups = dn_result_groups(config, layer),
 			   .bytes_per_cycle = bytes_per_cycle};
 	s.sb_row_cycles = ceil((double)dn_sb_row_bytes(config) / bytes_per_cycle);
-	dn_lay_out(config, layer, &across, &s.layout_across);
+	dn_lay_out(config, layer, &across_tiles, &s.layout_across);
 	s.kernel_rows = dn_taps(layer) * s.in_rows + s.bias_rows;
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		s.axis[d] = dn_axis_of(layer, d);
 	return s;
 }
 
-static bool same(const struct dn_tiles *a, const struct dn_tiles *b)
+static bool same_tiles(const struct dn_tiles *a, const struct dn_tiles *b)
 {
 	return a->nest == b->nest && a->columns == b->columns && a->positions == b->positions &&
 	       a->groups == b->groups && a->lines == b->lines && a->taps == b->taps && a->rows == b->rows;
 }
 
-static void keep(struct dn_candidates *candidates, const struct search *s)
+static void add_candidates(struct dn_candidates *candidates, const struct search *s)
 {
 	for (int i = 0; i < s->n; i++) {
 		bool known = false;
 		for (int k = 0; k < candidates->n; k++)
-			known = known || same(&candidates->tiles[k], &s->tiles[i]);
+			known = known || same_tiles(&candidates->tiles[k], &s->tiles[i]);
 		if (known)
 			continue;
 		candidates->tiles[candidates->n] = s->tiles[i];
@@ -474,11 +477,11 @@ int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, 
 	try_all(&s);
 	if (!s.n)
 		return npl_fail(err, NPL_EINPUT, "no tiles as asked for by tiles.* fit the buffers of this layer");
-	keep(candidates, &s);
+	add_candidates(candidates, &s);
 	s.time_limit = s.cost[0].time * DN_MUCH_SLOWER;
 	s.by_bytes = true;
 	try_all(&s);
-	keep(candidates, &s);
+	add_candidates(candidates, &s);
 	return 0;
 }
 

@@ -61,8 +61,8 @@ static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t pos
  * the input before taps of lower numbers do, unless its windows step over the input. */
 static int64_t empty_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
 {
-	const int64_t below = npl_div_up_i64(axis->pad - o * axis->stride, axis->dilation);
-	for (int64_t tap = npl_min_i64(below, end_tap) - 1; tap >= first_tap; tap--) {
+	const int64_t taps_below = npl_div_up_i64(axis->pad - o * axis->stride, axis->dilation);
+	for (int64_t tap = npl_min_i64(taps_below, end_tap) - 1; tap >= first_tap; tap--) {
 		const int64_t next = first_window(axis, tap, 0);
 		if (next >= end)
 			break;
@@ -77,10 +77,10 @@ int64_t dn_alike_windows(const struct dn_axis *axis, int64_t o, int64_t end, int
 	const struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
 	if (taps.first == taps.end)
 		return empty_run(axis, o, end, first_tap, end_tap);
-	int64_t other = npl_min_i64(end, first_window(axis, taps.end - 1, axis->in));
+	int64_t alike_end = npl_min_i64(end, first_window(axis, taps.end - 1, axis->in));
 	if (taps.first > first_tap)
-		other = npl_min_i64(other, first_window(axis, taps.first - 1, 0));
-	return other - o;
+		alike_end = npl_min_i64(alike_end, first_window(axis, taps.first - 1, 0));
+	return alike_end - o;
 }
 
 bool dn_all_read(const struct dn_axis *axis)
@@ -102,8 +102,8 @@ int64_t dn_inner_windows(const struct dn_axis *axis, int64_t o)
 	if (!dn_all_inside(axis, o))
 		return 0;
 	int64_t space = axis->in - (axis->kernel - 1) * axis->dilation - 1 - dn_tap_at(axis, o, 0);
-	int64_t more = space / axis->stride, left = axis->out - 1 - o;
-	return 1 + (more < left ? more : left);
+	int64_t fitting = space / axis->stride, windows_left = axis->out - 1 - o;
+	return 1 + (fitting < windows_left ? fitting : windows_left);
 }
 
 int64_t dn_next_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
@@ -131,18 +131,18 @@ int64_t dn_least_read(const struct dn_axis *axis, int64_t first, int64_t end, in
 
 int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap)
 {
-	int64_t most = -1;
+	int64_t highest_read = -1;
 	if (first >= end || first_tap >= end_tap)
-		return most;
+		return highest_read;
 	const int64_t highest = dn_tap_at(axis, end - 1, end_tap - 1);
 	if (highest < axis->in)
-		return npl_max_i64(highest, most);
-	for (int64_t tap = end_tap - 1; tap >= first_tap && most < axis->in - 1; tap--) {
+		return npl_max_i64(highest, highest_read);
+	for (int64_t tap = end_tap - 1; tap >= first_tap && highest_read < axis->in - 1; tap--) {
 		const int64_t o = npl_min_i64(end, first_window(axis, tap, axis->in)) - 1;
 		if (o >= first)
-			most = npl_max_i64(most, dn_tap_at(axis, o, tap));
+			highest_read = npl_max_i64(highest_read, dn_tap_at(axis, o, tap));
 	}
-	return most;
+	return highest_read;
 }
 
 /* Taps whose distance is a multiple of `taps` fall on the same positions in windows whose distance is that multiple of
@@ -159,12 +159,12 @@ int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps,
 		return npl_min_i64(positions / stride * taps + npl_min_i64(positions % stride, taps), windows * taps);
 	for (int64_t tap = 0; tap < npl_min_i64(taps, axis->taps) && tap * axis->dilation < positions; tap++) {
 		const int64_t strides = npl_div_up_i64(positions - tap * axis->dilation, stride);
-		const int64_t same = npl_div_up_i64(taps - tap, axis->taps), apart = axis->windows;
-		if (windows >= apart || same == 1)
-			count += npl_min_i64(strides, (same - 1) * apart + windows);
+		const int64_t class_taps = npl_div_up_i64(taps - tap, axis->taps), class_step = axis->windows;
+		if (windows >= class_step || class_taps == 1)
+			count += npl_min_i64(strides, (class_taps - 1) * class_step + windows);
 		else
-			count += npl_min_i64(strides / apart, same) * windows +
-				 (strides / apart < same ? npl_min_i64(strides % apart, windows) : 0);
+			count += npl_min_i64(strides / class_step, class_taps) * windows +
+				 (strides / class_step < class_taps ? npl_min_i64(strides % class_step, windows) : 0);
 	}
 	return count;
 }

@@ -39,7 +39,7 @@ struct rows {
 	int64_t first, last, count;
 };
 
-static int64_t held(const struct dn_queue *queue)
+static int64_t rows_held(const struct dn_queue *queue)
 {
 	return queue->loaded - queue->freed;
 }
@@ -48,9 +48,9 @@ static int64_t held(const struct dn_queue *queue)
 static int append(struct dn_check *check, struct dn_queue *queue, uint64_t address, uint32_t size)
 {
 	int64_t rows = npl_div_up_i64(size, queue->row_bytes);
-	if (held(queue) + rows > queue->rows)
+	if (rows_held(queue) + rows > queue->rows)
 		return dn_refuse(check, "%s: loads %lld rows while %lld are held, expected at most the buffer's %lld",
-				 queue->name, (long long)rows, (long long)held(queue), (long long)queue->rows);
+				 queue->name, (long long)rows, (long long)rows_held(queue), (long long)queue->rows);
 	if (address + size > check->memory_bytes)
 		return dn_refuse(check, "%s: loads bytes %llu to %llu of memory, which has %llu", queue->name,
 				 (unsigned long long)address, (unsigned long long)(address + size - 1),
@@ -70,7 +70,7 @@ static int take_sb(struct dn_check *check, const struct dn_instruction *at, stru
 				 at->sb.size, (long long)row_bytes);
 	rows->count = at->sb.size / row_bytes;
 	if (at->sb.op == DN_LOAD) {
-		rows->first = held(queue);
+		rows->first = rows_held(queue);
 		rows->last = rows->first + rows->count - 1;
 		return append(check, queue, at->sb.address, at->sb.size);
 	}
@@ -79,9 +79,9 @@ static int take_sb(struct dn_check *check, const struct dn_instruction *at, stru
 				 (unsigned long long)at->sb.address, (long long)row_bytes);
 	rows->first = (int64_t)at->sb.address / row_bytes;
 	rows->last = rows->first + rows->count - 1;
-	if (rows->last >= held(queue))
+	if (rows->last >= rows_held(queue))
 		return dn_refuse(check, "SB: reads rows %lld to %lld, expected less than the %lld held",
-				 (long long)rows->first, (long long)rows->last, (long long)held(queue));
+				 (long long)rows->first, (long long)rows->last, (long long)rows_held(queue));
 	return 0;
 }
 
@@ -90,28 +90,28 @@ static int take_nbin(struct dn_check *check, const struct dn_instruction *at, st
 	struct dn_queue *queue = &check->nbin;
 	if (at->nbin.op == DN_NOP || (at->nbin.op == DN_LOAD && append(check, queue, at->nbin.address, at->nbin.size)))
 		return at->nbin.op == DN_NOP ? 0 : check->err->code;
-	*rows = (struct rows){0, held(queue) - 1, held(queue)};
+	*rows = (struct rows){0, rows_held(queue) - 1, rows_held(queue)};
 	if (at->nbin.stride)
 		*rows = (struct rows){at->nbin.begin, at->nbin.end,
 				      (at->nbin.end - at->nbin.begin) / at->nbin.stride + 1};
-	if (!held(queue))
+	if (!rows_held(queue))
 		return dn_refuse(check, "NBIN: reads rows, expected a LOAD before: none is held");
-	if (rows->last >= held(queue))
+	if (rows->last >= rows_held(queue))
 		return dn_refuse(check, "NBIN: reads rows %lld to %lld, expected less than the %lld held",
-				 (long long)rows->first, (long long)rows->last, (long long)held(queue));
+				 (long long)rows->first, (long long)rows->last, (long long)rows_held(queue));
 	return 0;
 }
 
 /* Notes the rows that an instruction has read, which have come when it ends, and those that it frees. */
 static void finish(struct dn_queue *queue, const struct rows *rows, uint8_t op, uint8_t reuse, bool uses_nfu)
 {
-	int64_t behind = queue->freed + rows->last + 1;
+	int64_t end = queue->freed + rows->last + 1;
 	if (op == DN_NOP || (op == DN_LOAD && !uses_nfu))
 		return;
-	if (uses_nfu && queue->read < behind)
-		queue->read = behind;
+	if (uses_nfu && queue->read < end)
+		queue->read = end;
 	if (!reuse)
-		queue->freed = behind;
+		queue->freed = end;
 }
 
 static int check_steps(struct dn_check *check, const struct dn_instruction *at, const struct rows *sb,
@@ -155,13 +155,13 @@ static int check_sums(struct dn_check *check, const struct dn_instruction *at)
 static int open_store(struct dn_check *check, const struct dn_instruction *at, int64_t width)
 {
 	const struct dn_config *c = check->config;
-	char where[40];
+	char location[40];
 	int64_t results = c->tn * width, size = at->nbout.size;
 	int64_t rows = npl_div_up_i64(size, results) * (width / 2), free_rows = c->nbout_rows - c->nbout_sum_rows;
 	if (check->store_left)
-		return dn_refuse(check,
-				 "NBOUT: opens a store while that of %s waits for %lld bytes, expected SIZE 0 to go on",
-				 sim_location_text(&check->store, where, sizeof where), (long long)check->store_left);
+		return dn_refuse(
+			check, "NBOUT: opens a store while that of %s waits for %lld bytes, expected SIZE 0 to go on",
+			sim_location_text(&check->store, location, sizeof location), (long long)check->store_left);
 	if (size % width)
 		return dn_refuse(check, "NBOUT: SIZE is %lld, expected a multiple of %lld: sums of 32 bits",
 				 (long long)size, (long long)width);
@@ -185,7 +185,7 @@ static int check_store(struct dn_check *check, const struct dn_instruction *at)
 {
 	bool sums = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
 	int64_t width = sums ? 4 : 2, results = check->config->tn * width;
-	char where[40];
+	char location[40];
 	if (at->nbout.write != DN_STORE)
 		return 0;
 	if (sums && check->config->sum_bits > 32)
@@ -199,7 +199,7 @@ static int check_store(struct dn_check *check, const struct dn_instruction *at)
 		return dn_refuse(check,
 				 "NBOUT: results of %lld bytes, expected %lld as those before them in the store of %s",
 				 (long long)width, (long long)check->store_width,
-				 sim_location_text(&check->store, where, sizeof where));
+				 sim_location_text(&check->store, location, sizeof location));
 	check->store_left -= results < check->store_left ? results : check->store_left;
 	return 0;
 }
@@ -207,11 +207,11 @@ static int check_store(struct dn_check *check, const struct dn_instruction *at)
 /* Checks that no store is open; a store is requested only when it is full. */
 static int check_closed(struct dn_check *check)
 {
-	char where[40];
+	char location[40];
 	if (!check->store_left)
 		return 0;
 	return dn_refuse(check, "CP: END while the store of %s waits for %lld bytes, expected it full",
-			 sim_location_text(&check->store, where, sizeof where), (long long)check->store_left);
+			 sim_location_text(&check->store, location, sizeof location), (long long)check->store_left);
 }
 
 int dn_check_one(struct dn_check *check, const struct dn_instruction *at, int line, struct npl_err *err)

@@ -15,17 +15,17 @@ struct fields {
 #define refuse(f, ...) npl_refuse((f)->why, (f)->n, __VA_ARGS__)
 
 /* Checks that fields first to last of a slot are 0. */
-static bool zero_ok(const struct fields *f, enum dn_slot_at slot, int first, int last, const char *because)
+static bool are_zero(const struct fields *f, enum dn_slot_at slot, int first, int last, const char *reason)
 {
 	for (int i = first; i <= last; i++) {
 		const struct sim_field *field = &dn_slots[slot].field[i];
 		int64_t value = sim_field_get(f->at, field);
 		if (value && field->names)
 			return refuse(f, "%s: %s is %s, expected %s: %s", dn_slots[slot].name, field->name,
-				      field->names[value], field->names[0], because);
+				      field->names[value], field->names[0], reason);
 		if (value)
 			return refuse(f, "%s: %s is %lld, expected 0: %s", dn_slots[slot].name, field->name,
-				      (long long)value, because);
+				      (long long)value, reason);
 	}
 	return true;
 }
@@ -53,7 +53,7 @@ static bool sb_ok(const struct fields *f)
 {
 	const struct dn_instruction *at = f->at;
 	if (at->sb.op == DN_NOP)
-		return zero_ok(f, DN_SLOT_SB, 1, 3, "READ OP is NOP");
+		return are_zero(f, DN_SLOT_SB, 1, 3, "READ OP is NOP");
 	if (!at->sb.size)
 		return refuse(f, "SB: SIZE is 0, expected the bytes of one row at least");
 	return bytes_ok(f, "SB", at->sb.address, at->sb.size) && reuse_ok(f, "SB", at->sb.op, at->sb.reuse);
@@ -64,15 +64,15 @@ static bool nbin_ok(const struct fields *f)
 	const struct dn_instruction *at = f->at;
 	uint32_t stride = at->nbin.stride;
 	if (at->nbin.op == DN_NOP)
-		return zero_ok(f, DN_SLOT_NBIN, 1, 6, "READ OP is NOP");
-	if (!dn_uses_nfu(at) && at->nbin.op == DN_LOAD && !zero_ok(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
+		return are_zero(f, DN_SLOT_NBIN, 1, 6, "READ OP is NOP");
+	if (!dn_uses_nfu(at) && at->nbin.op == DN_LOAD && !are_zero(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
 		return false;
-	if (!stride && !zero_ok(f, DN_SLOT_NBIN, 3, 4, "with STRIDE 0 these are all rows held"))
+	if (!stride && !are_zero(f, DN_SLOT_NBIN, 3, 4, "with STRIDE 0 these are all rows held"))
 		return false;
 	if (stride && (at->nbin.end < at->nbin.begin || (at->nbin.end - at->nbin.begin) % stride))
 		return refuse(f, "NBIN: STRIDE END is %u, expected STRIDE BEGIN, %u, and a multiple of STRIDE, %u",
 			      at->nbin.end, at->nbin.begin, stride);
-	if (at->nbin.op == DN_READ && !zero_ok(f, DN_SLOT_NBIN, 5, 6, "READ OP is READ"))
+	if (at->nbin.op == DN_READ && !are_zero(f, DN_SLOT_NBIN, 5, 6, "READ OP is READ"))
 		return false;
 	if (at->nbin.op == DN_LOAD && (!at->nbin.size || at->nbin.size % 2))
 		return refuse(f, "NBIN: SIZE is %u, expected a multiple of 2: values of 16 bits", at->nbin.size);
@@ -87,16 +87,16 @@ static bool nbout_ok(const struct fields *f)
 	if (reads != (at->nbout.read == DN_READ))
 		return refuse(f, "NBOUT: READ OP is %s, expected %s: NFU-2 IN is %s", reads ? "NOP" : "READ",
 			      reads ? "READ" : "NOP", reads ? "NBOUT" : "not NBOUT");
-	if (at->nfu.out == DN_TO_KEEP && !zero_ok(f, DN_SLOT_NBOUT, 1, 1, "NFU-2 OUT is KEEP"))
+	if (at->nfu.out == DN_TO_KEEP && !are_zero(f, DN_SLOT_NBOUT, 1, 1, "NFU-2 OUT is KEEP"))
 		return false;
 	if (at->nfu.out != DN_TO_KEEP && !stores && (at->nfu.out == DN_TO_NFU3 || at->nbout.write != DN_WRITE))
 		return refuse(f, "NBOUT: WRITE OP is %s, expected %s: NFU-2 OUT is %s",
 			      at->nbout.write == DN_WRITE ? "WRITE" : "NOP",
 			      at->nfu.out == DN_TO_NFU3 ? "STORE" : "WRITE or STORE", to);
 	if (!stores)
-		return zero_ok(f, DN_SLOT_NBOUT, 2, 3, "WRITE OP is not STORE");
+		return are_zero(f, DN_SLOT_NBOUT, 2, 3, "WRITE OP is not STORE");
 	if (!at->nbout.size)
-		return zero_ok(f, DN_SLOT_NBOUT, 2, 2, "with SIZE 0 the open store goes on");
+		return are_zero(f, DN_SLOT_NBOUT, 2, 2, "with SIZE 0 the open store goes on");
 	if (at->nbout.size % 2)
 		return refuse(f, "NBOUT: SIZE is %u, expected a multiple of 2: results of 16 bits", at->nbout.size);
 	return bytes_ok(f, "NBOUT", at->nbout.address, at->nbout.size);
@@ -112,34 +112,34 @@ static bool steps_ok(const struct fields *f)
 	if (at->nfu.nfu1 != DN_NFU1_NOP && at->sb.op == DN_NOP)
 		return refuse(f, "SB: READ OP is NOP, expected LOAD or READ: NFU-1 OP is %s", nfu1);
 	if (at->nfu.nfu1 == DN_BIAS)
-		return zero_ok(f, DN_SLOT_NBIN, 0, 0, "NFU-1 OP is BIAS");
+		return are_zero(f, DN_SLOT_NBIN, 0, 0, "NFU-1 OP is BIAS");
 	if (at->nfu.nfu1 == DN_MULT)
 		return true;
 	if (at->nbin.op == DN_NOP)
 		return refuse(f, "NBIN: READ OP is NOP, expected LOAD or READ: NFU-1 OP is NOP and NFU-2 takes rows");
-	return zero_ok(f, DN_SLOT_SB, 0, 0, "NFU-1 OP is NOP and nothing takes synapses");
+	return are_zero(f, DN_SLOT_SB, 0, 0, "NFU-1 OP is NOP and nothing takes synapses");
 }
 
 static bool nfu_ok(const struct fields *f)
 {
-	enum { NFU1, NFU2, IN, SHIFT = 7, RESULT_SHIFT, DIVISOR };
+	enum { NFU1, NFU2, INPUT, SHIFT = 7, RESULT_SHIFT, DIVISOR };
 	const struct dn_instruction *at = f->at;
 	bool maximum = at->nfu.nfu2 == DN_MAXIMUM, to_nfu3 = at->nfu.out == DN_TO_NFU3;
 	bool as_it_is = at->nfu.out == DN_TO_NBOUT && at->nbout.write == DN_STORE;
 	if (!dn_uses_nfu(at))
-		return zero_ok(f, DN_SLOT_NFU, NFU1, NFU1, "NFU-2 OP is NOP") &&
-		       zero_ok(f, DN_SLOT_NFU, IN, DIVISOR, "NFU-2 OP is NOP") &&
-		       zero_ok(f, DN_SLOT_NBOUT, 0, 3, "NFU-2 OP is NOP");
+		return are_zero(f, DN_SLOT_NFU, NFU1, NFU1, "NFU-2 OP is NOP") &&
+		       are_zero(f, DN_SLOT_NFU, INPUT, DIVISOR, "NFU-2 OP is NOP") &&
+		       are_zero(f, DN_SLOT_NBOUT, 0, 3, "NFU-2 OP is NOP");
 	if (!steps_ok(f))
 		return false;
 	if (!to_nfu3 && !(as_it_is && maximum) &&
-	    !zero_ok(f, DN_SLOT_NFU, SHIFT, SHIFT, "only what NFU-3 or the store of a maximum takes is shifted"))
+	    !are_zero(f, DN_SLOT_NFU, SHIFT, SHIFT, "only what NFU-3 or the store of a maximum takes is shifted"))
 		return false;
 	if ((!to_nfu3 || !at->nfu.nfu3) &&
-	    !zero_ok(f, DN_SLOT_NFU, RESULT_SHIFT, RESULT_SHIFT, "no function of NFU-3 has a result"))
+	    !are_zero(f, DN_SLOT_NFU, RESULT_SHIFT, RESULT_SHIFT, "no function of NFU-3 has a result"))
 		return false;
 	if ((!to_nfu3 || maximum) &&
-	    !zero_ok(f, DN_SLOT_NFU, DIVISOR, DIVISOR, "only sums that go to NFU-3 are divided"))
+	    !are_zero(f, DN_SLOT_NFU, DIVISOR, DIVISOR, "only sums that go to NFU-3 are divided"))
 		return false;
 	return true;
 }

@@ -43,28 +43,28 @@ void dn_order_close(struct dn_memory_order *order)
 }
 
 static int conflict(struct dn_check *check, const char *slot, const char *does, int64_t first,
-		    const struct sim_access *other, const char *did)
+		    const struct sim_access *earlier, const char *did)
 {
-	char where[40];
+	char location[40];
 	return dn_refuse(check, "%s: %s byte %lld of memory, which %s %s: expected a CP SYNC behind that", slot, does,
-			 (long long)npl_max_i64(first, other->first),
-			 sim_location_text(&other->at, where, sizeof where), did);
+			 (long long)npl_max_i64(first, earlier->first),
+			 sim_location_text(&earlier->at, location, sizeof location), did);
 }
 
 static int stored_before(struct dn_check *check, const char *slot, const char *does, const struct sim_access *access)
 {
-	const struct sim_access *old = sim_accesses_find(&check->order.stored, access->first, access->end);
-	return old ? conflict(check, slot, does, access->first, old, "stores") : 0;
+	const struct sim_access *earlier = sim_accesses_find(&check->order.stored, access->first, access->end);
+	return earlier ? conflict(check, slot, does, access->first, earlier, "stores") : 0;
 }
 
 /* Forgets loads that have arrived: no store can overtake them. */
 static void forget_loads(struct dn_memory_order *order)
 {
-	int64_t kept = 0;
+	int64_t n_kept = 0;
 	for (int64_t i = 0; i < order->count; i++)
 		if (order->load[i].rows_end > order->load[i].queue->read)
-			order->load[kept++] = order->load[i];
-	order->count = kept;
+			order->load[n_kept++] = order->load[i];
+	order->count = n_kept;
 }
 
 static bool keep_load(struct dn_memory_order *order, const struct dn_load *load)
@@ -74,10 +74,10 @@ static bool keep_load(struct dn_memory_order *order, const struct dn_load *load)
 		forget_loads(order);
 	/* only then, so that looking through them costs little per load */
 	if (full && order->count >= order->capacity / 2) {
-		struct dn_load *more = npl_grow(order->load, order->capacity, &order->capacity, sizeof *more);
-		if (!more)
+		struct dn_load *grown = npl_grow(order->load, order->capacity, &order->capacity, sizeof *grown);
+		if (!grown)
 			return false;
-		order->load = more;
+		order->load = grown;
 	}
 	order->load[order->count++] = *load;
 	return true;

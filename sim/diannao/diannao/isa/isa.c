@@ -11,19 +11,19 @@ _Static_assert(DN_SEGMENTS <= SIM_MOST_PAIRS, "a constant holds the segments of 
 
 const char *const dn_known_functions[] = {"SIGMOID", "TANH", "RELU", NULL};
 
-const struct dn_function *dn_known_function(const char *name, struct dn_function *made)
+const struct dn_function *dn_known_function(const char *name, struct dn_function *clip)
 {
 	if (!strcmp(name, dn_known_functions[0]))
 		return &dn_sigmoid;
 	if (!strcmp(name, dn_known_functions[1]))
 		return &dn_tanh;
-	return !strcmp(name, dn_known_functions[2]) && dn_clip(0, INT16_MAX, made) ? made : NULL;
+	return !strcmp(name, dn_known_functions[2]) && dn_clip(0, INT16_MAX, clip) ? clip : NULL;
 }
 
 static bool known_values(const char *name, int16_t *value)
 {
-	struct dn_function made;
-	const struct dn_function *known = dn_known_function(name, &made);
+	struct dn_function clip;
+	const struct dn_function *known = dn_known_function(name, &clip);
 	if (known)
 		memcpy(value, known, sizeof *known);
 	return known;

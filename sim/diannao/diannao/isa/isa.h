@@ -67,9 +67,9 @@ enum dn_slot_at { DN_SLOT_CP, DN_SLOT_SB, DN_SLOT_NBIN, DN_SLOT_NBOUT, DN_SLOT_N
 extern const struct sim_slot dn_slots[DN_SLOTS];
 
 /* dn_known_functions has the names of functions that every program knows; NULL ends the list. dn_known_function returns
- * one of them, computed into `made` where necessary; NULL: no such name. */
+ * one of them, computed into `clip` where necessary; NULL: no such name. */
 extern const char *const dn_known_functions[];
-const struct dn_function *dn_known_function(const char *name, struct dn_function *made);
+const struct dn_function *dn_known_function(const char *name, struct dn_function *clip);
 /* Converts the functions of a program to the form that NFU-3 takes. */
 void dn_functions(const struct sim_program *program, struct dn_function function[SIM_MOST_CONSTANTS]);
 void dn_set_function(struct sim_constant *constant, const char *name, const struct dn_function *function);

@@ -60,15 +60,15 @@ const int16_t *dn_rtl_row(const struct dn_rtl_buffer *buffer, int64_t row)
 	return buffer->value + row % buffer->rows * buffer->row_values;
 }
 
-/* Row p of a place has the bits of its sums from 16 p on. The sign of the highest row is the sum's. */
+/* Row p of a slot has the bits of its sums from 16 p on. The sign of the highest row is the sum's. */
 void dn_rtl_sums_read(const struct dn_rtl_nbout *nbout, int64_t index, int64_t *sum, int64_t *exact)
 {
 	const int64_t tn = nbout->tn, top = nbout->sum_rows - 1;
-	const int16_t *place = nbout->value + index * nbout->sum_rows * tn;
+	const int16_t *slot = nbout->value + index * nbout->sum_rows * tn;
 	for (int64_t i = 0; i < tn; i++) {
-		sum[i] = place[top * tn + i];
+		sum[i] = slot[top * tn + i];
 		for (int64_t p = top - 1; p >= 0; p--)
-			sum[i] = sum[i] * 65536 + (uint16_t)place[p * tn + i];
+			sum[i] = sum[i] * 65536 + (uint16_t)slot[p * tn + i];
 		exact[i] = nbout->exact[index * tn + i];
 	}
 }
@@ -76,10 +76,10 @@ void dn_rtl_sums_read(const struct dn_rtl_nbout *nbout, int64_t index, int64_t *
 void dn_rtl_sums_write(struct dn_rtl_nbout *nbout, int64_t index, const int64_t *sum, const int64_t *exact)
 {
 	const int64_t tn = nbout->tn;
-	int16_t *place = nbout->value + index * nbout->sum_rows * tn;
+	int16_t *slot = nbout->value + index * nbout->sum_rows * tn;
 	for (int64_t p = 0; p < nbout->sum_rows; p++)
 		for (int64_t i = 0; i < tn; i++)
-			place[p * tn + i] = (int16_t)(sum[i] >> (16 * p));
+			slot[p * tn + i] = (int16_t)(sum[i] >> (16 * p));
 	memcpy(nbout->exact + index * tn, exact, (size_t)tn * sizeof *exact);
 }
 

@@ -62,53 +62,54 @@ static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instructio
 	return function && at->nfu.nfu3 > rtl->execution->n_functions ? "a function of the program's table" : NULL;
 }
 
-static void request(struct dn_rtl *rtl, int which, uint64_t address, uint64_t bytes, int64_t rows)
+static void request(struct dn_rtl *rtl, int dma_id, uint64_t address, uint64_t bytes, int64_t rows)
 {
-	struct dn_rtl_request *made = dn_rtl_fifo_push(&rtl->dma[which].request);
-	if (!made) {
+	struct dn_rtl_request *request_slot = dn_rtl_fifo_push(&rtl->dma[dma_id].request);
+	if (!request_slot) {
 		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the requests of the rtl engine");
 		return;
 	}
-	made->index = rtl->control.index;
-	made->address = address;
-	made->bytes = bytes;
-	made->rows = rows;
+	request_slot->index = rtl->control.index;
+	request_slot->address = address;
+	request_slot->bytes = bytes;
+	request_slot->rows = rows;
 }
 
 static void decode_sb(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_issued *issued)
 {
-	struct dn_rtl_held *held = &rtl->control.sb;
+	struct dn_rtl_held *loaded = &rtl->control.sb;
 	const int64_t rows = at->sb.size / rtl->sb_row_bytes;
 	if (at->sb.op == DN_NOP)
 		return;
-	issued->sb_row = at->sb.op == DN_LOAD ? held->next : held->oldest + (int64_t)at->sb.address / rtl->sb_row_bytes;
+	issued->sb_row = at->sb.op == DN_LOAD ? loaded->next
+					      : loaded->oldest + (int64_t)at->sb.address / rtl->sb_row_bytes;
 	if (at->sb.op == DN_LOAD) {
 		request(rtl, DN_DMA_SB, at->sb.address, at->sb.size, rows);
-		held->next += rows;
+		loaded->next += rows;
 	}
 	if (dn_uses_nfu(at)) {
 		issued->reads_sb = true;
 		issued->steps = rows;
 	}
 	if (!at->sb.reuse && rows && (dn_uses_nfu(at) || at->sb.op == DN_READ))
-		held->oldest = issued->sb_freed = issued->sb_row + rows;
+		loaded->oldest = issued->sb_freed = issued->sb_row + rows;
 }
 
 static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_issued *issued)
 {
-	struct dn_rtl_held *held = &rtl->control.nbin;
+	struct dn_rtl_held *loaded = &rtl->control.nbin;
 	if (at->nbin.op == DN_NOP)
 		return;
 	if (at->nbin.op == DN_LOAD) {
 		const int64_t rows = (at->nbin.size + rtl->row_bytes - 1) / rtl->row_bytes;
 		request(rtl, DN_DMA_NBIN, at->nbin.address, at->nbin.size, rows);
-		held->next += rows;
+		loaded->next += rows;
 	}
-	const int64_t all = held->next - held->oldest;
+	const int64_t all = loaded->next - loaded->oldest;
 	const int64_t begin = at->nbin.stride ? at->nbin.begin : 0, end = at->nbin.stride ? at->nbin.end : all - 1;
 	const int64_t stride = at->nbin.stride ? at->nbin.stride : 1;
 	const int64_t rows = end < begin ? 0 : (end - begin) / stride + 1;
-	issued->nbin_row = held->oldest + begin;
+	issued->nbin_row = loaded->oldest + begin;
 	issued->nbin_stride = stride;
 	if (dn_uses_nfu(at)) {
 		issued->reads_nbin = true;
@@ -116,7 +117,7 @@ static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, str
 			issued->steps = rows;
 	}
 	if (!at->nbin.reuse && rows && (dn_uses_nfu(at) || at->nbin.op == DN_READ))
-		held->oldest = issued->nbin_freed = issued->nbin_row + (rows - 1) * stride + 1;
+		loaded->oldest = issued->nbin_freed = issued->nbin_row + (rows - 1) * stride + 1;
 }
 
 /* The results of this instruction continue the open store. */
@@ -203,9 +204,9 @@ bool dn_rtl_has_ended(const struct dn_rtl *rtl)
 }
 
 /* Whether a DMA holds as many loads as it can. */
-static bool is_full(const struct dn_rtl *rtl, int which)
+static bool is_full(const struct dn_rtl *rtl, int dma_id)
 {
-	const struct dn_rtl_fifo *requests = &rtl->dma[which].request;
+	const struct dn_rtl_fifo *requests = &rtl->dma[dma_id].request;
 	return requests->put - requests->taken >= (uint64_t)rtl->config->dma_queue;
 }
 
@@ -279,11 +280,11 @@ static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 }
 
 /* Counts the step of this cycle, or what it waits for. */
-static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_cycle_class what)
+static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_cycle_class cycle_class)
 {
 	struct dn_counters *n = &rtl->outcome->counters;
-	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = what == DN_CYCLES_ACTIVE;
-	dn_rtl_attribute(rtl, what, at->index);
+	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = cycle_class == DN_CYCLES_ACTIVE;
+	dn_rtl_attribute(rtl, cycle_class, at->index);
 	n->useful_macs += step && at->bundle.nfu1 == DN_MULT ? lanes : 0;
 	n->idle_lanes += step && at->bundle.nfu1 != DN_MULT ? lanes : 0;
 	n->nbin_rows += step && at->reads_nbin;
@@ -298,9 +299,9 @@ void dn_rtl_take_step(struct dn_rtl *rtl)
 		dn_rtl_count_idle(rtl);
 		return;
 	}
-	const enum dn_cycle_class what = obstacle(rtl, at);
-	count(rtl, at, what);
-	if (what != DN_CYCLES_ACTIVE)
+	const enum dn_cycle_class cycle_class = obstacle(rtl, at);
+	count(rtl, at, cycle_class);
+	if (cycle_class != DN_CYCLES_ACTIVE)
 		return;
 	if (!at->taken)
 		dn_rtl_tell(rtl, DN_STARTED, at->index);

@@ -4,34 +4,35 @@
  * a unit is counted there. */
 #include "rtl.h"
 
-void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event what, int64_t index)
+void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event event, int64_t index)
 {
 	const struct sim_observer *observer = rtl->execution->observer;
 	if (observer && observer->on_event)
-		observer->on_event(observer->context, &(struct sim_event){what, rtl->cycle, index});
+		observer->on_event(observer->context, &(struct sim_event){event, rtl->cycle, index});
 }
 
-void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class what, int64_t index)
+void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class cycle_class, int64_t index)
 {
 	const struct sim_observer *observer = rtl->execution->observer;
 	struct dn_counters *n = &rtl->outcome->counters;
-	n->nfu_active += what == DN_CYCLES_ACTIVE;
-	n->wait_sb += what == DN_CYCLES_WAIT_SB;
-	n->wait_nbin += what == DN_CYCLES_WAIT_NBIN;
-	n->wait_nbout += what == DN_CYCLES_WAIT_NBOUT;
-	n->nfu_fill += what == DN_CYCLES_FILL;
+	n->nfu_active += cycle_class == DN_CYCLES_ACTIVE;
+	n->wait_sb += cycle_class == DN_CYCLES_WAIT_SB;
+	n->wait_nbin += cycle_class == DN_CYCLES_WAIT_NBIN;
+	n->wait_nbout += cycle_class == DN_CYCLES_WAIT_NBOUT;
+	n->nfu_fill += cycle_class == DN_CYCLES_FILL;
 	if (observer && observer->on_cycles)
-		observer->on_cycles(observer->context, &(struct sim_cycles){what, rtl->cycle, rtl->cycle + 1, index});
+		observer->on_cycles(observer->context,
+				    &(struct sim_cycles){cycle_class, rtl->cycle, rtl->cycle + 1, index});
 }
 
 void dn_rtl_count_idle(struct dn_rtl *rtl)
 {
-	enum dn_cycle_class what = DN_CYCLES_WAIT_NBIN;
+	enum dn_cycle_class cycle_class = DN_CYCLES_WAIT_NBIN;
 	if (rtl->stepped && rtl->cycle - rtl->last_step <= rtl->last_stages_to_leave)
-		what = DN_CYCLES_FILL;
+		cycle_class = DN_CYCLES_FILL;
 	else if (!dn_rtl_fifo_empty(&rtl->dma[DN_DMA_NBOUT].request))
-		what = DN_CYCLES_WAIT_NBOUT;
+		cycle_class = DN_CYCLES_WAIT_NBOUT;
 	else if (!dn_rtl_fifo_empty(&rtl->dma[DN_DMA_SB].request))
-		what = DN_CYCLES_WAIT_SB;
-	dn_rtl_attribute(rtl, what, rtl->control.index - rtl->control.ended);
+		cycle_class = DN_CYCLES_WAIT_SB;
+	dn_rtl_attribute(rtl, cycle_class, rtl->control.index - rtl->control.ended);
 }

@@ -26,8 +26,8 @@ static bool open_pipe(struct dn_rtl_pipe *pipe, int64_t n)
 	return pipe->bundle != NULL;
 }
 
-/* Returns the place of register k. */
-static int64_t place(const struct dn_rtl_pipe *pipe, int64_t k)
+/* Returns the index of register k in the pipeline. */
+static int64_t register_index(const struct dn_rtl_pipe *pipe, int64_t k)
 {
 	const int64_t at = pipe->newest + k;
 	return at < pipe->n ? at : at - pipe->n;
@@ -36,7 +36,7 @@ static int64_t place(const struct dn_rtl_pipe *pipe, int64_t k)
 /* Moves every register's content to the next register and empties the first. Returns the first one's place. */
 static int64_t shift(struct dn_rtl_pipe *pipe)
 {
-	pipe->newest = place(pipe, pipe->n - 1);
+	pipe->newest = register_index(pipe, pipe->n - 1);
 	pipe->bundle[pipe->newest].present = false;
 	return pipe->newest;
 }
@@ -46,9 +46,9 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	const struct dn_config *config = rtl->config;
 	const size_t tn = (size_t)(nfu->tn = rtl->tn), word = sizeof *nfu->sum;
-	bool there = open_pipe(&nfu->product, config->nfu1_stages) && open_pipe(&nfu->term, config->nfu2_stages - 1) &&
-		     open_pipe(&nfu->result, config->nfu3_stages);
-	if (there && rtl->execution->memory.bytes) {
+	bool allocated = open_pipe(&nfu->product, config->nfu1_stages) &&
+			 open_pipe(&nfu->term, config->nfu2_stages - 1) && open_pipe(&nfu->result, config->nfu3_stages);
+	if (allocated && rtl->execution->memory.bytes) {
 		nfu->input = calloc(tn, sizeof *nfu->input);
 		nfu->synapse = calloc(tn * tn, sizeof *nfu->synapse);
 		nfu->products = calloc((size_t)nfu->product.n, tn * tn * sizeof *nfu->products);
@@ -57,10 +57,10 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 		nfu->exact = calloc(tn, word);
 		nfu->results = calloc((size_t)nfu->result.n, tn * word);
 		nfu->scratch = calloc(tn, word);
-		there = nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
-			nfu->results && nfu->scratch;
+		allocated = nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
+			    nfu->results && nfu->scratch;
 	}
-	return there ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the NFU of the rtl engine");
+	return allocated ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the NFU of the rtl engine");
 }
 
 void dn_rtl_nfu_close(struct dn_rtl *rtl)
@@ -99,7 +99,7 @@ static void clock_nfu3(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	struct dn_counters *n = &rtl->outcome->counters;
-	const int64_t first = place(&nfu->result, 0), last = place(&nfu->result, nfu->result.n - 1);
+	const int64_t first = register_index(&nfu->result, 0), last = register_index(&nfu->result, nfu->result.n - 1);
 	const struct dn_rtl_bundle *bundle = &nfu->result.bundle[first];
 	if (bundle->present && bundle->stores) {
 		n->nfu3_operations += (uint64_t)bundle->lanes;
@@ -147,9 +147,9 @@ static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 	if (values && bundle->stores)
 		count_wraps(nfu, bundle, n);
 	if (bundle->out == DN_TO_NFU3) {
-		nfu->result.bundle[place(&nfu->result, 0)] = *bundle;
+		nfu->result.bundle[register_index(&nfu->result, 0)] = *bundle;
 		if (values)
-			memcpy(words(nfu, nfu->results, place(&nfu->result, 0)), nfu->sum, bytes);
+			memcpy(words(nfu, nfu->results, register_index(&nfu->result, 0)), nfu->sum, bytes);
 	} else if (bundle->out == DN_TO_NBOUT && bundle->stores) {
 		if (values) {
 			memcpy(nfu->scratch, nfu->sum, bytes);
@@ -196,14 +196,14 @@ static void make_terms(const struct dn_rtl *rtl, const struct dn_rtl_bundle *bun
 static void clock_nfu2(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
-	const int64_t from = place(&nfu->product, nfu->product.n - 1);
+	const int64_t from = register_index(&nfu->product, nfu->product.n - 1);
 	const struct dn_rtl_bundle *bundle = &nfu->product.bundle[from];
 	if (!nfu->term.n) { /* one stage does both */
 		make_terms(rtl, bundle, products(nfu, from), nfu->terms);
 		accumulate(rtl, bundle, nfu->terms);
 		return;
 	}
-	const int64_t last = place(&nfu->term, nfu->term.n - 1);
+	const int64_t last = register_index(&nfu->term, nfu->term.n - 1);
 	accumulate(rtl, &nfu->term.bundle[last], words(nfu, nfu->terms, last));
 	const int64_t to = shift(&nfu->term);
 	nfu->term.bundle[to] = *bundle;
@@ -216,7 +216,7 @@ static void clock_nfu1(struct dn_rtl *rtl)
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	const bool rounded = rtl->config->product == NPL_Q16_ROUNDED;
 	const int64_t to = shift(&nfu->product);
-	const struct dn_rtl_bundle *last = &nfu->product.bundle[place(&nfu->product, nfu->product.n - 1)];
+	const struct dn_rtl_bundle *last = &nfu->product.bundle[register_index(&nfu->product, nfu->product.n - 1)];
 	nfu->product.bundle[to] = nfu->operands;
 	nfu->in_nfu1 -= last->present;
 	if (!nfu->operands.present || !rtl->execution->memory.bytes)
@@ -238,7 +238,7 @@ static void read_rows(struct dn_rtl *rtl)
 	nfu->operands.present = false;
 	if (!step->present)
 		return;
-	const int64_t last = place(&nfu->product, nfu->product.n - 1);
+	const int64_t last = register_index(&nfu->product, nfu->product.n - 1);
 	const int16_t *input = values && rtl->step_nbin >= 0 ? dn_rtl_row(&rtl->nbin, rtl->step_nbin) : NULL;
 	if (step->nfu1 == DN_NFU1_NOP) {
 		nfu->product.bundle[last] = *step;

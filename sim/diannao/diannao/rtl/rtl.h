@@ -83,32 +83,32 @@ void dn_rtl_results_read(const struct dn_rtl_nbout *nbout, int64_t row, uint8_t 
 /* ---- DMAs (dma.c) ---- */
 
 struct dn_rtl_request {
-	int64_t index; /* of the instruction that asked for it; for a store, of the one whose results complete it */
-	uint64_t address, bytes;  /* in memory */
-	uint64_t asked, answered; /* bytes of it */
+	int64_t index; /* of the instruction that made it; for a store, of the one whose results complete it */
+	uint64_t address, bytes;    /* in memory */
+	uint64_t issued, completed; /* bytes of it */
 	int64_t row, rows; /* for a load: the number of rows; for a store: its first row of NBout and its rows so far */
 	uint64_t filled;   /* a store's bytes that are in NBout */
 };
-/* An access that memory has taken. It belongs to one request, so that answers in the order of asking are rows in
- * order. */
+/* An access that memory has taken. It belongs to one request, so that completions in the order of issue are rows
+ * in order. */
 struct dn_rtl_access {
 	uint64_t bytes;
-	bool answered;
+	bool completed;
 };
 struct dn_rtl_dma {
 	struct dn_rtl_fifo request; /* requests that are decoded and not completed */
-	uint64_t asking;            /* number of the first request of which memory has not taken all */
+	uint64_t issuing;           /* number of the first request of which memory has not taken all */
 	struct dn_rtl_fifo access;
 };
 struct dn_rtl_port {
 	struct npl_memory *memory;
-	int turn;                              /* the DMA whose request is looked at first */
+	int round_robin;                       /* the DMA whose request is looked at first */
 	int owner;                             /* the DMA of whose request memory has taken a part; -1: none */
 	uint64_t kept_until;                   /* a boundary of memory's clock */
 	uint64_t request_cycles;               /* in cycles of memory's clock */
 	uint64_t access_bytes;                 /* 0: memory has no fixed size of accesses */
 	int64_t machine_period, memory_period; /* a cycle of the machine and one of memory in a common unit of time */
-	int64_t ahead; /* by how much the machine's boundary is ahead of memory's, in that unit */
+	int64_t machine_lead; /* by how much the machine's boundary is ahead of memory's, in that unit */
 };
 
 /* ---- The NFU (nfu.c, values.c) ---- */
@@ -213,7 +213,7 @@ void dn_rtl_dma_close(struct dn_rtl *rtl);
 bool dn_rtl_memory_follows(struct dn_rtl *rtl);
 void dn_rtl_requests_begin(struct dn_rtl *rtl);
 void dn_rtl_arrivals(struct dn_rtl *rtl);
-/* Whether anything is under way, or the turn of a request has come. */
+/* Whether anything is under way, or a DMA has a request that is ready. */
 bool dn_rtl_dma_busy(const struct dn_rtl *rtl);
 
 /* control.c */
@@ -246,9 +246,9 @@ void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_functio
 		     struct dn_counters *counters);
 
 /* counters.c */
-void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event what, int64_t index);
-/* Counts this cycle in the class `what`, for the instruction. */
-void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class what, int64_t index);
+void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event event, int64_t index);
+/* Counts this cycle in the class, for the instruction. */
+void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class cycle_class, int64_t index);
 void dn_rtl_count_idle(struct dn_rtl *rtl);
 
 #endif

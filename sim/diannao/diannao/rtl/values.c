@@ -26,18 +26,18 @@ uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const i
 {
 	uint64_t saturations = 0;
 	for (int64_t n = 0; n < tn; n++, synapse += tn, product += tn) {
-		int32_t left = 0;
+		int32_t saturated = 0;
 		for (int64_t i = 0; i < tn; i++)
 			product[i] = input[i] * synapse[i];
 		if (!rounded)
 			continue;
 		for (int64_t i = 0; i < tn; i++) {
-			const int32_t all = (product[i] + (1 << (FRACTION - 1))) >> FRACTION;
-			const int32_t some = all > HIGH ? HIGH : all < LOW ? LOW : all;
-			left += all != some;
-			product[i] = some;
+			const int32_t scaled = (product[i] + (1 << (FRACTION - 1))) >> FRACTION;
+			const int32_t clipped = scaled > HIGH ? HIGH : scaled < LOW ? LOW : scaled;
+			saturated += scaled != clipped;
+			product[i] = clipped;
 		}
-		saturations += (uint64_t)left;
+		saturations += (uint64_t)saturated;
 	}
 	return saturations;
 }
@@ -79,8 +79,8 @@ void dn_rtl_accumulate(const struct dn_rtl_bundle *bundle, int64_t bits, int64_t
 			exact[n] += term[n];
 			sum[n] = wrapped(sum[n] + term[n], bits);
 		} else {
-			const int64_t other = wrapped(term[n], bits);
-			exact[n] = sum[n] = other > sum[n] ? other : sum[n];
+			const int64_t wrapped_term = wrapped(term[n], bits);
+			exact[n] = sum[n] = wrapped_term > sum[n] ? wrapped_term : sum[n];
 		}
 	}
 }
