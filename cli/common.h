@@ -48,8 +48,8 @@ void cli_inputs_free(struct cli_inputs *inputs);
 /* Reads "NAME=N" of --dim; dims has room for list->n. Returns NPL_EUSAGE for a bad one. */
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);
 
-/* Prints warnings, one line each on standard error, about `subject` (NULL: the warnings name it themselves). To be called
- * after success, because a failure is one line. */
+/* Prints warnings, one line each on standard error, about `subject` (NULL: the warnings name it themselves). To be
+ * called after success, because a failure is one line. */
 void cli_warn(const char *subject, const char *const *warning, int n);
 /* Prints npl_device_notes as warnings. */
 void cli_warn_of_machine(const struct npl_device *device);

@@ -37,8 +37,8 @@ static void clock_text(double seconds, char *text, size_t bytes)
 		snprintf(text, bytes, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
-/* Cuts the text so that it and `reserved_columns` further columns leave the last column free: a line that wraps cannot be written
- * over. */
+/* Cuts the text so that it and `reserved_columns` further columns leave the last column free: a line that wraps cannot
+ * be written over. */
 static void truncate_line(char *text, int columns, int reserved_columns)
 {
 	size_t bytes = strlen(text);

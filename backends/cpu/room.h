@@ -7,8 +7,8 @@
 
 #include "npulab/error.h"
 
-/* Writes the greatest number of threads, at most `max_threads`, for which there is room; it takes that much for a moment to
- * find out. NPL_ENOMEM: there is not enough for one; the message has the bytes it needs and the limit. */
+/* Writes the greatest number of threads, at most `max_threads`, for which there is room; it takes that much for a
+ * moment to find out. NPL_ENOMEM: there is not enough for one; the message has the bytes it needs and the limit. */
 int cpu_room_for_threads(int max_threads, int *threads, struct npl_err *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the location of an address. The number of an access is written in digits, one for each field of the mapping; the
- * last field named is the lowest digit. `row:bank:column:channel` sends consecutive accesses to the channels in turn,
- * then along a row. Fields with a single choice may be left out. Without `bankgroup`, `bank` counts through the groups:
- * the banks of a group come one after the other. */
+ * Finds the location of an address. The number of an access is written in digits, one for each field of the mapping;
+ * the last field named is the lowest digit. `row:bank:column:channel` sends consecutive accesses to the channels in
+ * turn, then along a row. Fields with a single choice may be left out. Without `bankgroup`, `bank` counts through the
+ * groups: the banks of a group come one after the other. */
 #include <string.h>
 
 #include "dram.h"

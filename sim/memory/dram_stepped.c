@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * DRAM that is looked at in every cycle: the rules of dram.h as they are stated there, one after the other, to be read
- * and to check the engine that skips cycles (dram_fast.c). It remembers the cycle and location of the last command of each
- * kind, and checks for every request in every cycle whether its next command may follow all of them. */
+ * and to check the engine that skips cycles (dram_fast.c). It remembers the cycle and location of the last command of
+ * each kind, and checks for every request in every cycle whether its next command may follow all of them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -139,9 +139,9 @@ int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packi
 		   void *stream, struct npl_err *err);
 
 /* Converts sums of products of packed matrices, x int32 (matrices, rows, columns) with rows `ld` apart, to results with
- * type, scale and zero point of `out` by the rule of cu_kernel_sums. Each sum first gets `constant` + row_factor * the sum
- * of its row + column_factor * the sum of its column added. Consecutive matrices' row sums are row_step apart, their
- * column sums column_step. */
+ * type, scale and zero point of `out` by the rule of cu_kernel_sums. Each sum first gets `constant` + row_factor * the
+ * sum of its row + column_factor * the sum of its column added. Consecutive matrices' row sums are row_step apart,
+ * their column sums column_step. */
 struct cu_stack_sums {
 	int64_t matrices, rows, columns, ld;
 	uint64_t row_sums, column_sums; /* addresses; 0: none */

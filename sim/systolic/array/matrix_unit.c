@@ -39,8 +39,8 @@ struct tpu_wave {
 	struct tpu_byte_format weight_format;
 	int shift;
 	int64_t address;
-	bool weights;   /* a weight row, with: */
-	int64_t keeper; /* the array row that keeps it */
+	bool weights;      /* a weight row, with: */
+	int64_t array_row; /* the array row that keeps it */
 };
 
 /* Returns zeroed memory at the boundary of a cache line; NULL: out of memory. */
@@ -60,16 +60,16 @@ static void *registers_of(int64_t rows, int64_t row_elements, size_t element_byt
 int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int64_t accumulator_rows, int64_t registers,
 		    struct npl_err *err)
 {
-	const int64_t most = 1 << 24;
+	const int64_t limit = 1 << 24;
 	*unit = (struct tpu_matrix){0};
-	if (rows < 1 || rows > TPU_MATRIX_MAX_ROWS || columns < 1 || columns > most || accumulator_rows < 1 ||
-	    accumulator_rows > most || registers < 0 || registers > most)
+	if (rows < 1 || rows > TPU_MATRIX_MAX_ROWS || columns < 1 || columns > limit || accumulator_rows < 1 ||
+	    accumulator_rows > limit || registers < 0 || registers > limit)
 		return npl_fail(
 			err, NPL_EINPUT,
 			"matrix unit: %lld x %lld cells, %lld accumulator rows, %lld pipeline registers, expected "
 			"1..%d rows, 1..%lld columns and accumulator rows, 0..%lld registers",
 			(long long)rows, (long long)columns, (long long)accumulator_rows, (long long)registers,
-			TPU_MATRIX_MAX_ROWS, (long long)most, (long long)most);
+			TPU_MATRIX_MAX_ROWS, (long long)limit, (long long)limit);
 	int64_t diagonals = rows + columns - 1;
 	*unit = (struct tpu_matrix){
 		.rows = rows,
@@ -159,7 +159,7 @@ static void sequence_weights(struct tpu_matrix *unit, const struct tpu_matrix_in
 	unit->tile_waits = unit->tile_rows == unit->rows;
 	unit->count.weight_rows++;
 	wave->weights = true;
-	wave->keeper = unit->rows - unit->tile_rows;
+	wave->array_row = unit->rows - unit->tile_rows;
 }
 
 /* Lets a wave enter at the edge. The oldest wave's slot is free. */
@@ -228,7 +228,7 @@ static void multiply(struct tpu_matrix *unit, const struct diagonal *d, int64_t 
 
 static void keep_weight(struct tpu_matrix *unit, const struct diagonal *d, int64_t slot)
 {
-	int64_t row = unit->wave[slot].keeper, c = d->age - row;
+	int64_t row = unit->wave[slot].array_row, c = d->age - row;
 	if (c >= d->first && c <= d->last)
 		unit->shadow[row * unit->columns + c] = unit->path[slot * unit->column_stride + c];
 }

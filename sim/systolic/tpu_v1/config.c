@@ -123,17 +123,17 @@ int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
 
 int tpu_config_derive(struct tpu_config *config, struct npl_err *err)
 {
-	struct npl_link_config how = config->link;
+	struct npl_link_config link_config = config->link;
 	struct npl_link_model link;
-	const bool is_plain = how.kind == NPL_LINK_PLAIN;
-	if (is_plain != (how.bytes_per_second > 0))
+	const bool is_plain = link_config.kind == NPL_LINK_PLAIN;
+	if (is_plain != (link_config.bytes_per_second > 0))
 		return npl_fail(err, NPL_EINPUT, "host_link.bytes_per_second is %lld, expected %s",
-				(long long)how.bytes_per_second,
+				(long long)link_config.bytes_per_second,
 				is_plain ? "a bandwidth for a plain link"
 					 : "0 for a link that is not of the kind plain");
 	if (is_plain) /* the link's only bandwidth is all there is to it */
-		how.limit_bytes_per_second = 0;
-	if (npl_link_model_of(&how, "host_link", &link, err))
+		link_config.limit_bytes_per_second = 0;
+	if (npl_link_model_of(&link_config, "host_link", &link, err))
 		return err->code;
 	config->link_bytes_per_second = (double)link.rate.numerator / (double)link.rate.denominator;
 	config->link_latency_seconds = link.latency_seconds;
@@ -157,7 +157,7 @@ struct preset {
 	uint64_t bytes;
 };
 
-static bool look_at_preset(const struct tpu_config *config, int64_t channels, struct preset *preset)
+static bool read_preset(const struct tpu_config *config, int64_t channels, struct preset *preset)
 {
 	struct npl_memory *memory;
 	if (open_preset(config, channels, false, &memory, &(struct npl_err){0}))
@@ -184,24 +184,24 @@ int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl
 	struct tpu_config *config = of;
 	const int64_t channels = config->weight_channels, bytes = config->weight_bytes;
 	const bool free_channels = !is_users(machine, "weight_memory.channels");
-	struct preset own, with;
-	if (is_fixed(config) || !is_users(machine, "weight_memory.preset") || !look_at_preset(config, 0, &own))
+	struct preset file_preset, adapted;
+	if (is_fixed(config) || !is_users(machine, "weight_memory.preset") || !read_preset(config, 0, &file_preset))
 		return 0;
-	if (free_channels && own.has_channels && own.channels > 1)
-		config->weight_channels = own.channels;
-	if (!look_at_preset(config, config->weight_channels, &with))
+	if (free_channels && file_preset.has_channels && file_preset.channels > 1)
+		config->weight_channels = file_preset.channels;
+	if (!read_preset(config, config->weight_channels, &adapted))
 		return 0;
-	if (!is_users(machine, "weight_memory.bytes") && with.bytes < (uint64_t)bytes)
-		config->weight_bytes = (int64_t)with.bytes;
+	if (!is_users(machine, "weight_memory.bytes") && adapted.bytes < (uint64_t)bytes)
+		config->weight_bytes = (int64_t)adapted.bytes;
 	const char *of_channels =
 		config->weight_channels != channels
 			? npl_arena_printf(arena, "; weight_memory.channels is %lld, its own, instead of %lld",
 					   (long long)config->weight_channels, (long long)channels)
-		: free_channels && own.has_channels && with.channels != own.channels
+		: free_channels && file_preset.has_channels && adapted.channels != file_preset.channels
 			? npl_arena_printf(
 				  arena,
 				  "; weight_memory.channels is %lld, as the machine has it; the memory's file has %lld (0 takes that)",
-				  (long long)with.channels, (long long)own.channels)
+				  (long long)adapted.channels, (long long)file_preset.channels)
 			: "";
 	const char *of_bytes = config->weight_bytes != bytes
 				       ? npl_arena_printf(
@@ -219,18 +219,20 @@ int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl
 
 static int refuse_size(const struct tpu_config *config, const struct npl_memory_info *info, struct npl_err *err)
 {
-	const uint64_t wanted = (uint64_t)config->weight_bytes, each = info->capacity_bytes / (uint64_t)info->channels;
-	const uint64_t channels = each ? npl_div_up_u64(wanted, each) : UINT64_MAX;
-	char with[40] = "", more[80] = "";
+	const uint64_t weight_bytes = (uint64_t)config->weight_bytes,
+		       channel_bytes = info->capacity_bytes / (uint64_t)info->channels;
+	const uint64_t channels = channel_bytes ? npl_div_up_u64(weight_bytes, channel_bytes) : UINT64_MAX;
+	char channels_text[40] = "", remedy[80] = "";
 	if (*info->mapping)
-		snprintf(with, sizeof with, " with %lld channel%s", (long long)info->channels,
+		snprintf(channels_text, sizeof channels_text, " with %lld channel%s", (long long)info->channels,
 			 npl_plural(info->channels));
 	if (*info->mapping && channels <= 64)
-		snprintf(more, sizeof more, ", or weight_memory.channels to %llu or more",
+		snprintf(remedy, sizeof remedy, ", or weight_memory.channels to %llu or more",
 			 (unsigned long long)channels);
 	return npl_fail(err, NPL_EINPUT,
 			"weight_memory.bytes is %llu, and %s%s holds %llu: set weight_memory.bytes to that or less%s",
-			(unsigned long long)wanted, info->name, with, (unsigned long long)info->capacity_bytes, more);
+			(unsigned long long)weight_bytes, info->name, channels_text,
+			(unsigned long long)info->capacity_bytes, remedy);
 }
 
 int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,

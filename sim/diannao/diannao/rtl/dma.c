@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The three DMAs and the port that they share (rtl.h; docs/diannao-isa.md, section Time). Control puts a request into
- * the queue of its DMA. The port serves one request after the other, an access at a time, round robin. Accesses complete
- * in any order and count in the order of their issue.
+ * the queue of its DMA. The port serves one request after the other, an access at a time, round robin. Accesses
+ * complete in any order and count in the order of their issue.
  *
  * Memory has boundaries of its own. At one that comes before the machine's next boundary, the DMAs see the machine as
  * it was after its last one. At one that coincides with the machine's, they see what the machine has done there (rtl.c

@@ -21,14 +21,14 @@ static void on_event(void *context, const struct sim_event *event)
 static void on_cycles(void *context, const struct sim_cycles *interval)
 {
 	struct tpu_attribution *attribution = context;
-	struct sim_cycles *more = npl_grow(attribution->interval, attribution->n_intervals,
-					   &attribution->intervals_capacity, sizeof *more);
-	if (!more) {
+	struct sim_cycles *grown = npl_grow(attribution->interval, attribution->n_intervals,
+					    &attribution->intervals_capacity, sizeof *grown);
+	if (!grown) {
 		attribution->out_of_memory = true;
 		return;
 	}
-	attribution->interval = more;
-	more[attribution->n_intervals++] = *interval;
+	attribution->interval = grown;
+	grown[attribution->n_intervals++] = *interval;
 }
 
 int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
@@ -166,36 +166,36 @@ static void count_instructions(struct tpu_attribution *attribution)
 	}
 }
 
-static int64_t next_activate(const struct tpu_attribution *attribution, int64_t after)
+static int64_t next_activate(const struct tpu_attribution *attribution, int64_t previous)
 {
 	const struct sim_program *program = &attribution->generated->program;
-	int64_t i = after + 1;
+	int64_t i = previous + 1;
 	while (i < program->count && tpu_unit_of(tpu_code(program)[i].opcode) != TPU_ACTIVATION)
 		i++;
 	return i < program->count ? i : -1;
 }
 
-static uint64_t *counted_as(struct tpu_share *share, enum tpu_cycle_class what)
+static uint64_t *counter_of_class(struct tpu_share *share, enum tpu_cycle_class cycle_class)
 {
 	struct tpu_counters *counters = &share->counters;
-	uint64_t *const as[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_ACTIVE] = &counters->array_active,
-						 [TPU_CYCLES_WEIGHT_STALL] = &counters->weight_stall,
-						 [TPU_CYCLES_WEIGHT_SHIFT] = &counters->weight_shift,
-						 [TPU_CYCLES_NON_MATRIX] = &counters->non_matrix,
-						 [TPU_CYCLES_RAW_STALL] = &counters->raw_stall,
-						 [TPU_CYCLES_INPUT_STALL] = &counters->input_stall,
-						 [TPU_CYCLES_OUTPUT_STALL] = &counters->output_stall,
-						 [TPU_CYCLES_SYNC_PAUSE] = &counters->sync_pause};
-	return as[what];
+	uint64_t *const counter[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_ACTIVE] = &counters->array_active,
+						      [TPU_CYCLES_WEIGHT_STALL] = &counters->weight_stall,
+						      [TPU_CYCLES_WEIGHT_SHIFT] = &counters->weight_shift,
+						      [TPU_CYCLES_NON_MATRIX] = &counters->non_matrix,
+						      [TPU_CYCLES_RAW_STALL] = &counters->raw_stall,
+						      [TPU_CYCLES_INPUT_STALL] = &counters->input_stall,
+						      [TPU_CYCLES_OUTPUT_STALL] = &counters->output_stall,
+						      [TPU_CYCLES_SYNC_PAUSE] = &counters->sync_pause};
+	return counter[cycle_class];
 }
 
 /* Attributes intervals of one class that have no instruction, in the order of time, cut where activates end. */
-static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_class what)
+static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_class cycle_class)
 {
 	int64_t activate = next_activate(attribution, -1), last = activate;
 	for (int64_t s = 0; s < attribution->n_intervals; s++) {
 		const struct sim_cycles *interval = &attribution->interval[s];
-		if (interval->cycle_class != what)
+		if (interval->cycle_class != cycle_class)
 			continue;
 		for (uint64_t from = interval->from; from < interval->to;) {
 			while (activate >= 0 && attribution->ended[activate] <= from) {
@@ -205,36 +205,39 @@ static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_clas
 			uint64_t to = activate >= 0 && attribution->ended[activate] < interval->to
 					      ? attribution->ended[activate]
 					      : interval->to;
-			*counted_as(share_of(attribution, activate >= 0 ? activate : last), what) += to - from;
+			*counter_of_class(share_of(attribution, activate >= 0 ? activate : last), cycle_class) += to -
+														  from;
 			from = to;
 		}
 	}
 }
 
 /* Attributes a counter of the whole run in proportion to the layers' bytes of weights, or to their cycles. */
-static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_t counter, bool by_weights)
+static void share_out(struct tpu_attribution *attribution, uint64_t total, size_t counter, bool by_weights)
 {
-	uint64_t all = 0, before = 0, given = 0;
+	uint64_t total_weight = 0, weight_so_far = 0, attributed = 0;
 	for (int i = 0; i < attribution->generated->n_layers; i++)
-		all += by_weights ? attribution->of_layer[i].counters.weight_bytes : attribution->of_layer[i].cycles;
-	for (int i = 0; i < attribution->generated->n_layers && all; i++) {
+		total_weight += by_weights ? attribution->of_layer[i].counters.weight_bytes
+					   : attribution->of_layer[i].cycles;
+	for (int i = 0; i < attribution->generated->n_layers && total_weight; i++) {
 		struct tpu_share *share = &attribution->of_layer[i];
-		before += by_weights ? share->counters.weight_bytes : share->cycles;
-		uint64_t upto = (uint64_t)((npl_u128)whole * before / all);
-		memcpy((char *)&share->counters + counter, &(uint64_t){upto - given}, sizeof upto);
-		given = upto;
+		weight_so_far += by_weights ? share->counters.weight_bytes : share->cycles;
+		uint64_t attributed_to_here = (uint64_t)((npl_u128)total * weight_so_far / total_weight);
+		memcpy((char *)&share->counters + counter, &(uint64_t){attributed_to_here - attributed},
+		       sizeof attributed_to_here);
+		attributed = attributed_to_here;
 	}
 }
 
 /* Attributes the counters of weight memory. They cannot be told apart by layers: bursts of one layer's tiles find rows
  * that the layer before has opened. */
-static void share_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *whole)
+static void share_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *totals)
 {
-	share_out(attribution, whole->dram_activates, offsetof(struct tpu_counters, dram_activates), true);
-	share_out(attribution, whole->dram_reads, offsetof(struct tpu_counters, dram_reads), true);
-	share_out(attribution, whole->dram_refreshes, offsetof(struct tpu_counters, dram_refreshes), false);
-	share_out(attribution, whole->dram_active_cycles, offsetof(struct tpu_counters, dram_active_cycles), false);
-	share_out(attribution, whole->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles), false);
+	share_out(attribution, totals->dram_activates, offsetof(struct tpu_counters, dram_activates), true);
+	share_out(attribution, totals->dram_reads, offsetof(struct tpu_counters, dram_reads), true);
+	share_out(attribution, totals->dram_refreshes, offsetof(struct tpu_counters, dram_refreshes), false);
+	share_out(attribution, totals->dram_active_cycles, offsetof(struct tpu_counters, dram_active_cycles), false);
+	share_out(attribution, totals->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles), false);
 }
 
 /* Checks that the layers' shares sum to what the whole run counted: every counter, the cycles, overflows and
@@ -242,9 +245,9 @@ static void share_weight_memory(struct tpu_attribution *attribution, const struc
 static int compare_sums(const struct tpu_attribution *attribution, const struct tpu_outcome *outcome,
 			struct npl_err *err)
 {
-	uint64_t whole[TPU_COUNTERS], sum[TPU_COUNTERS] = {0}, part[TPU_COUNTERS];
+	uint64_t total[TPU_COUNTERS], sum[TPU_COUNTERS] = {0}, part[TPU_COUNTERS];
 	uint64_t cycles = 0, overflows = 0, saturations = 0;
-	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &outcome->counters, whole);
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &outcome->counters, total);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
 		const struct tpu_share *share = &attribution->of_layer[i];
 		npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &share->counters, part);
@@ -255,10 +258,10 @@ static int compare_sums(const struct tpu_attribution *attribution, const struct 
 		saturations += share->saturations;
 	}
 	for (int k = 0; k < TPU_COUNTERS; k++)
-		if (sum[k] != whole[k])
+		if (sum[k] != total[k])
 			return npl_fail(err, NPL_EINTERNAL, "the layers' %s sum to %llu, the program has %llu",
 					tpu_counter_defs[k].name, (unsigned long long)sum[k],
-					(unsigned long long)whole[k]);
+					(unsigned long long)total[k]);
 	if (cycles != outcome->cycles || overflows != outcome->overflows || saturations != outcome->saturations)
 		return npl_fail(
 			err, NPL_EINTERNAL,
@@ -279,11 +282,11 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 	for (int64_t s = 0; s < attribution->n_intervals; s++) {
 		const struct sim_cycles *interval = &attribution->interval[s];
 		if (interval->instruction >= 0)
-			*counted_as(share_of(attribution, interval->instruction),
-				    interval->cycle_class) += interval->to - interval->from;
+			*counter_of_class(share_of(attribution, interval->instruction),
+					  interval->cycle_class) += interval->to - interval->from;
 	}
-	for (enum tpu_cycle_class what = TPU_CYCLES_NON_MATRIX; what < TPU_CYCLE_CLASSES; what++)
-		share_waits(attribution, what);
+	for (enum tpu_cycle_class cycle_class = TPU_CYCLES_NON_MATRIX; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)
+		share_waits(attribution, cycle_class);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
 		struct tpu_counters *c = &attribution->of_layer[i].counters;
 		attribution->of_layer[i].cycles = c->array_active + c->weight_stall + c->weight_shift + c->non_matrix;

@@ -102,14 +102,14 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 {
 	struct tpu_machine machine = *(const struct tpu_machine *)state;
 	const struct npl_tensor *const out = layer->out;
-	const struct npl_layer_group alone = {
+	const struct npl_layer_group request = {
 		.n = 1, .layer = &layer, .n_wanted = 1, .wanted = &out, .timing_only = true};
 	struct npl_layer_group_info info;
 	struct npl_err err = {0};
 	void *group = NULL;
 	if (!tpu_generate_supports(&machine.config, layer, why, n))
 		return false;
-	if (tpu_layer_group_open(&machine, &alone, &group, &info, &err))
+	if (tpu_layer_group_open(&machine, &request, &group, &info, &err))
 		return npl_refuse(why, n, "%s", err.msg);
 	tpu_layer_group_close(group);
 	return true;
@@ -117,46 +117,47 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 
 /* A layer that runs by itself. Its operands are in the unified buffer when it starts, as far as they fit, and its
  * result is there when it ends. */
-struct alone {
+struct single_layer {
 	const struct npl_layer *layer;
 	const struct npl_tensor *out;
 	void *group;
 };
 
-static int open_alone(void *state, const struct npl_layer *layer, struct alone *alone, struct npl_err *err)
+static int open_single_layer(void *state, const struct npl_layer *layer, struct single_layer *single_layer,
+			     struct npl_err *err)
 {
 	const struct tpu_machine *machine = state;
-	*alone = (struct alone){.layer = layer, .out = layer->out};
+	*single_layer = (struct single_layer){.layer = layer, .out = layer->out};
 	const struct npl_layer_group group = {.n = 1,
-					      .layer = &alone->layer,
+					      .layer = &single_layer->layer,
 					      .n_wanted = 1,
-					      .wanted = &alone->out,
+					      .wanted = &single_layer->out,
 					      .timing_only = layer->timing_only};
 	struct npl_layer_group_info info;
 	char why[200] = "";
 	if (!tpu_generate_supports(&machine->config, layer, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE, "%s", why);
-	return tpu_layer_group_open(state, &group, &alone->group, &info, err);
+	return tpu_layer_group_open(state, &group, &single_layer->group, &info, err);
 }
 
 static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	struct alone alone;
-	int rc = open_alone(state, layer, &alone, err);
+	struct single_layer single_layer;
+	int rc = open_single_layer(state, layer, &single_layer, err);
 	if (!rc)
-		rc = tpu_layer_group_run(state, alone.group, NULL, result, err);
-	tpu_layer_group_close(alone.group);
+		rc = tpu_layer_group_run(state, single_layer.group, NULL, result, err);
+	tpu_layer_group_close(single_layer.group);
 	return rc;
 }
 
 static int tpu_dump_layer(void *state, const struct npl_layer *layer, struct npl_program_dump *dump,
 			  struct npl_err *err)
 {
-	struct alone alone;
-	int rc = open_alone(state, layer, &alone, err);
+	struct single_layer single_layer;
+	int rc = open_single_layer(state, layer, &single_layer, err);
 	if (!rc)
-		rc = tpu_layer_group_dump(state, alone.group, dump, err);
-	tpu_layer_group_close(alone.group);
+		rc = tpu_layer_group_dump(state, single_layer.group, dump, err);
+	tpu_layer_group_close(single_layer.group);
 	return rc;
 }
 

@@ -18,17 +18,17 @@ struct listing {
 /* Puts the layer and those that are done in the same pass. */
 static void put_layer(FILE *out, const struct listing *l, int layer)
 {
-	const char *before = " (with ";
+	const char *separator = " (with ";
 	fputs("# layer ", out);
 	sim_put_name(out, l->group->layer[layer]->name);
 	for (int i = 0; i < l->group->n; i++) {
 		if (i == layer || l->generated->layer[i].pass != layer)
 			continue;
-		fputs(before, out);
+		fputs(separator, out);
 		sim_put_name(out, l->group->layer[i]->name);
-		before = ", ";
+		separator = ", ";
 	}
-	fputs(*before == ',' ? ")\n" : "\n", out);
+	fputs(*separator == ',' ? ")\n" : "\n", out);
 }
 
 static void put_extent(FILE *out, const struct listing *l, const struct tpu_location *location,
@@ -54,15 +54,15 @@ static void put_extent(FILE *out, const struct listing *l, const struct tpu_loca
 }
 
 /* Puts the locations of the given tensors, or of the wanted ones. */
-static void put_locations(FILE *out, const struct listing *l, bool given)
+static void put_locations(FILE *out, const struct listing *l, bool inputs)
 {
 	for (int i = 0; i < l->generated->n_locations; i++) {
 		const struct tpu_location *location = &l->generated->location[i];
 		char shape[128];
-		if (given ? !location->given : !location->wanted)
+		if (inputs ? !location->is_input : !location->wanted)
 			continue;
 		npl_shape_text(&location->tensor->shape, shape, sizeof shape);
-		fprintf(out, "# %s ", given ? "input" : "result");
+		fprintf(out, "# %s ", inputs ? "input" : "result");
 		sim_put_name(out, location->tensor->name);
 		fprintf(out, " %s %s, image after image, row after row of pixels:\n", shape,
 			npl_dtype_name(location->tensor->dtype));

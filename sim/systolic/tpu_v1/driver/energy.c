@@ -54,7 +54,7 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 	const struct {
 		const char *component;
 		uint64_t events;
-		const struct tpu_energy *each;
+		const struct tpu_energy *event_energy;
 		enum npl_energy_part part;
 	} parts[] = {
 		{"matrix unit", counters->useful_macs + counters->unused_macs, &config->cell, NPL_OF_MACHINE},
@@ -68,9 +68,9 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 	};
 	size_t n = sizeof parts / sizeof *parts - (link_bytes == 0);
 	for (size_t i = 0; i < n; i++) {
-		int rc = parts[i].each
+		int rc = parts[i].event_energy
 				 ? npl_result_energy_of(result, parts[i].part, parts[i].component, parts[i].events,
-							parts[i].each->pj, parts[i].each->origin, err)
+							parts[i].event_energy->pj, parts[i].event_energy->origin, err)
 				 : weight_memory_energy(config, weights, counters, result, err);
 		if (rc)
 			return rc;

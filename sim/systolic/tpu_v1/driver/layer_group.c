@@ -11,7 +11,7 @@
 #include "sim/systolic/tpu_v1/rtl/run.h"
 
 /* A result that is complete when an instruction ends. */
-struct made {
+struct completion {
 	int64_t instruction;
 	int layer;
 };
@@ -27,13 +27,13 @@ struct tpu_layer_group {
 	struct tpu_generated generated;
 	struct tpu_attribution attribution;
 	struct tpu_fast_cache *cache;
-	int *keeps; /* the device's count of caches, which includes this layer group's; NULL: this one keeps none */
+	int *device_caches; /* the device's count of caches, which includes this layer group's; NULL: this one keeps none */
 	uint8_t *host;
 	int *pass, *first_pass;
 	const struct npl_tensor **moved;
 	uint64_t *bytes_outside;
-	struct made *made; /* in the order of instructions */
-	int n_made;
+	struct completion *completion; /* in the order of instructions */
+	int n_completions;
 	/* Members of the run that is under way. */
 	const struct npl_layer_group_observer *observer;
 	const struct tpu_memory *memory;
@@ -46,8 +46,8 @@ void tpu_layer_group_close(void *opened)
 	if (!handle)
 		return;
 	tpu_fast_cache_free(handle->cache);
-	if (handle->keeps)
-		--*handle->keeps;
+	if (handle->device_caches)
+		--*handle->device_caches;
 	tpu_attribution_close(&handle->attribution);
 	tpu_generated_free(&handle->generated);
 	free(handle->host);
@@ -55,13 +55,13 @@ void tpu_layer_group_close(void *opened)
 	free(handle->first_pass);
 	free(handle->moved);
 	free(handle->bytes_outside);
-	free(handle->made);
+	free(handle->completion);
 	free(handle);
 }
 
 static int by_instruction(const void *a, const void *b)
 {
-	const struct made *x = a, *y = b;
+	const struct completion *x = a, *y = b;
 	return x->instruction != y->instruction ? (x->instruction > y->instruction) - (x->instruction < y->instruction)
 						: x->layer - y->layer;
 }
@@ -71,9 +71,9 @@ static void note_made(struct tpu_layer_group *handle)
 	for (int i = 0; i < handle->group.n; i++) {
 		const struct tpu_location *location = tpu_location_of(&handle->generated, handle->group.layer[i]->out);
 		if (location && !location->wanted && location->complete_after >= 0)
-			handle->made[handle->n_made++] = (struct made){location->complete_after, i};
+			handle->completion[handle->n_completions++] = (struct completion){location->complete_after, i};
 	}
-	qsort(handle->made, (size_t)handle->n_made, sizeof *handle->made, by_instruction);
+	qsort(handle->completion, (size_t)handle->n_completions, sizeof *handle->completion, by_instruction);
 }
 
 /* Returns the tensor's bytes in host memory, or in the unified buffer: a wanted Concat may be in both. */
@@ -90,10 +90,10 @@ static int note_plan(struct tpu_layer_group *handle, struct npl_layer_group_info
 	int n = handle->group.n;
 	handle->pass = calloc((size_t)n, sizeof *handle->pass);
 	handle->first_pass = calloc((size_t)n, sizeof *handle->first_pass);
-	handle->made = calloc((size_t)n, sizeof *handle->made);
+	handle->completion = calloc((size_t)n, sizeof *handle->completion);
 	handle->moved = calloc((size_t)handle->generated.n_locations + 1, sizeof *handle->moved);
 	handle->bytes_outside = calloc((size_t)handle->generated.n_locations + 1, sizeof *handle->bytes_outside);
-	if (!handle->pass || !handle->first_pass || !handle->made || !handle->moved || !handle->bytes_outside)
+	if (!handle->pass || !handle->first_pass || !handle->completion || !handle->moved || !handle->bytes_outside)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
 	*info = (struct npl_layer_group_info){.pass = handle->pass,
 					      .first_pass = handle->first_pass,
@@ -106,7 +106,7 @@ static int note_plan(struct tpu_layer_group *handle, struct npl_layer_group_info
 	}
 	for (int i = 0; i < handle->generated.n_locations; i++) {
 		const struct tpu_location *location = &handle->generated.location[i];
-		if ((!location->given && !location->wanted) || !bytes_in(location, true))
+		if ((!location->is_input && !location->wanted) || !bytes_in(location, true))
 			continue;
 		handle->bytes_outside[info->n_moved] = bytes_in(location, false);
 		handle->moved[info->n_moved++] = location->tensor;
@@ -160,8 +160,8 @@ static int fill_memory(struct tpu_machine *machine, struct tpu_layer_group *hand
 				      .host_bytes = handle->generated.host_bytes};
 	for (int i = 0; i < handle->generated.n_locations; i++) {
 		const struct tpu_location *location = &handle->generated.location[i];
-		if (location->given && tpu_load_tensor(&handle->generated, handle->config, location->tensor,
-						       location->tensor, memory, err))
+		if (location->is_input && tpu_load_tensor(&handle->generated, handle->config, location->tensor,
+							  location->tensor, memory, err))
 			return err->code;
 	}
 	return 0;
@@ -202,16 +202,16 @@ static int on_retired(void *context, int64_t instruction, struct npl_err *err)
 	handle->layer_now = layer;
 	if (!handle->observer || !handle->observer->made || handle->memory->timing_only)
 		return 0;
-	int low = 0, high = handle->n_made;
+	int low = 0, high = handle->n_completions;
 	while (low < high) {
 		int middle = (low + high) / 2;
-		if (handle->made[middle].instruction < instruction)
+		if (handle->completion[middle].instruction < instruction)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < handle->n_made && handle->made[low].instruction == instruction; low++)
-		if (tell_made(handle, handle->made[low].layer, err))
+	for (; low < handle->n_completions && handle->completion[low].instruction == instruction; low++)
+		if (tell_made(handle, handle->completion[low].layer, err))
 			return err->code;
 	return 0;
 }
@@ -233,11 +233,11 @@ static int run_program(struct tpu_machine *machine, struct tpu_layer_group *hand
 	if (machine->rtl)
 		return tpu_run_rtl(&execution, outcome, err);
 	const int rc = tpu_run_fast(&execution, outcome, err);
-	if (!handle->keeps && machine->caches < CACHES) {
-		handle->keeps = &machine->caches;
+	if (!handle->device_caches && machine->caches < CACHES) {
+		handle->device_caches = &machine->caches;
 		machine->caches++;
 	}
-	if (!handle->keeps) {
+	if (!handle->device_caches) {
 		tpu_fast_cache_free(handle->cache);
 		handle->cache = NULL;
 	}
@@ -296,13 +296,13 @@ int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_
 /* A dump has a buffer of its own, so that nothing of another run is in it. */
 int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err)
 {
-	struct tpu_machine own = *(struct tpu_machine *)state;
+	struct tpu_machine dump_machine = *(struct tpu_machine *)state;
 	struct tpu_layer_group *handle = opened;
 	struct tpu_memory memory;
-	own.buffer = NULL;
-	int rc = fill_memory(&own, handle, &memory, err);
+	dump_machine.buffer = NULL;
+	int rc = fill_memory(&dump_machine, handle, &memory, err);
 	if (!rc)
 		rc = tpu_dump(handle->config, &handle->group, &handle->generated, &memory, dump, err);
-	free(own.buffer);
+	free(dump_machine.buffer);
 	return rc;
 }

@@ -48,7 +48,7 @@ struct transfers {
 	/* the number of the first item that each brings; one more entry ends the last one */
 	int64_t *instruction, *first;
 	int64_t readers, items;
-	struct boundaries arrived, left;
+	struct boundaries arrived, freed;
 };
 
 struct times {
@@ -120,7 +120,7 @@ static void times_close(void *opened)
 		free(times->transfers[kind].instruction);
 		free(times->transfers[kind].first);
 		free(times->transfers[kind].arrived.at);
-		free(times->transfers[kind].left.at);
+		free(times->transfers[kind].freed.at);
 	}
 	free(times->time);
 	free(times->issued);
@@ -132,12 +132,12 @@ static void times_close(void *opened)
 
 static void add_boundary(struct times *times, struct boundaries *boundaries, uint64_t at)
 {
-	uint64_t *more = npl_grow(boundaries->at, boundaries->count, &boundaries->capacity, sizeof *more);
-	times->out_of_memory = times->out_of_memory || !more;
-	if (!more)
+	uint64_t *grown = npl_grow(boundaries->at, boundaries->count, &boundaries->capacity, sizeof *grown);
+	times->out_of_memory = times->out_of_memory || !grown;
+	if (!grown)
 		return;
-	boundaries->at = more;
-	more[boundaries->count++] = at;
+	boundaries->at = grown;
+	grown[boundaries->count++] = at;
 }
 
 static void times_event(void *opened, const struct sim_event *event)
@@ -150,7 +150,7 @@ static void times_event(void *opened, const struct sim_event *event)
 		break;
 	case TPU_ACTIVATE_STARTED:
 		if (in[event->index].flags & TPU_ACTIVATE_SWITCH) /* it makes room for a table */
-			add_boundary(times, &times->transfers[TABLES].left, event->cycle + 1);
+			add_boundary(times, &times->transfers[TABLES].freed, event->cycle + 1);
 		times->started[event->index] = event->cycle;
 		break;
 	case TPU_HOST_STARTED:
@@ -169,7 +169,7 @@ static void times_event(void *opened, const struct sim_event *event)
 		add_boundary(times, &times->transfers[TILES].arrived, event->cycle);
 		break;
 	case TPU_TILE_POPPED:
-		add_boundary(times, &times->transfers[TILES].left, event->cycle);
+		add_boundary(times, &times->transfers[TILES].freed, event->cycle);
 		break;
 	default:
 		break;
@@ -191,12 +191,12 @@ static void times_interval(void *opened, const struct sim_cycles *interval)
 	}
 	if (interval->cycle_class <= TPU_CYCLES_NON_MATRIX)
 		return;
-	struct sim_cycles *more = npl_grow(times->stall, times->stalls, &times->stalls_capacity, sizeof *more);
-	times->out_of_memory = times->out_of_memory || !more;
-	if (!more)
+	struct sim_cycles *grown = npl_grow(times->stall, times->stalls, &times->stalls_capacity, sizeof *grown);
+	times->out_of_memory = times->out_of_memory || !grown;
+	if (!grown)
 		return;
-	times->stall = more;
-	more[times->stalls++] = *interval;
+	times->stall = grown;
+	grown[times->stalls++] = *interval;
 }
 
 /* Returns the index of the last of n ascending numbers that is not above the value. */
@@ -227,10 +227,10 @@ static int64_t times_instruction(const void *opened, const struct sim_event *eve
  * takes its time after it has issued. */
 static void share_stalls(struct times *times)
 {
-	static const int as[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_RAW_STALL] = TPU_TIME_RAW_STALL,
-						  [TPU_CYCLES_INPUT_STALL] = TPU_TIME_INPUT_STALL,
-						  [TPU_CYCLES_OUTPUT_STALL] = TPU_TIME_OUTPUT_STALL,
-						  [TPU_CYCLES_SYNC_PAUSE] = TPU_TIME_SYNC_PAUSE};
+	static const int time_class[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_RAW_STALL] = TPU_TIME_RAW_STALL,
+							  [TPU_CYCLES_INPUT_STALL] = TPU_TIME_INPUT_STALL,
+							  [TPU_CYCLES_OUTPUT_STALL] = TPU_TIME_OUTPUT_STALL,
+							  [TPU_CYCLES_SYNC_PAUSE] = TPU_TIME_SYNC_PAUSE};
 	for (int64_t s = 0; s < times->stalls; s++) {
 		const struct sim_cycles *interval = &times->stall[s];
 		int64_t low = -1;
@@ -238,8 +238,8 @@ static void share_stalls(struct times *times)
 			const int64_t middle = low + (high - low) / 2;
 			*(times->issued[middle] < interval->from ? &low : &high) = middle;
 		}
-		const int64_t whose = interval->cycle_class == TPU_CYCLES_SYNC_PAUSE ? low : low + 1;
-		times->time[whose].cycles[as[interval->cycle_class]] += interval->to - interval->from;
+		const int64_t waiting = interval->cycle_class == TPU_CYCLES_SYNC_PAUSE ? low : low + 1;
+		times->time[waiting].cycles[time_class[interval->cycle_class]] += interval->to - interval->from;
 	}
 }
 
@@ -267,12 +267,12 @@ static void walk_read(const struct times *times, struct walk *walk, int64_t i, u
 	const struct transfers *b = &times->transfers[kind];
 	const int64_t capacity = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
 	for (int64_t n = 0; n < in->acc; n++) {
-		const int64_t item = walk->read[kind]++, before = item - capacity;
+		const int64_t item = walk->read[kind]++, previous = item - capacity;
 		if (item >= b->arrived.count)
 			continue; /* the program ended without it */
 		const uint64_t arrived = b->arrived.at[item];
-		if (before >= 0 && before < b->left.count && b->left.at[before] < arrived)
-			charge(&times->time[i], now, b->left.at[before], TPU_TIME_FIFO_FULL);
+		if (previous >= 0 && previous < b->freed.count && b->freed.at[previous] < arrived)
+			charge(&times->time[i], now, b->freed.at[previous], TPU_TIME_FIFO_FULL);
 		charge(&times->time[i], now, arrived, TPU_TIME_WEIGHT_MEMORY);
 	}
 	walk->free[TPU_WEIGHTS] = *now;
@@ -347,13 +347,13 @@ static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time
 	for (int64_t i = 0; i < times->program->count; i++) {
 		const struct npl_instruction_time *time = &times->time[i];
 		walk_instruction(times, &walk, i);
-		const uint64_t all = time->end - time->begin;
-		uint64_t left = all;
-		for (int s = 0; s < TPU_TIME_CLASSES && left <= all; s++)
-			left -= time->cycles[s];
-		if (left)
+		const uint64_t cycles_of_time = time->end - time->begin;
+		uint64_t unattributed = cycles_of_time;
+		for (int s = 0; s < TPU_TIME_CLASSES && unattributed <= cycles_of_time; s++)
+			unattributed -= time->cycles[s];
+		if (unattributed)
 			return npl_fail(err, NPL_EINTERNAL, "instruction %lld has %llu cycles and spends others",
-					(long long)i, (unsigned long long)all);
+					(long long)i, (unsigned long long)cycles_of_time);
 	}
 	*table = times->time;
 	times->time = NULL;

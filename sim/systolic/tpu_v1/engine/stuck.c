@@ -55,7 +55,7 @@ static void add_waiting(struct text *text, const struct sim_program *program, co
 	add_where(text, program, waiting->index);
 	add(text, " waits for %s", words[waiting->reason]);
 	if (waiting->reason == TPU_FOR_READS || waiting->reason == TPU_FOR_WRITES) {
-		add_where(text, program, waiting->other);
+		add_where(text, program, waiting->blocker);
 		add(text, ")");
 	} else if (waiting->reason == TPU_FOR_A_QUEUE || waiting->reason == TPU_FOR_UNITS) {
 		add_units(text, waiting->units);
@@ -68,7 +68,7 @@ static bool is_told(const struct tpu_waiting *waiting)
 	if (waiting->index < 0)
 		return true;
 	if (waiting->reason == TPU_FOR_READS || waiting->reason == TPU_FOR_WRITES)
-		return waiting->other >= 0;
+		return waiting->blocker >= 0;
 	return waiting->units || (waiting->reason != TPU_FOR_A_QUEUE && waiting->reason != TPU_FOR_UNITS);
 }
 
@@ -83,14 +83,14 @@ int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *
 					"for nothing",
 					(long long)waiting[i].index);
 	add(&text, "the program can never end:");
-	for (int said = 0; said < n; said++) {
+	for (int n_printed = 0; n_printed < n; n_printed++) {
 		const struct tpu_waiting *next = NULL;
 		for (int i = 0; i < n; i++)
 			if (waiting[i].index > last && (!next || waiting[i].index < next->index))
 				next = &waiting[i];
 		if (!next)
 			break;
-		add(&text, "%s ", said ? ";" : "");
+		add(&text, "%s ", n_printed ? ";" : "");
 		add_waiting(&text, program, next);
 		last = next->index;
 	}

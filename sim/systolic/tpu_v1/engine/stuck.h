@@ -15,13 +15,13 @@ struct tpu_waiting {
 		TPU_FOR_A_TABLE,
 		TPU_FOR_TILE_SPACE,
 		TPU_FOR_TABLE_SPACE,
-		TPU_FOR_READS,  /* reads of accumulators by `other` */
-		TPU_FOR_WRITES, /* writes of accumulators by `other` */
+		TPU_FOR_READS,  /* reads of accumulators by `blocker` */
+		TPU_FOR_WRITES, /* writes of accumulators by `blocker` */
 		TPU_FOR_A_QUEUE,
 		TPU_FOR_UNITS
 	} reason;
-	int64_t other;  /* the first instruction that could help */
-	unsigned units; /* one bit each: the unit whose queue is full; the units that are to be done */
+	int64_t blocker; /* the first instruction that could help */
+	unsigned units;  /* one bit each: the unit whose queue is full; the units that are to be done */
 };
 /* NPL_EINPUT: the program can never end. The message has each of the n instructions that wait, in the order of the
  * program: the first is where to look. */

@@ -13,7 +13,7 @@
 #include "fast.h"
 #include "sim/systolic/tpu_v1/function_table.h"
 
-static int64_t held(const struct tpu_fast_machine *m, enum tpu_register r)
+static int64_t register_value(const struct tpu_fast_machine *m, enum tpu_register r)
 {
 	return m->registers.value[r];
 }
@@ -42,10 +42,10 @@ static const int16_t *function_of(struct tpu_fast_machine *m, enum tpu_function 
 static struct tpu_fast_tensor tensor_of(const struct tpu_fast_machine *m, enum tpu_register base,
 					enum tpu_register plane_rows, enum tpu_register type)
 {
-	return (struct tpu_fast_tensor){.base = held(m, base),
-					.first = held(m, TPU_REG_FIRST_SOURCE),
-					.plane_rows = held(m, plane_rows),
-					.type = (enum tpu_type)held(m, type)};
+	return (struct tpu_fast_tensor){.base = register_value(m, base),
+					.first = register_value(m, TPU_REG_FIRST_SOURCE),
+					.plane_rows = register_value(m, plane_rows),
+					.type = (enum tpu_type)register_value(m, type)};
 }
 
 static int set_function(struct tpu_fast_activation *a, struct npl_err *err)
@@ -85,10 +85,10 @@ static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machin
 		.machine = m,
 		.instruction = in,
 		.steps = tpu_fast_steps(0),
-		.columns = held(m, TPU_REG_RESULT_COLUMNS),
-		.pixel_lanes = held(m, TPU_REG_RESULT_PIXEL_LANES),
-		.row_pixels = held(m, TPU_REG_RESULT_ROW_PIXELS),
-		.lane = held(m, TPU_REG_RESULT_LANE),
+		.columns = register_value(m, TPU_REG_RESULT_COLUMNS),
+		.pixel_lanes = register_value(m, TPU_REG_RESULT_PIXEL_LANES),
+		.row_pixels = register_value(m, TPU_REG_RESULT_ROW_PIXELS),
+		.lane = register_value(m, TPU_REG_RESULT_LANE),
 		.source = tensor_of(m, TPU_REG_SOURCE, TPU_REG_SOURCE_PLANE_ROWS, TPU_REG_SOURCE_TYPE),
 		.second = tensor_of(m, TPU_REG_OPERAND, TPU_REG_OPERAND_PLANE_ROWS, TPU_REG_OPERAND_TYPE),
 		.result = tensor_of(m, TPU_REG_RESULT_TYPE, TPU_REG_RESULT_PLANE_ROWS, TPU_REG_RESULT_TYPE),
@@ -96,7 +96,7 @@ static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machin
 		.pooling = tpu_pooling_of(in->flags),
 	};
 	a->result.base = in->ub;
-	a->result.first = held(m, TPU_REG_FIRST_RESULT);
+	a->result.first = register_value(m, TPU_REG_FIRST_RESULT);
 	a->raw = a->result.type == TPU_I32;
 	const enum tpu_function of_source = tpu_operand_of(in->flags) == TPU_NO_OPERAND ? a->function : TPU_IDENTITY;
 	a->source_target = tpu_fast_target_of(a->source.type, tpu_signed(&m->registers, TPU_REG_SOURCE_ZERO_POINT),
@@ -144,24 +144,24 @@ static int16_t *element_of(const struct tpu_fast_activation *a, struct tpu_fast_
 }
 
 /* Returns how many sums with their bias are not what 32 bits hold of them. */
-static uint64_t count_beyond(const struct tpu_fast_activation *a, const int32_t *sums, const int32_t *beyond)
+static uint64_t count_overflows(const struct tpu_fast_activation *a, const int32_t *sums, const int32_t *overflow)
 {
 	uint64_t count = 0;
 	for (int64_t j = 0; j < a->columns; j++) {
-		int64_t exact = beyond[j] * ((int64_t)1 << 32) + sums[j] + a->machine->bias[j];
+		int64_t exact = overflow[j] * ((int64_t)1 << 32) + sums[j] + a->machine->bias[j];
 		count += exact != (int32_t)(uint32_t)exact;
 	}
 	return count;
 }
 
-/* Finishes vector s from its sums. beyond NULL: the sums are exact. */
+/* Finishes vector s from its sums. overflow NULL: the sums are exact. */
 static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s, const int32_t *sums,
-			const int32_t *beyond)
+			const int32_t *overflow)
 {
 	const struct tpu_fast_machine *m = a->machine;
 	struct sim_faults *faults = &w->faults;
-	uint64_t wrapped = 0, *overflows = beyond ? &wrapped : &faults->overflows;
-	faults->overflows += beyond ? count_beyond(a, sums, beyond) : 0;
+	uint64_t wrapped = 0, *overflows = overflow ? &wrapped : &faults->overflows;
+	faults->overflows += overflow ? count_overflows(a, sums, overflow) : 0;
 	if (a->raw) {
 		uint8_t *plane[4];
 		for (int p = 0; p < 4; p++)
@@ -209,14 +209,14 @@ static void finish_block(void *context, int64_t i, int worker)
 	}
 	const int64_t row = a->instruction->acc + s;
 	const int32_t *sums = m->accumulator + row * m->stride,
-		      *beyond = m->overflow ? m->overflow + row * m->stride : NULL;
+		      *overflow = m->overflow ? m->overflow + row * m->stride : NULL;
 	if (v->pending) {
 		tpu_fast_evaluate(m, w, v->pending, row, count, a->columns, w->sums);
 		sums = w->sums;
-		beyond = v->pending->may_wrap ? w->sums_beyond : NULL;
+		overflow = v->pending->may_wrap ? w->sums_overflow : NULL;
 	}
 	for (int64_t k = 0; k < count; k++)
-		finish_sums(a, w, s + k, sums + k * m->stride, beyond ? beyond + k * m->stride : NULL);
+		finish_sums(a, w, s + k, sums + k * m->stride, overflow ? overflow + k * m->stride : NULL);
 }
 
 /* Finishes all of them, and pools an image that is complete. */
@@ -234,13 +234,13 @@ static void finish_vectors(struct vectors *v)
 		tpu_fast_pool(a, past / tpu_fast_image_vectors(m) - 1);
 }
 
-/* Returns how many vectors from s on, at most `most`, are of one image if they are pooled. */
-static int64_t of_an_image(const struct tpu_fast_activation *a, int64_t s, int64_t most)
+/* Returns how many vectors from s on, at most `limit`, are of one image if they are pooled. */
+static int64_t vectors_of_image(const struct tpu_fast_activation *a, int64_t s, int64_t limit)
 {
 	if (a->pooling == TPU_NO_POOLING)
-		return most;
-	const int64_t vectors = tpu_fast_image_vectors(a->machine), left = vectors - s % vectors;
-	return most < left ? most : left;
+		return limit;
+	const int64_t vectors = tpu_fast_image_vectors(a->machine), vectors_left = vectors - s % vectors;
+	return limit < vectors_left ? limit : vectors_left;
 }
 
 static int from_accumulators(const struct tpu_fast_activation *a, bool last_use, struct npl_err *err)
@@ -253,7 +253,7 @@ static int from_accumulators(const struct tpu_fast_activation *a, bool last_use,
 		int64_t until = past;
 		struct tpu_fast_pending *pending = tpu_fast_pending_at(m, row, &until);
 		struct vectors v = {.activation = a, .pending = pending, .s = row - first};
-		v.count = of_an_image(a, v.s, until - row);
+		v.count = vectors_of_image(a, v.s, until - row);
 		if (pending && pending != prepared)
 			rc = tpu_fast_prepare(m, pending, a->columns, err);
 		prepared = pending;
@@ -268,7 +268,7 @@ static void from_buffer(const struct tpu_fast_activation *a)
 {
 	struct vectors v = {.activation = a};
 	for (; v.s < a->instruction->length; v.s += v.count) {
-		v.count = of_an_image(a, v.s, a->instruction->length - v.s);
+		v.count = vectors_of_image(a, v.s, a->instruction->length - v.s);
 		finish_vectors(&v);
 	}
 }

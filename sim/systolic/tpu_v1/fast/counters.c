@@ -85,10 +85,11 @@ static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_
 	const struct tpu_registers *r = &s->registers;
 	struct tpu_counters *counters = &s->outcome->counters;
 	enum tpu_operand operand = tpu_operand_of(in->flags);
-	bool from_buffer = in->flags & TPU_ACTIVATE_FROM_BUFFER, two = operand == TPU_ADD || operand == TPU_MULTIPLY;
+	bool from_buffer = in->flags & TPU_ACTIVATE_FROM_BUFFER,
+	     has_second = operand == TPU_ADD || operand == TPU_MULTIPLY;
 	int64_t result = tpu_planes(r->value[TPU_REG_RESULT_TYPE]), planes = result;
 	int64_t source = from_buffer ? tpu_planes(r->value[TPU_REG_SOURCE_TYPE]) : 0;
-	int64_t second = two ? tpu_planes(r->value[TPU_REG_OPERAND_TYPE]) : 0;
+	int64_t second = has_second ? tpu_planes(r->value[TPU_REG_OPERAND_TYPE]) : 0;
 	planes = source + second > planes ? source + second : planes;
 	int64_t steps = in->length, pooled = pools(r, in) ? pooling_steps(r, in) : 0;
 	steps = pooled > steps ? pooled : steps;
@@ -154,15 +155,15 @@ static void follow(const struct sim_observer *observer, struct sim_cycles *inter
 	*interval = next;
 }
 
-/* Gives the cycles from <= t < to to class `what`. Returns how many these are. */
-static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_class what, uint64_t from, uint64_t to,
-				 int64_t instruction)
+/* Gives the cycles from <= t < to to the class. Returns how many these are. */
+static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_class cycle_class, uint64_t from,
+				 uint64_t to, int64_t instruction)
 {
 	if (from >= to)
 		return 0;
 	if (intervals->observer)
-		follow(intervals->observer, &intervals->last[what <= TPU_CYCLES_NON_MATRIX ? 0 : what],
-		       (struct sim_cycles){what, from, to, instruction});
+		follow(intervals->observer, &intervals->last[cycle_class <= TPU_CYCLES_NON_MATRIX ? 0 : cycle_class],
+		       (struct sim_cycles){cycle_class, from, to, instruction});
 	return to - from;
 }
 
@@ -218,11 +219,11 @@ void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->resolved; i++) {
 		const struct tpu_fast_job *job = &matrix->job[i];
-		uint64_t can = npl_max_u64(job->issued + 1, idle), through = can;
-		count_waits(s, idle, can, &next, &intervals);
+		uint64_t may_start = npl_max_u64(job->issued + 1, idle), tile_end = may_start;
+		count_waits(s, idle, may_start, &next, &intervals);
 		if (job->switch_to >= 0)
-			through = count_tile(s, job, can, &intervals);
-		count_waits(s, through, job->start, &next, &intervals);
+			tile_end = count_tile(s, job, may_start, &intervals);
+		count_waits(s, tile_end, job->start, &next, &intervals);
 		idle = job->start + job->duration;
 		counters->array_active += attribute(&intervals, TPU_CYCLES_ACTIVE, job->start, idle, job->index);
 	}

@@ -14,29 +14,29 @@ struct stream {
 	enum tpu_event kind;
 	const void *cycle, *index;
 	size_t step;
-	int64_t count, told;
+	int64_t count, n_sent;
 };
 
 static struct sim_event next_of(const struct stream *stream)
 {
-	struct sim_event event = {.kind = (int)stream->kind, .index = stream->told};
-	const size_t at = (size_t)stream->told * stream->step;
+	struct sim_event event = {.kind = (int)stream->kind, .index = stream->n_sent};
+	const size_t at = (size_t)stream->n_sent * stream->step;
 	memcpy(&event.cycle, (const char *)stream->cycle + at, sizeof event.cycle);
 	if (stream->index)
 		memcpy(&event.index, (const char *)stream->index + at, sizeof event.index);
 	return event;
 }
 
-static struct stream starts_of(const struct tpu_fast_unit *unit, enum tpu_event what)
+static struct stream starts_of(const struct tpu_fast_unit *unit, enum tpu_event kind)
 {
 	const struct tpu_fast_job *job = unit->job;
-	return (struct stream){what, &job->start, &job->index, sizeof *job, unit->resolved, 0};
+	return (struct stream){kind, &job->start, &job->index, sizeof *job, unit->resolved, 0};
 }
 
-static struct stream ends_of(const struct tpu_fast_unit *unit, enum tpu_event what)
+static struct stream ends_of(const struct tpu_fast_unit *unit, enum tpu_event kind)
 {
 	const struct tpu_fast_job *job = unit->job;
-	return (struct stream){what, &job->end, &job->index, sizeof *job, unit->resolved, 0};
+	return (struct stream){kind, &job->end, &job->index, sizeof *job, unit->resolved, 0};
 }
 
 static bool comes_before(const struct sim_event *a, const struct sim_event *b)
@@ -78,7 +78,7 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer 
 		struct stream *first = NULL;
 		struct sim_event event = {0};
 		for (struct stream *stream = streams; stream < streams + n; stream++) {
-			if (stream->told == stream->count)
+			if (stream->n_sent == stream->count)
 				continue;
 			const struct sim_event next = next_of(stream);
 			if (first && !comes_before(&next, &event))
@@ -88,7 +88,7 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer 
 		}
 		if (!first)
 			return;
-		first->told++;
+		first->n_sent++;
 		observer->on_event(observer->context, &event);
 	}
 }
@@ -126,10 +126,10 @@ static int run(struct tpu_fast_cache *cache, const struct tpu_execution *executi
 
 int tpu_run_fast(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
-	struct tpu_fast_cache *kept = NULL, **cache = execution->cache ? execution->cache : &kept;
+	struct tpu_fast_cache *own_cache = NULL, **cache = execution->cache ? execution->cache : &own_cache;
 	if (!*cache)
 		*cache = calloc(1, sizeof **cache);
 	const int rc = *cache ? run(*cache, execution, outcome, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
-	tpu_fast_cache_free(kept);
+	tpu_fast_cache_free(own_cache);
 	return rc;
 }

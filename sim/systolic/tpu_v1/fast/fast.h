@@ -51,9 +51,9 @@ struct tpu_fast_table {
 struct tpu_fast_transfer {
 	int64_t job; /* the job whose last transfer it is; -1: it is not the last one of a job */
 	bool is_table;
-	uint64_t begun;    /* a cycle of the machine */
-	uint64_t accesses; /* its accesses that have not been answered */
-	uint64_t answered; /* boundary of weight memory's clock at the latest answer so far */
+	uint64_t begun;     /* a cycle of the machine */
+	uint64_t accesses;  /* its accesses that have not been completed */
+	uint64_t completed; /* boundary of weight memory's clock at the latest completion so far */
 };
 
 /* The port to weight memory. With the preset `fixed` the port is taken until free_cycle + free_part / (bytes per
@@ -66,7 +66,7 @@ struct tpu_fast_port {
 	struct npl_memory *memory; /* NULL: fixed */
 	struct npl_hz clock, memory_clock;
 	struct tpu_fast_transfer *transfer; /* (capacity) the oldest at arrived % capacity */
-	uint64_t capacity, arrived, asked;  /* numbers of transfers since the start; capacity: of `transfer` */
+	uint64_t capacity, arrived, issued; /* numbers of transfers since the start; capacity: of `transfer` */
 };
 
 /* What holds the issue stage at a sync or halt. It waits in [from, input_end) for host_in, in [from, raw_end) for

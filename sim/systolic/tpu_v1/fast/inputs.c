@@ -118,14 +118,16 @@ static void stage_edge(const struct tpu_fast_machine *m, const struct tpu_fast_p
 		       int64_t taps, uint8_t *to)
 {
 	const struct tpu_fast_window *w = &pass->window;
-	const int nothing = (uint8_t)pass->inputs.zero_point;
-	const int64_t before = x0 < 0 ? npl_min_i64(taps, npl_div_up_i64(-x0, w->dilation_x)) : 0;
-	const int64_t past = x0 < w->in_width ? npl_min_i64(taps, npl_div_up_i64(w->in_width - x0, w->dilation_x)) : 0;
-	memset(to, nothing, (size_t)(taps * w->tap_lanes));
-	if (past > before)
-		copy_taps(m, pass, first + x0 + before * w->dilation_x, past - before, to + before * w->tap_lanes);
-	if (past < taps) /* the copies may have written too much */
-		memset(to + past * w->tap_lanes, nothing, (size_t)((taps - past) * w->tap_lanes));
+	const int zero_point = (uint8_t)pass->inputs.zero_point;
+	const int64_t taps_before = x0 < 0 ? npl_min_i64(taps, npl_div_up_i64(-x0, w->dilation_x)) : 0;
+	const int64_t end_tap = x0 < w->in_width ? npl_min_i64(taps, npl_div_up_i64(w->in_width - x0, w->dilation_x))
+						 : 0;
+	memset(to, zero_point, (size_t)(taps * w->tap_lanes));
+	if (end_tap > taps_before)
+		copy_taps(m, pass, first + x0 + taps_before * w->dilation_x, end_tap - taps_before,
+			  to + taps_before * w->tap_lanes);
+	if (end_tap < taps) /* the copies may have written too much */
+		memset(to + end_tap * w->tap_lanes, zero_point, (size_t)((taps - end_tap) * w->tap_lanes));
 }
 
 /* Stages one line of `count` vectors of the same output line, from number i of the block on. */

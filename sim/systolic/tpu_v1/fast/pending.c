@@ -64,32 +64,32 @@ static int free_slot(struct tpu_fast_machine *m, struct tpu_fast_pending **slot,
 
 static int add_pass(struct tpu_fast_pending *p, const struct tpu_fast_pass *pass, struct npl_err *err)
 {
-	struct tpu_fast_pass *more = npl_grow(p->pass, p->passes, &p->capacity, sizeof *more);
-	if (!more)
+	struct tpu_fast_pass *grown = npl_grow(p->pass, p->passes, &p->capacity, sizeof *grown);
+	if (!grown)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld passes", (long long)p->passes + 1);
-	p->pass = more;
-	more[p->passes++] = *pass;
+	p->pass = grown;
+	grown[p->passes++] = *pass;
 	return 0;
 }
 
 /* Makes the entry end at `row`, and a new entry of the rows from there on. */
 static int split(struct tpu_fast_machine *m, struct tpu_fast_pending *p, int64_t row, struct npl_err *err)
 {
-	struct tpu_fast_pending *rest;
-	int rc = free_slot(m, &rest, err);
+	struct tpu_fast_pending *upper_part;
+	int rc = free_slot(m, &upper_part, err);
 	if (rc || p->first == p->end) /* the entry was the oldest, and is in memory now */
 		return rc;
-	struct tpu_fast_pass *space = rest->pass;
-	int64_t capacity = rest->capacity;
-	*rest = *p;
-	rest->pass = space;
-	rest->capacity = capacity;
-	rest->passes = 0;
+	struct tpu_fast_pass *space = upper_part->pass;
+	int64_t capacity = upper_part->capacity;
+	*upper_part = *p;
+	upper_part->pass = space;
+	upper_part->capacity = capacity;
+	upper_part->passes = 0;
 	for (int64_t i = 0; i < p->passes && !rc; i++)
-		rc = add_pass(rest, &p->pass[i], err);
-	rest->first = row;
+		rc = add_pass(upper_part, &p->pass[i], err);
+	upper_part->first = row;
 	if (rc)
-		rest->end = row;
+		upper_part->end = row;
 	else
 		p->end = row;
 	return rc;
@@ -211,16 +211,16 @@ static int64_t magnitude_of(const struct tpu_fast_format *format)
 	return npl_max_i64(low, high);
 }
 
-/* Returns the most that a pass can add, by the types alone or, if look, by the weights. */
-static int64_t pass_magnitude(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, bool look)
+/* Returns the most that a pass can add, by the types alone or, if by_weights, by the weights. */
+static int64_t pass_magnitude(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, bool by_weights)
 {
 	int64_t lanes = m->config->rows, inputs = magnitude_of(&pass->inputs), sum;
 	if (pass->convolves)
 		lanes = pass->window.taps * pass->window.tap_lanes;
 	sum = lanes * magnitude_of(&pass->weights);
-	struct tpu_fast_packed *tile = look ? tpu_fast_packed_tile(&m->weights, pass->tile, pass->weights,
-								   pass->inputs.is_signed)
-					    : NULL;
+	struct tpu_fast_packed *tile = by_weights ? tpu_fast_packed_tile(&m->weights, pass->tile, pass->weights,
+									 pass->inputs.is_signed)
+						  : NULL;
 	if (tile)
 		sum = npl_min_i64(sum, tpu_fast_tile_magnitude(&m->weights, tile));
 	return (sum * inputs) << pass->shift;

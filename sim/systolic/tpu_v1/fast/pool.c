@@ -92,7 +92,7 @@ void tpu_fast_pool(const struct tpu_fast_activation *a, int64_t image)
 {
 	enum { ALONE_ELEMENTS = 1 << 15 }; /* with so few, one thread is done before another has woken up */
 	struct pooling pooling = {a, image};
-	const bool few = tpu_fast_image_vectors(a->machine) * a->columns < ALONE_ELEMENTS;
-	npl_parallel(few ? 1 : a->machine->workers, a->machine->registers.value[TPU_REG_OUT_HEIGHT], pool_line,
+	const bool is_small = tpu_fast_image_vectors(a->machine) * a->columns < ALONE_ELEMENTS;
+	npl_parallel(is_small ? 1 : a->machine->workers, a->machine->registers.value[TPU_REG_OUT_HEIGHT], pool_line,
 		     &pooling);
 }

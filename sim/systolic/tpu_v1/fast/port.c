@@ -44,21 +44,21 @@ void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 /* Whether it is known when the FIFO has room for a tile. *ready: the cycle from which on it has. */
 static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
-	int64_t before = s->tiles_begun - s->config->fifo_tiles; /* this tile must have left the FIFO */
-	if (before >= s->popped)
+	int64_t previous = s->tiles_begun - s->config->fifo_tiles; /* this tile must have left the FIFO */
+	if (previous >= s->popped)
 		return false;
-	if (before >= 0 && s->tile[before].popped > *ready)
-		*ready = s->tile[before].popped;
+	if (previous >= 0 && s->tile[previous].popped > *ready)
+		*ready = s->tile[previous].popped;
 	return true;
 }
 
 static bool table_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
-	int64_t before = s->tables_begun - s->config->parameter_tables; /* this table must be in use, or past it */
-	if (before >= s->tables_taken)
+	int64_t previous = s->tables_begun - s->config->parameter_tables; /* this table must be in use, or past it */
+	if (previous >= s->tables_taken)
 		return false;
-	if (before >= 0 && s->table[before].used + 1 > *ready)
-		*ready = s->table[before].used + 1;
+	if (previous >= 0 && s->table[previous].used + 1 > *ready)
+		*ready = s->table[previous].used + 1;
 	return true;
 }
 

@@ -28,22 +28,22 @@ int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, 
 enum { AT_ONCE = 64 };
 
 /* Takes answers of the memory. Returns whether a transfer arrived. */
-static bool take_answers(struct tpu_fast_schedule *s)
+static bool take_completions(struct tpu_fast_schedule *s)
 {
 	struct tpu_fast_port *port = &s->port;
-	struct npl_memory_completion answer[AT_ONCE];
-	const uint64_t before = port->arrived;
+	struct npl_memory_completion completion[AT_ONCE];
+	const uint64_t arrived_before = port->arrived;
 	for (uint64_t n = AT_ONCE; n == AT_ONCE;) {
-		n = npl_memory_take(port->memory, answer, AT_ONCE);
+		n = npl_memory_take(port->memory, completion, AT_ONCE);
 		for (uint64_t i = 0; i < n; i++) {
-			struct tpu_fast_transfer *of = &port->transfer[answer[i].tag % port->capacity];
-			of->accesses--;
-			of->answered = answer[i].cycle;
+			struct tpu_fast_transfer *transfer = &port->transfer[completion[i].tag % port->capacity];
+			transfer->accesses--;
+			transfer->completed = completion[i].cycle;
 		}
 	}
-	while (port->arrived < port->asked && !port->transfer[port->arrived % port->capacity].accesses) {
+	while (port->arrived < port->issued && !port->transfer[port->arrived % port->capacity].accesses) {
 		const struct tpu_fast_transfer *first = &port->transfer[port->arrived++ % port->capacity];
-		uint64_t cycle = npl_hz_ceil(first->answered, &port->memory_clock, &port->clock);
+		uint64_t cycle = npl_hz_ceil(first->completed, &port->memory_clock, &port->clock);
 		if (cycle <= first->begun)
 			cycle = first->begun + 1;
 		if (cycle < port->free_cycle) /* transfers arrive in the order in which they began */
@@ -51,7 +51,7 @@ static bool take_answers(struct tpu_fast_schedule *s)
 		port->free_cycle = cycle;
 		tpu_fast_arrive(s, first->is_table, first->job, cycle);
 	}
-	return port->arrived > before;
+	return port->arrived > arrived_before;
 }
 
 static void advance_to(struct tpu_fast_schedule *s, uint64_t cycle)
@@ -67,32 +67,32 @@ static void feed(struct tpu_fast_schedule *s, const struct npl_memory_request *r
 	struct npl_memory_feed feed = {.requests = requests, .n = n};
 	while (npl_memory_feed(memory, &feed), feed.pushed < n) {
 		const uint64_t pending = npl_memory_pending(memory);
-		take_answers(s);
+		take_completions(s);
 		if (npl_memory_pending(memory) == pending)
 			npl_memory_advance(memory, UINT64_MAX / 4, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION);
 	}
 }
 
 /* Asks for the bytes of the next transfer. Returns the cycle of the machine in which memory takes the first of them. */
-static uint64_t ask(struct tpu_fast_schedule *s, uint64_t address, uint64_t end)
+static uint64_t issue_transfer(struct tpu_fast_schedule *s, uint64_t address, uint64_t end)
 {
 	struct tpu_fast_port *port = &s->port;
 	struct npl_memory_request request[AT_ONCE];
 	const uint64_t access = npl_memory_info(port->memory)->access_bytes;
 	uint64_t first = 0;
-	for (uint64_t asked = 0, most = 1; address < end; most = AT_ONCE) {
+	for (uint64_t n_issued = 0, max_requests = 1; address < end; max_requests = AT_ONCE) {
 		uint64_t n = 0;
-		for (; n < most && address < end; address += request[n++].bytes) {
+		for (; n < max_requests && address < end; address += request[n++].bytes) {
 			uint64_t bytes = end - address;
 			if (access && bytes > access - address % access)
 				bytes = access - address % access;
-			request[n] = (struct npl_memory_request){address, bytes, port->asked, false};
+			request[n] = (struct npl_memory_request){address, bytes, port->issued, false};
 		}
-		port->transfer[port->asked % port->capacity].accesses += n;
+		port->transfer[port->issued % port->capacity].accesses += n;
 		feed(s, request, n);
-		if (!asked)
+		if (!n_issued)
 			first = npl_memory_now(port->memory);
-		asked += n;
+		n_issued += n;
 	}
 	return npl_hz_floor(first, &port->memory_clock, &port->clock);
 }
@@ -104,24 +104,24 @@ bool tpu_fast_ask_weights(struct tpu_fast_schedule *s)
 	struct tpu_fast_next next;
 	bool moved = false;
 	while (tpu_fast_next_transfer(s, &next)) {
-		struct tpu_fast_transfer *transfer = &port->transfer[port->asked % port->capacity];
+		struct tpu_fast_transfer *transfer = &port->transfer[port->issued % port->capacity];
 		*transfer = (struct tpu_fast_transfer){.is_table = next.is_table};
 		advance_to(s, next.ready);
-		take_answers(s);
-		transfer->begun = ask(s, next.row * columns, (next.row + next.rows) * columns);
+		take_completions(s);
+		transfer->begun = issue_transfer(s, next.row * columns, (next.row + next.rows) * columns);
 		transfer->job = tpu_fast_begin_transfer(s, next.is_table, transfer->begun);
-		port->asked++;
+		port->issued++;
 		moved = true;
 	}
-	return take_answers(s) || moved;
+	return take_completions(s) || moved;
 }
 
 bool tpu_fast_await_weights(struct tpu_fast_schedule *s)
 {
 	struct tpu_fast_port *port = &s->port;
-	if (port->arrived == port->asked)
+	if (port->arrived == port->issued)
 		return false;
-	while (!take_answers(s))
+	while (!take_completions(s))
 		npl_memory_advance(port->memory, UINT64_MAX / 4, NPL_MEMORY_COMPLETION);
 	return true;
 }

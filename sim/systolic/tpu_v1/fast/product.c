@@ -56,9 +56,10 @@ static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
 		m->overflow = calloc((size_t)(m->accumulator_rows * m->stride), sizeof *m->overflow);
 	for (int i = 0; i < m->workers && ok; i++) {
 		struct tpu_fast_worker *worker = &m->worker[i];
-		if (!worker->sums_beyond)
-			worker->sums_beyond = calloc((size_t)(TPU_FAST_BLOCK * m->stride), sizeof *worker->sums_beyond);
-		ok = worker->sums_beyond;
+		if (!worker->sums_overflow)
+			worker->sums_overflow = calloc((size_t)(TPU_FAST_BLOCK * m->stride),
+						       sizeof *worker->sums_overflow);
+		ok = worker->sums_overflow;
 	}
 	return m->overflow && ok ? 0
 				 : npl_fail(err, NPL_ENOMEM, "out of memory for the sums of %lld accumulator rows",
@@ -91,15 +92,15 @@ static void start_columns(const struct tpu_fast_pass *pass, int64_t panel, int64
 			  int32_t start[NPL_INT8_PANEL])
 {
 	const struct tpu_fast_packed *tile = pass->packed;
-	const uint32_t za = (uint32_t)pass->inputs.zero_point, both = (uint32_t)k * za * (uint32_t)packed_zero;
+	const uint32_t za = (uint32_t)pass->inputs.zero_point, zero_product = (uint32_t)k * za * (uint32_t)packed_zero;
 	const int32_t *sum = tile->sum + panel * NPL_INT8_PANEL;
-	int32_t own[NPL_INT8_PANEL] = {0};
+	int32_t pass_sum[NPL_INT8_PANEL] = {0};
 	if (tile->sum_k[panel] != k) { /* another pass of the entry reads fewer or more rows of the same tile */
-		npl_int8_panel_sums(tile->panel[panel], k, tile->packed_signed, own);
-		sum = own;
+		npl_int8_panel_sums(tile->panel[panel], k, tile->packed_signed, pass_sum);
+		sum = pass_sum;
 	}
 	for (int j = 0; j < NPL_INT8_PANEL; j++)
-		start[j] = (int32_t)(both - za * (uint32_t)sum[j]);
+		start[j] = (int32_t)(zero_product - za * (uint32_t)sum[j]);
 }
 
 /* Adds one pass to c, or stores it there. */
@@ -138,11 +139,11 @@ static void add_pass(const struct tpu_fast_machine *m, struct tpu_fast_worker *w
 	}
 }
 
-static void shift_sums(int32_t *c, int64_t stride, int64_t rows, int64_t columns, int by)
+static void shift_sums(int32_t *c, int64_t stride, int64_t rows, int64_t columns, int bits)
 {
 	for (int64_t i = 0; i < rows; i++, c += stride)
 		for (int64_t j = 0; j < columns; j++)
-			c[j] = (int32_t)((uint32_t)c[j] << by);
+			c[j] = (int32_t)((uint32_t)c[j] << bits);
 }
 
 static void add_sums(int32_t *c, const int32_t *from, int64_t stride, int64_t rows, int64_t columns)
@@ -152,63 +153,64 @@ static void add_sums(int32_t *c, const int32_t *from, int64_t stride, int64_t ro
 			c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)from[j]);
 }
 
-/* Adds sum * 2^shift to c as the array does. What exceeds 32 bits goes to beyond. */
-static void add_beyond(int32_t *c, int32_t *beyond, const int32_t *sum, int64_t count, int shift)
+/* Adds sum * 2^shift to c as the array does. What exceeds 32 bits goes to overflow. */
+static void add_with_overflow(int32_t *c, int32_t *overflow, const int32_t *sum, int64_t count, int shift)
 {
 	for (int64_t j = 0; j < count; j++) {
 		int64_t exact = (int64_t)c[j] + sum[j] * ((int64_t)1 << shift);
 		c[j] = (int32_t)(uint32_t)exact;
-		beyond[j] += (int32_t)((exact - c[j]) / ((int64_t)1 << 32));
+		overflow[j] += (int32_t)((exact - c[j]) / ((int64_t)1 << 32));
 	}
 }
 
 /* Evaluates sums that may exceed 32 bits pass by pass, with all columns. */
-static void evaluate_beyond(struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
-			    const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int32_t *c)
+static void evaluate_with_overflow(struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
+				   const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int32_t *c)
 {
 	const int64_t columns = m->config->columns, values = rows * m->stride;
-	int32_t *held = m->accumulator + row * m->stride;
-	int32_t *held_beyond = m->overflow + row * m->stride, *beyond = c == held ? held_beyond : worker->sums_beyond;
+	int32_t *accumulator = m->accumulator + row * m->stride;
+	int32_t *accumulator_overflow = m->overflow + row * m->stride,
+		*overflow = c == accumulator ? accumulator_overflow : worker->sums_overflow;
 	if (!pending->adds) {
 		memset(c, 0, (size_t)values * sizeof *c);
-		memset(beyond, 0, (size_t)values * sizeof *beyond);
-	} else if (c != held) {
-		memcpy(c, held, (size_t)values * sizeof *c);
-		memcpy(beyond, held_beyond, (size_t)values * sizeof *beyond);
+		memset(overflow, 0, (size_t)values * sizeof *overflow);
+	} else if (c != accumulator) {
+		memcpy(c, accumulator, (size_t)values * sizeof *c);
+		memcpy(overflow, accumulator_overflow, (size_t)values * sizeof *overflow);
 	}
 	for (int64_t p = 0; p < pending->passes; p++) {
 		add_pass(m, worker, &pending->pass[p], row, rows, columns, false, worker->product);
 		for (int64_t i = 0; i < rows; i++)
-			add_beyond(c + i * m->stride, beyond + i * m->stride, worker->product + i * m->stride, columns,
-				   pending->pass[p].shift);
+			add_with_overflow(c + i * m->stride, overflow + i * m->stride, worker->product + i * m->stride,
+					  columns, pending->pass[p].shift);
 	}
 }
 
 void tpu_fast_evaluate(struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
 		       const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int64_t columns, int32_t *c)
 {
-	const int32_t *held = m->accumulator + row * m->stride;
-	int32_t *to = pending->adds && c == held ? worker->product : c;
-	bool any = false;
+	const int32_t *accumulator = m->accumulator + row * m->stride;
+	int32_t *to = pending->adds && c == accumulator ? worker->product : c;
+	bool stored = false;
 	if (pending->may_wrap) {
-		evaluate_beyond(m, worker, pending, row, rows, c);
+		evaluate_with_overflow(m, worker, pending, row, rows, c);
 		return;
 	}
-	if (m->overflow && c == held)
+	if (m->overflow && c == accumulator)
 		memset(m->overflow + row * m->stride, 0, (size_t)(rows * m->stride) * sizeof *m->overflow);
 	for (int shift = 16; shift >= 0; shift -= 8) { /* passes that count 2^shift times; the first one is stored */
-		if (any)
+		if (stored)
 			shift_sums(to, m->stride, rows, columns, 8);
 		for (int64_t p = 0; p < pending->passes; p++)
 			if (pending->pass[p].shift == shift) {
-				add_pass(m, worker, &pending->pass[p], row, rows, columns, any, to);
-				any = true;
+				add_pass(m, worker, &pending->pass[p], row, rows, columns, stored, to);
+				stored = true;
 			}
 	}
 	if (to != c)
 		add_sums(c, to, m->stride, rows, columns);
 	else if (pending->adds)
-		add_sums(c, held, m->stride, rows, columns);
+		add_sums(c, accumulator, m->stride, rows, columns);
 }
 
 int64_t tpu_fast_row_macs(const struct tpu_fast_pending *pending, int64_t columns)

@@ -50,20 +50,20 @@ void tpu_fast_ranges_assign(struct tpu_fast_ranges *ranges, int64_t first, int64
 
 int64_t tpu_fast_ranges_most(const struct tpu_fast_ranges *ranges, int64_t first, int64_t count)
 {
-	int64_t low = first + ranges->leaves, high = low + count, most = -1;
+	int64_t low = first + ranges->leaves, high = low + count, maximum = -1;
 	for (int64_t l = low, h = high; l < h; l /= 2, h /= 2) {
 		if (l & 1) {
-			most = most > ranges->maximum[l] ? most : ranges->maximum[l];
+			maximum = maximum > ranges->maximum[l] ? maximum : ranges->maximum[l];
 			l++;
 		}
 		if (h & 1) {
 			h--;
-			most = most > ranges->maximum[h] ? most : ranges->maximum[h];
+			maximum = maximum > ranges->maximum[h] ? maximum : ranges->maximum[h];
 		}
 	}
 	for (int64_t node = low / 2; node; node /= 2)
-		most = most > ranges->assigned[node] ? most : ranges->assigned[node];
+		maximum = maximum > ranges->assigned[node] ? maximum : ranges->assigned[node];
 	for (int64_t node = (high - 1) / 2; node; node /= 2)
-		most = most > ranges->assigned[node] ? most : ranges->assigned[node];
-	return most;
+		maximum = maximum > ranges->assigned[node] ? maximum : ranges->assigned[node];
+	return maximum;
 }

@@ -81,35 +81,36 @@ static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_inst
 }
 
 /* Puts an instruction that issues at `cycle` into its unit's queue. */
-static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *in, enum tpu_unit which, uint64_t cycle)
+static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *in, enum tpu_unit unit_id,
+		    uint64_t cycle)
 {
-	struct tpu_fast_unit *unit = &s->unit[which];
+	struct tpu_fast_unit *unit = &s->unit[unit_id];
 	struct tpu_fast_job *job = &unit->job[unit->issued];
 	*job = (struct tpu_fast_job){.index = s->next,
 				     .issued = cycle,
 				     .duration = tpu_fast_duration(s, in),
 				     .switch_to = -1,
 				     .waits_for_job = -1};
-	if (which == TPU_WEIGHTS)
+	if (unit_id == TPU_WEIGHTS)
 		job->n_transfers = in->acc;
-	else if (which == TPU_MATRIX && (in->flags & TPU_MATRIX_SWITCH))
+	else if (unit_id == TPU_MATRIX && (in->flags & TPU_MATRIX_SWITCH))
 		job->switch_to = s->tile_switches++;
-	else if (which == TPU_ACTIVATION && (in->flags & TPU_ACTIVATE_SWITCH))
+	else if (unit_id == TPU_ACTIVATION && (in->flags & TPU_ACTIVATE_SWITCH))
 		job->switch_to = s->table_switches++;
-	if (which == TPU_MATRIX || which == TPU_ACTIVATION)
+	if (unit_id == TPU_MATRIX || unit_id == TPU_ACTIVATION)
 		note_accumulators(s, in, job);
 	unit->issued++;
 }
 
 /* Whether it is known when the queue has room. *from: the cycle from which on it has. */
-static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit which, uint64_t *from)
+static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit unit_id, uint64_t *from)
 {
-	const struct tpu_fast_unit *unit = &s->unit[which];
-	int64_t before = unit->issued - s->config->queue_instructions; /* this instruction must have left the queue */
-	if (before >= (which == TPU_WEIGHTS ? s->jobs_begun : unit->resolved))
+	const struct tpu_fast_unit *unit = &s->unit[unit_id];
+	int64_t previous = unit->issued - s->config->queue_instructions; /* this instruction must have left the queue */
+	if (previous >= (unit_id == TPU_WEIGHTS ? s->jobs_begun : unit->resolved))
 		return false;
-	if (before >= 0 && unit->job[before].start + 1 > *from)
-		*from = unit->job[before].start + 1;
+	if (previous >= 0 && unit->job[previous].start + 1 > *from)
+		*from = unit->job[previous].start + 1;
 	return true;
 }
 

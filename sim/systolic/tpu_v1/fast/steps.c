@@ -25,9 +25,9 @@ struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point
  * the value was outside. Adding 1.5 * 2^23 leaves a float of less than 2^22 no fraction bits. */
 EACH int32_t rounded(float value, int32_t low, int32_t high)
 {
-	const float least = (float)(low - 1), most = (float)(high + 1), big = 12582912.0f;
-	value = value > least ? value : least;
-	value = value < most ? value : most;
+	const float lower = (float)(low - 1), upper = (float)(high + 1), big = 12582912.0f;
+	value = value > lower ? value : lower;
+	value = value < upper ? value : upper;
 	float shifted = value + big;
 	return (int32_t)(shifted - big);
 }
@@ -93,22 +93,23 @@ EACH uint64_t each_combine(const struct tpu_fast_operand *operand, int64_t n, in
 			   const int16_t *restrict o)
 {
 	const struct tpu_fast_target to = operand->target;
-	const int32_t zs = operand->source_zero, zo = operand->operand_zero;
-	const float ss = operand->source_scale, so = operand->operand_scale;
+	const int32_t source_zero = operand->source_zero, operand_zero = operand->operand_zero;
+	const float source_scale = operand->source_scale, operand_scale = operand->operand_scale;
 	uint32_t changed = 0;
 	if (operand->kind == TPU_ADD)
 		for (int64_t j = 0; j < n; j++) {
-			float a = (float)(q[j] - zs) * ss, b = (float)(o[j] - zo) * so;
+			float a = (float)(q[j] - source_zero) * source_scale,
+			      b = (float)(o[j] - operand_zero) * operand_scale;
 			q[j] = (int16_t)to_target(a + b, to, &changed);
 		}
 	else if (operand->kind == TPU_MULTIPLY)
 		for (int64_t j = 0; j < n; j++) {
-			float product = (float)((q[j] - zs) * (o[j] - zo)) * ss;
+			float product = (float)((q[j] - source_zero) * (o[j] - operand_zero)) * source_scale;
 			q[j] = (int16_t)to_target(product, to, &changed);
 		}
 	else
 		for (int64_t j = 0; j < n; j++) {
-			float product = (float)(q[j] - zs) * ss;
+			float product = (float)(q[j] - source_zero) * source_scale;
 			q[j] = (int16_t)to_target(product, to, &changed);
 		}
 	return changed;
@@ -125,10 +126,10 @@ EACH uint64_t each_scale(float scale, const struct tpu_fast_target *target, int6
 
 EACH void each_clamp(int32_t low, int32_t high, int64_t n, int16_t *q)
 {
-	const int16_t least = (int16_t)low, most = (int16_t)high;
+	const int16_t lower = (int16_t)low, upper = (int16_t)high;
 	for (int64_t j = 0; j < n; j++) {
-		int16_t v = q[j] < least ? least : q[j];
-		q[j] = v > most ? most : v;
+		int16_t v = q[j] < lower ? lower : q[j];
+		q[j] = v > upper ? upper : v;
 	}
 }
 
@@ -163,10 +164,10 @@ EACH void each_store_sums(const int32_t *restrict sum, int64_t n, uint8_t *const
 	}
 }
 
-EACH void each_greatest(const int16_t *restrict q, int64_t n, int16_t *restrict most)
+EACH void each_greatest(const int16_t *restrict q, int64_t n, int16_t *restrict greatest)
 {
 	for (int64_t j = 0; j < n; j++)
-		most[j] = q[j] > most[j] ? q[j] : most[j];
+		greatest[j] = q[j] > greatest[j] ? q[j] : greatest[j];
 }
 
 EACH void each_add(const int16_t *restrict q, int32_t zero_point, int64_t n, int32_t *restrict sum)

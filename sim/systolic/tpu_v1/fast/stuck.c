@@ -27,30 +27,30 @@ static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, co
 {
 	const struct tpu_instruction *in = instruction_of(s, job);
 	for (int64_t i = other->resolved; i < other->issued && other->job[i].index < job->index; i++) {
-		const struct tpu_instruction *with = instruction_of(s, &other->job[i]);
-		if (uses_accumulators(with) && with->acc < (int64_t)in->acc + in->length &&
-		    in->acc < (int64_t)with->acc + with->length)
+		const struct tpu_instruction *user = instruction_of(s, &other->job[i]);
+		if (uses_accumulators(user) && user->acc < (int64_t)in->acc + in->length &&
+		    in->acc < (int64_t)user->acc + user->length)
 			return other->job[i].index;
 	}
 	return -1;
 }
 
-static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu_unit which)
+static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 {
-	const struct tpu_fast_unit *unit = &s->unit[which];
-	if (!is_held_up(s, which))
+	const struct tpu_fast_unit *unit = &s->unit[unit_id];
+	if (!is_held_up(s, unit_id))
 		return (struct tpu_waiting){.index = -1};
 	const struct tpu_fast_job *job = &unit->job[unit->resolved];
 	struct tpu_waiting waiting = {.index = job->index};
-	if (which == TPU_WEIGHTS) {
+	if (unit_id == TPU_WEIGHTS) {
 		waiting.reason = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
 											: TPU_FOR_TILE_SPACE;
-	} else if (job->switch_to >= (which == TPU_MATRIX ? s->popped : s->loaded)) {
-		waiting.reason = which == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
+	} else if (job->switch_to >= (unit_id == TPU_MATRIX ? s->popped : s->loaded)) {
+		waiting.reason = unit_id == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
 	} else {
-		const enum tpu_unit other = which == TPU_MATRIX ? TPU_ACTIVATION : TPU_MATRIX;
-		waiting.reason = which == TPU_MATRIX ? TPU_FOR_READS : TPU_FOR_WRITES;
-		waiting.other = first_with_its_accumulators(s, job, &s->unit[other]);
+		const enum tpu_unit other = unit_id == TPU_MATRIX ? TPU_ACTIVATION : TPU_MATRIX;
+		waiting.reason = unit_id == TPU_MATRIX ? TPU_FOR_READS : TPU_FOR_WRITES;
+		waiting.blocker = first_with_its_accumulators(s, job, &s->unit[other]);
 	}
 	return waiting;
 }

@@ -7,14 +7,14 @@
 #include "core/base/arith.h"
 
 /* Returns the job before the next one, or a job that ended at 0. */
-static struct tpu_fast_job before(const struct tpu_fast_unit *unit)
+static struct tpu_fast_job previous_job(const struct tpu_fast_unit *unit)
 {
 	return unit->resolved ? unit->job[unit->resolved - 1] : (struct tpu_fast_job){0};
 }
 
 static bool resolve_link(const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
-	job->start = npl_max_u64(job->issued + 1, before(unit).end);
+	job->start = npl_max_u64(job->issued + 1, previous_job(unit).end);
 	job->end = job->start + job->duration;
 	return true;
 }
@@ -24,7 +24,7 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 	const struct tpu_config *config = s->config;
 	const struct tpu_fast_unit *activation = &s->unit[TPU_ACTIVATION];
 	uint64_t registers = (uint64_t)config->matrix_registers, first_write = (uint64_t)config->rows - 1 + registers;
-	const struct tpu_fast_job last = before(unit);
+	const struct tpu_fast_job last = previous_job(unit);
 	uint64_t start = npl_max_u64(job->issued + 1, last.start + last.duration);
 	if (job->switch_to >= s->popped || job->waits_for_job >= activation->resolved)
 		return false;
@@ -48,7 +48,7 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	uint64_t start = npl_max_u64(job->issued + 1, before(unit).end);
+	uint64_t start = npl_max_u64(job->issued + 1, previous_job(unit).end);
 	if (job->switch_to >= s->loaded || job->waits_for_job >= matrix->resolved)
 		return false;
 	if (job->switch_to >= 0)
@@ -64,24 +64,24 @@ static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_
 	return true;
 }
 
-static bool resolve(struct tpu_fast_schedule *s, enum tpu_unit which)
+static bool resolve(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 {
-	struct tpu_fast_unit *unit = &s->unit[which];
+	struct tpu_fast_unit *unit = &s->unit[unit_id];
 	struct tpu_fast_job *job = &unit->job[unit->resolved];
-	if (which == TPU_MATRIX)
+	if (unit_id == TPU_MATRIX)
 		return resolve_matrix(s, unit, job);
-	if (which == TPU_ACTIVATION)
+	if (unit_id == TPU_ACTIVATION)
 		return resolve_activate(s, unit, job);
 	return resolve_link(unit, job);
 }
 
-bool tpu_fast_advance(struct tpu_fast_schedule *s, enum tpu_unit which)
+bool tpu_fast_advance(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 {
-	struct tpu_fast_unit *unit = &s->unit[which];
+	struct tpu_fast_unit *unit = &s->unit[unit_id];
 	int64_t resolved = unit->resolved;
-	if (which == TPU_WEIGHTS)
+	if (unit_id == TPU_WEIGHTS)
 		return tpu_fast_advance_weights(s);
-	while (unit->resolved < unit->issued && resolve(s, which))
+	while (unit->resolved < unit->issued && resolve(s, unit_id))
 		unit->resolved++;
 	return unit->resolved > resolved;
 }

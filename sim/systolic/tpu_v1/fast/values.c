@@ -44,12 +44,12 @@ static void find_streams(struct tpu_fast_machine *m)
 static uint64_t take(const struct tpu_fast_machine *m, struct tpu_fast_stream *stream, int64_t rows)
 {
 	while (stream->at < stream->count &&
-	       stream->taken >= stream->fetch[stream->at].first + stream->fetch[stream->at].count)
+	       stream->n_taken >= stream->fetch[stream->at].first + stream->fetch[stream->at].count)
 		stream->at++;
 	if (stream->at == stream->count) /* the schedule has found that the program can never end */
 		return TPU_FAST_NO_TILE;
 	const struct tpu_fast_fetch *from = &stream->fetch[stream->at];
-	uint64_t row = from->row + (uint64_t)((stream->taken++ - from->first) * rows);
+	uint64_t row = from->row + (uint64_t)((stream->n_taken++ - from->first) * rows);
 	return row * (uint64_t)m->config->columns;
 }
 
@@ -117,8 +117,8 @@ static void *block(bool *ok, int64_t count, size_t size)
 
 static void close_worker(struct tpu_fast_worker *w)
 {
-	void *const blocks[] = {w->sums,    w->product,   w->sums_beyond, (void *)w->input, w->staged,
-				w->outside, w->row_start, w->element,     w->operand};
+	void *const blocks[] = {w->sums,    w->product,   w->sums_overflow, (void *)w->input, w->staged,
+				w->outside, w->row_start, w->element,       w->operand};
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
 		free(blocks[i]);
 }
@@ -130,10 +130,10 @@ static bool open_workers(struct tpu_fast_machine *m)
 	m->workers = npl_parallel_workers();
 	if (m->workers <= m->n_workers)
 		return true;
-	struct tpu_fast_worker *more = realloc(m->worker, (size_t)m->workers * sizeof *more);
-	if (!more)
+	struct tpu_fast_worker *grown = realloc(m->worker, (size_t)m->workers * sizeof *grown);
+	if (!grown)
 		return false;
-	m->worker = more;
+	m->worker = grown;
 	for (; m->n_workers < m->workers && ok; m->n_workers++) {
 		struct tpu_fast_worker *w = &m->worker[m->n_workers];
 		*w = (struct tpu_fast_worker){0};
@@ -190,24 +190,24 @@ void tpu_fast_machine_free(struct tpu_fast_machine *m)
 }
 
 /* Returns the machine that was kept if its sizes are the same, or a new one in its place. NULL: out of memory. */
-static struct tpu_fast_machine *machine_for(struct tpu_fast_machine **kept, const struct tpu_config *config,
+static struct tpu_fast_machine *machine_for(struct tpu_fast_machine **cached, const struct tpu_config *config,
 					    struct npl_err *err)
 {
-	struct tpu_fast_machine *m = *kept;
+	struct tpu_fast_machine *m = *cached;
 	if (m && m->rows == config->rows && m->columns == config->columns &&
 	    m->accumulator_rows == config->accumulator_rows)
 		return m;
 	tpu_fast_machine_free(m);
-	*kept = m = calloc(1, sizeof *m);
+	*cached = m = calloc(1, sizeof *m);
 	if (!m) {
 		npl_fail(err, NPL_ENOMEM, "out of memory");
 		return NULL;
 	}
 	if (open_machine(m, config, err)) {
 		tpu_fast_machine_free(m);
-		*kept = NULL;
+		*cached = NULL;
 	}
-	return *kept;
+	return *cached;
 }
 
 /* Sets all state to that at reset. Only accumulators that were written to memory need zeroing: they have a
@@ -275,14 +275,14 @@ static int run_program(struct tpu_fast_machine *m, const struct sim_program *pro
 	return rc;
 }
 
-int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_execution *execution, struct tpu_outcome *outcome,
-		    struct npl_err *err)
+int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_execution *execution,
+		    struct tpu_outcome *outcome, struct npl_err *err)
 {
 	const struct sim_program *program = execution->program;
 	const struct sim_observer *observer = execution->observer;
 	if (execution->memory.timing_only)
 		return run_program(NULL, program, observer, err);
-	struct tpu_fast_machine *m = machine_for(kept, execution->config, err);
+	struct tpu_fast_machine *m = machine_for(cached, execution->config, err);
 	if (!m)
 		return err->code;
 	m->config = execution->config;

@@ -81,7 +81,7 @@ struct tpu_fast_packed {
 };
 struct tpu_fast_weights {
 	const uint8_t *bytes;
-	size_t given;
+	size_t n_bytes;
 	int64_t rows, columns, panels; /* panels across a tile */
 	struct tpu_fast_packed **bucket;
 	struct npl_arena arena; /* memory for what is known of tiles */
@@ -98,15 +98,15 @@ struct tpu_fast_fetch {
 };
 struct tpu_fast_stream {
 	struct tpu_fast_fetch *fetch;
-	int64_t count, at; /* at: the fetch that brings number `taken` */
-	int64_t taken;
+	int64_t count, at; /* at: the fetch that brings number `n_taken` */
+	int64_t n_taken;
 };
 
 /* The working space of one thread for a block of rows. */
 struct tpu_fast_worker {
 	int32_t *sums, *product; /* (TPU_FAST_BLOCK, stride) */
 	/* the part of `sums` beyond 32 bits, like the machine's `overflow`; NULL until some sum might wrap */
-	int32_t *sums_beyond;
+	int32_t *sums_overflow;
 	const uint8_t **input; /* TPU_FAST_BLOCK */
 	uint8_t *staged;       /* (TPU_FAST_BLOCK, staged_pitch) */
 	uint8_t *outside;      /* a vector of zero points, for taps outside the image */
@@ -152,10 +152,10 @@ struct tpu_fast_machine {
 	int16_t *function[TPU_FUNCTIONS]; /* 65,536 values each of sigmoid and tanh; NULL until they are needed */
 };
 
-/* Computes the values of a checked program and adds to the outcome's overflows and saturations. *kept is what the
+/* Computes the values of a checked program and adds to the outcome's overflows and saturations. *cached is what the
  * execution before has left, or NULL. NPL_ENOMEM. */
-int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_execution *execution, struct tpu_outcome *outcome,
-		    struct npl_err *err);
+int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_execution *execution,
+		    struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
 /* Notes overflows and saturations of an instruction. */
 void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct sim_faults faults);
@@ -178,7 +178,7 @@ int tpu_fast_prepare(struct tpu_fast_machine *machine, struct tpu_fast_pending *
 		     struct npl_err *err);
 /* Evaluates the sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of
  * the accumulators themselves or the worker's `sums`. At least the first `columns` of each row are evaluated (rounded
- * up to 16 are written). For entries that may wrap, the part beyond 32 bits goes to `overflow` or `sums_beyond`. */
+ * up to 16 are written). For entries that may wrap, the part beyond 32 bits goes to `overflow` or `sums_overflow`. */
 void tpu_fast_evaluate(struct tpu_fast_machine *machine, struct tpu_fast_worker *worker,
 		       const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int64_t columns, int32_t *c);
 /* tpu_fast_blocks() returns into how many blocks the threads share `rows` rows, whose sums take `macs`

@@ -45,10 +45,10 @@ static void reset(struct tpu_fast_weights *w)
 
 void tpu_fast_weights_use(struct tpu_fast_weights *w, const struct tpu_memory *memory)
 {
-	if (w->bytes != memory->weights || w->given != memory->weight_bytes)
+	if (w->bytes != memory->weights || w->n_bytes != memory->weight_bytes)
 		reset(w);
 	w->bytes = memory->weights;
-	w->given = memory->weight_bytes;
+	w->n_bytes = memory->weight_bytes;
 }
 
 void tpu_fast_weights_close(struct tpu_fast_weights *w)
@@ -98,17 +98,17 @@ static uint8_t *panel_memory(struct tpu_fast_weights *w, size_t bytes)
 
 void tpu_fast_weight_bytes(const struct tpu_fast_weights *w, uint64_t at, size_t bytes, uint8_t *out)
 {
-	size_t there = at < w->given ? w->given - (size_t)at : 0;
-	there = there < bytes ? there : bytes;
-	if (there)
-		memcpy(out, w->bytes + at, there);
-	memset(out + there, 0, bytes - there);
+	size_t available = at < w->n_bytes ? w->n_bytes - (size_t)at : 0;
+	available = available < bytes ? available : bytes;
+	if (available)
+		memcpy(out, w->bytes + at, available);
+	memset(out + available, 0, bytes - available);
 }
 
 /* Whether the whole tile is in the bytes given of weight memory. */
 static bool is_whole(const struct tpu_fast_weights *w, uint64_t tile)
 {
-	return tile < w->given && w->given - tile >= (size_t)(w->rows * w->columns);
+	return tile < w->n_bytes && w->n_bytes - tile >= (size_t)(w->rows * w->columns);
 }
 
 /* Returns the tile's bytes as they are in memory. */
@@ -120,12 +120,12 @@ static const uint8_t *tile_bytes(struct tpu_fast_weights *w, uint64_t tile)
 	return w->padded_tile;
 }
 
-/* Returns the rows up to the last one that is not all `nothing`. */
-static int64_t rows_in_use(const uint8_t *tile, int64_t rows, int64_t columns, uint8_t nothing)
+/* Returns the rows up to the last one that is not all `empty_byte`. */
+static int64_t rows_in_use(const uint8_t *tile, int64_t rows, int64_t columns, uint8_t empty_byte)
 {
 	for (; rows > 0; rows--) {
 		const uint8_t *row = tile + (rows - 1) * columns;
-		if (row[0] != nothing || memcmp(row, row + 1, (size_t)columns - 1) != 0)
+		if (row[0] != empty_byte || memcmp(row, row + 1, (size_t)columns - 1) != 0)
 			break;
 	}
 	return rows;
@@ -193,9 +193,10 @@ int tpu_fast_find_tiles(struct tpu_fast_weights *w, struct tpu_fast_pass *pass, 
 
 static void fill(const struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, const uint8_t *tile)
 {
-	const int64_t left = w->columns - panel * NPL_INT8_PANEL;
-	npl_int8_pack_panel(tile + panel * NPL_INT8_PANEL, p->k, left < NPL_INT8_PANEL ? left : NPL_INT8_PANEL,
-			    w->columns, p->format.is_signed == p->packed_signed ? 0 : 0x80, p->panel[panel]);
+	const int64_t columns_left = w->columns - panel * NPL_INT8_PANEL;
+	npl_int8_pack_panel(tile + panel * NPL_INT8_PANEL, p->k,
+			    columns_left < NPL_INT8_PANEL ? columns_left : NPL_INT8_PANEL, w->columns,
+			    p->format.is_signed == p->packed_signed ? 0 : 0x80, p->panel[panel]);
 	p->filled[panel] = true;
 }
 

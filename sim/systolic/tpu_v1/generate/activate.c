@@ -14,16 +14,16 @@ static unsigned operand_step(struct tpu_gen *gen, const struct tpu_gen_group *gr
 {
 	const struct tpu_gen_node *node = &gen->node[group->operand];
 	const struct tpu_gen_value *result = value_of(gen, group->operand);
-	const struct tpu_gen_value *other = group->second < 0 ? NULL : &gen->value[group->second];
+	const struct tpu_gen_value *operand = group->second < 0 ? NULL : &gen->value[group->second];
 	float scale = source->scale / result->scale;
-	if (other) {
-		tpu_gen_set(gen, TPU_REG_OPERAND_TYPE, other->type);
-		tpu_gen_set_zero(gen, TPU_REG_OPERAND_ZERO_POINT, other->zero_point);
+	if (operand) {
+		tpu_gen_set(gen, TPU_REG_OPERAND_TYPE, operand->type);
+		tpu_gen_set_zero(gen, TPU_REG_OPERAND_ZERO_POINT, operand->zero_point);
 	}
-	if (other && node->kind == TPU_GEN_ADD)
-		tpu_gen_set_scale(gen, TPU_REG_OPERAND_SCALE, other->scale / result->scale);
-	if (other && node->kind == TPU_GEN_MULTIPLY)
-		scale = source->scale * other->scale / result->scale;
+	if (operand && node->kind == TPU_GEN_ADD)
+		tpu_gen_set_scale(gen, TPU_REG_OPERAND_SCALE, operand->scale / result->scale);
+	if (operand && node->kind == TPU_GEN_MULTIPLY)
+		scale = source->scale * operand->scale / result->scale;
 	tpu_gen_set_scale(gen, TPU_REG_SOURCE_SCALE, scale);
 	return TPU_WITH_OPERAND(node->kind == TPU_GEN_ADD        ? TPU_ADD
 				: node->kind == TPU_GEN_MULTIPLY ? TPU_MULTIPLY

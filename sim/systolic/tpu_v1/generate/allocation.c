@@ -80,13 +80,13 @@ static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t
 /* Finds the parts of all groups. Returns false where not even single images fit. */
 static bool split_batch(struct tpu_gen *gen)
 {
-	int64_t most = parts_for_all(gen);
+	int64_t max_parts = parts_for_all(gen);
 	int end = gen->n_groups;
-	if (most == 0)
+	if (max_parts == 0)
 		return false;
-	set_parts(gen, 0, gen->n_groups, most);
-	for (int64_t parts = 1; parts < most; parts *= 2)
-		end = fewer_parts_from(gen, end, parts, most);
+	set_parts(gen, 0, gen->n_groups, max_parts);
+	for (int64_t parts = 1; parts < max_parts; parts *= 2)
+		end = fewer_parts_from(gen, end, parts, max_parts);
 	return fits(gen);
 }
 
@@ -168,12 +168,13 @@ static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
 	return n;
 }
 
-/* Sets whether the home of candidates first to end - 1 is host memory, and lays out anew. *fit becomes whether all
+/* Sets whether candidates first to end - 1 have their home in host memory, and lays out anew. *fit becomes whether all
  * fits. */
-static int try_at_home(struct tpu_gen *gen, const struct candidate *candidate, int first, int end, bool home, bool *fit)
+static int try_in_host_memory(struct tpu_gen *gen, const struct candidate *candidate, int first, int end,
+			      bool in_host_memory, bool *fit)
 {
 	for (int i = first; i < end; i++)
-		gen->store[candidate[i].store].staged_in_parts = home;
+		gen->store[candidate[i].store].staged_in_parts = in_host_memory;
 	int rc = lay_out(gen);
 	if (!rc)
 		*fit = split_batch(gen);
@@ -192,26 +193,26 @@ static int send_home(struct tpu_gen *gen, bool *fit)
 	for (; !rc && !*fit && high < n; step = high < MOST_ONE_BY_ONE ? 1 : 2 * step) {
 		low = high;
 		high = n - low < step ? n : low + step;
-		rc = try_at_home(gen, candidate, low, high, true, fit);
+		rc = try_in_host_memory(gen, candidate, low, high, true, fit);
 	}
 	if (rc || !*fit || high - low < 2)
 		return rc;
 	int now = high; /* the number of stores that are at home there */
 	while (!rc && high - low > 1) {
 		const int middle = low + (high - low) / 2;
-		rc = try_at_home(gen, candidate, middle < now ? middle : now, middle < now ? now : middle, middle > now,
-				 fit);
+		rc = try_in_host_memory(gen, candidate, middle < now ? middle : now, middle < now ? now : middle,
+					middle > now, fit);
 		now = middle;
 		*(*fit ? &high : &low) = middle;
 	}
-	return rc || now == high ? rc : try_at_home(gen, candidate, now, high, true, fit);
+	return rc || now == high ? rc : try_in_host_memory(gen, candidate, now, high, true, fit);
 }
 
 int tpu_gen_allocate(struct tpu_gen *gen)
 {
 	tpu_gen_groups(gen);
 	for (int s = 0; s < gen->n_stores; s++)
-		gen->store[s].staged_in_parts = tpu_gen_is_asked_for(gen, &gen->store[s]);
+		gen->store[s].staged_in_parts = tpu_gen_crosses_link(gen, &gen->store[s]);
 	if (lay_out(gen))
 		return NPL_ENOMEM;
 	find_images(gen);

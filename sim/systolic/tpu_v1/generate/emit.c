@@ -20,8 +20,8 @@
 struct item {
 	struct tpu_instruction instruction;
 	int32_t layer;
-	int64_t need; /* number of read_weights that must have been issued before it; -1: none */
-	int64_t at;   /* its index in the program */
+	int64_t needed_reads; /* number of read_weights that must have been issued before it; -1: none */
+	int64_t at;           /* its index in the program */
 };
 
 struct request {
@@ -35,13 +35,13 @@ struct tpu_gen_emit {
 	int64_t n_items, items_capacity;
 	struct request *request;
 	int64_t n_requests, requests_capacity;
-	struct tpu_registers held;
+	struct tpu_registers registers;
 	uint64_t of_format; /* a bit for each register of a number format that this group has set */
 	struct tpu_gen_touch touch[MOST_TOUCHES];
 	int n_touches;
 	struct sim_intervals touched[TPU_UNITS][2][2]; /* by unit since the last sync on it, in_host, writes */
 	int64_t tile, table;                           /* weight rows of the tile and the table in use; -1: none */
-	int64_t need;                                  /* `need` of the next instruction */
+	int64_t needed_reads;                          /* `needed_reads` of the next instruction */
 	int32_t layer;
 	int rc;
 };
@@ -57,8 +57,8 @@ int tpu_gen_emit_open(struct tpu_gen *gen)
 	gen->emit = calloc(1, sizeof *gen->emit);
 	if (!gen->emit)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the program");
-	gen->emit->held = tpu_reset_registers(gen->rows, gen->columns);
-	gen->emit->tile = gen->emit->table = gen->emit->need = gen->emit->layer = -1;
+	gen->emit->registers = tpu_reset_registers(gen->rows, gen->columns);
+	gen->emit->tile = gen->emit->table = gen->emit->needed_reads = gen->emit->layer = -1;
 	return 0;
 }
 
@@ -82,7 +82,7 @@ void tpu_gen_layer(struct tpu_gen *gen, int layer)
 	gen->emit->of_format = 0;
 }
 
-static void append(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t need)
+static void append_item(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t needed_reads)
 {
 	struct tpu_gen_emit *emit = gen->emit;
 	struct item *item = npl_grow(emit->item, emit->n_items, &emit->items_capacity, sizeof *item);
@@ -91,15 +91,16 @@ static void append(struct tpu_gen *gen, struct tpu_instruction instruction, int6
 		return;
 	}
 	emit->item = item;
-	item[emit->n_items++] = (struct item){.instruction = instruction, .layer = emit->layer, .need = need};
+	item[emit->n_items++] = (struct item){
+		.instruction = instruction, .layer = emit->layer, .needed_reads = needed_reads};
 }
 
 static void set_bits(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
 {
-	if (gen->emit->held.value[r] == bits)
+	if (gen->emit->registers.value[r] == bits)
 		return;
-	gen->emit->held.value[r] = bits;
-	append(gen, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .acc = (uint16_t)r, .length = bits}, -1);
+	gen->emit->registers.value[r] = bits;
+	append_item(gen, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .acc = (uint16_t)r, .length = bits}, -1);
 }
 
 void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
@@ -113,7 +114,7 @@ static void set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
 {
 	struct tpu_gen_emit *emit = gen->emit;
 	if (!(emit->of_format >> r & 1))
-		emit->held.value[r] = ~bits;
+		emit->registers.value[r] = ~bits;
 	emit->of_format |= UINT64_C(1) << r;
 	set_bits(gen, r, bits);
 }
@@ -159,7 +160,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 	if (last && last->table == table && last->layer == emit->layer && last->row + last->count * rows == row &&
 	    last->count + count <= TPU_GEN_MOST_TILES) {
 		last->count += count;
-		emit->need = emit->n_requests - 1;
+		emit->needed_reads = emit->n_requests - 1;
 		return true;
 	}
 	struct request *request = npl_grow(emit->request, emit->n_requests, &emit->requests_capacity, sizeof *request);
@@ -169,7 +170,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 	}
 	emit->request = request;
 	request[emit->n_requests] = (struct request){table, row, count, emit->layer};
-	emit->need = emit->n_requests++;
+	emit->needed_reads = emit->n_requests++;
 	return true;
 }
 
@@ -178,14 +179,14 @@ static bool meets(const struct sim_intervals *touched, const struct tpu_gen_touc
 	return sim_intervals_meet(touched, touch->first, touch->end);
 }
 
-/* Returns the units that conflict with what an instruction of unit `own` touches. */
-static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
+/* Returns the units that conflict with what an instruction of this unit touches. */
+static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit unit)
 {
 	unsigned units = 0;
 	for (int i = 0; i < emit->n_touches; i++)
 		for (unsigned u = 0; u < TPU_UNITS; u++) {
 			const struct tpu_gen_touch *touch = &emit->touch[i];
-			if (u == own)
+			if (u == unit)
 				continue;
 			if (meets(&emit->touched[u][touch->in_host][1], touch) ||
 			    (touch->writes && meets(&emit->touched[u][touch->in_host][0], touch)))
@@ -201,7 +202,7 @@ static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
 static void add_sync(struct tpu_gen *gen, unsigned units)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	append(gen, (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)units}, -1);
+	append_item(gen, (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)units}, -1);
 	for (unsigned u = 0; u < TPU_UNITS; u++)
 		for (int i = 0; i < 4 && units >> u & 1; i++)
 			sim_intervals_clear(&emit->touched[u][i / 2][i % 2]);
@@ -210,27 +211,27 @@ static void add_sync(struct tpu_gen *gen, unsigned units)
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	enum tpu_unit own = tpu_unit_of(opcode);
-	unsigned units = conflicts(emit, own);
+	enum tpu_unit unit = tpu_unit_of(opcode);
+	unsigned units = conflicts(emit, unit);
 	if (units)
 		add_sync(gen, units);
 	for (int i = 0; i < emit->n_touches; i++) {
 		const struct tpu_gen_touch *t = &emit->touch[i];
-		if (!sim_intervals_add(&emit->touched[own][t->in_host][t->writes], t->first, t->end))
+		if (!sim_intervals_add(&emit->touched[unit][t->in_host][t->writes], t->first, t->end))
 			out_of_memory(gen);
 	}
-	append(gen,
-	       (struct tpu_instruction){.opcode = (uint8_t)opcode,
-					.flags = (uint16_t)flags,
-					.ub = (uint32_t)ub,
-					.acc = (uint16_t)acc,
-					.length = (uint32_t)length},
-	       emit->need);
+	append_item(gen,
+		    (struct tpu_instruction){.opcode = (uint8_t)opcode,
+					     .flags = (uint16_t)flags,
+					     .ub = (uint32_t)ub,
+					     .acc = (uint16_t)acc,
+					     .length = (uint32_t)length},
+		    emit->needed_reads);
 	emit->n_touches = 0;
-	emit->need = -1;
+	emit->needed_reads = -1;
 }
 
-static void final(struct tpu_gen *gen, struct tpu_instruction instruction, int32_t layer)
+static void append_final(struct tpu_gen *gen, struct tpu_instruction instruction, int32_t layer)
 {
 	struct tpu_generated *g = gen->generated;
 	int64_t capacity = g->program.capacity;
@@ -259,12 +260,12 @@ static void issue_requests(struct tpu_gen *gen, int64_t *next, int64_t end)
 	struct tpu_gen_emit *emit = gen->emit;
 	for (; *next < end && *next < emit->n_requests; ++*next) {
 		const struct request *r = &emit->request[*next];
-		final(gen,
-		      (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS,
-					       .flags = r->table ? TPU_WEIGHTS_PARAMETERS : 0,
-					       .acc = (uint16_t)r->count,
-					       .length = (uint32_t)r->row},
-		      r->layer);
+		append_final(gen,
+			     (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS,
+						      .flags = r->table ? TPU_WEIGHTS_PARAMETERS : 0,
+						      .acc = (uint16_t)r->count,
+						      .length = (uint32_t)r->row},
+			     r->layer);
 	}
 }
 
@@ -279,13 +280,13 @@ int tpu_gen_emit_finish(struct tpu_gen *gen)
 	int64_t next = 0, ahead = 2 * (gen->config->fifo_tiles + 2);
 	ahead = ahead < gen->config->queue_instructions ? ahead : gen->config->queue_instructions;
 	tpu_gen_layer(gen, -1);
-	append(gen, (struct tpu_instruction){.opcode = TPU_HALT}, -1);
+	append_item(gen, (struct tpu_instruction){.opcode = TPU_HALT}, -1);
 	issue_requests(gen, &next, ahead);
 	for (int64_t i = 0; i < emit->n_items && !emit->rc; i++) {
 		struct item *item = &emit->item[i];
-		if (item->need >= 0)
-			issue_requests(gen, &next, item->need + ahead);
-		final(gen, item->instruction, item->layer);
+		if (item->needed_reads >= 0)
+			issue_requests(gen, &next, item->needed_reads + ahead);
+		append_final(gen, item->instruction, item->layer);
 		item->at = gen->generated->program.count - 1;
 	}
 	for (int g = 0; g < gen->n_groups; g++)

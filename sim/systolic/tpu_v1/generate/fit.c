@@ -9,8 +9,8 @@
 
 /* The links of an allocation in the list of those that have rows; -1 ends a list. */
 struct link {
-	int before, after; /* neighbours in the order of rows */
-	int ends;          /* the next allocation whose life ends with the same group */
+	int previous, next; /* neighbours in the order of rows */
+	int ends;           /* the next allocation whose life ends with the same group */
 };
 
 /* No gap from the list's first allocation up to this one has so many rows. allocation -1: nothing is known. */
@@ -23,7 +23,7 @@ struct skip {
 
 struct fit {
 	struct tpu_gen *gen;
-	struct link *of; /* per allocation */
+	struct link *link; /* per allocation */
 	int first;
 	/* used in the order of lives only, where all allocations in the list live at the same time */
 	struct skip skip[SKIPS];
@@ -63,30 +63,30 @@ static int64_t end_of(const struct tpu_gen *gen, int r)
  * into it. */
 static void leave(struct fit *fit, int r)
 {
-	const struct link *link = &fit->of[r];
+	const struct link *link = &fit->link[r];
 	const struct tpu_gen *gen = fit->gen;
-	const int64_t gap_end = link->after < 0 ? gen->buffer_rows : gen->allocation[link->after].base;
-	const int64_t gap_rows = gap_end - end_of(gen, link->before);
+	const int64_t gap_end = link->next < 0 ? gen->buffer_rows : gen->allocation[link->next].base;
+	const int64_t gap_rows = gap_end - end_of(gen, link->previous);
 	for (int i = 0; i < SKIPS; i++) {
 		struct skip *skip = &fit->skip[i];
 		if (skip->allocation == r ||
 		    (skip->allocation >= 0 && gen->allocation[r].base < gen->allocation[skip->allocation].base &&
 		     gap_rows >= skip->rows))
-			skip->allocation = link->before;
+			skip->allocation = link->previous;
 	}
-	*(link->before < 0 ? &fit->first : &fit->of[link->before].after) = link->after;
-	if (link->after >= 0)
-		fit->of[link->after].before = link->before;
+	*(link->previous < 0 ? &fit->first : &fit->link[link->previous].next) = link->next;
+	if (link->next >= 0)
+		fit->link[link->next].previous = link->previous;
 }
 
-static void enter(struct fit *fit, int r, int before)
+static void insert_link(struct fit *fit, int r, int previous)
 {
-	struct link *link = &fit->of[r];
-	link->before = before;
-	link->after = before < 0 ? fit->first : fit->of[before].after;
-	*(before < 0 ? &fit->first : &fit->of[before].after) = r;
-	if (link->after >= 0)
-		fit->of[link->after].before = r;
+	struct link *link = &fit->link[r];
+	link->previous = previous;
+	link->next = previous < 0 ? fit->first : fit->link[previous].next;
+	*(previous < 0 ? &fit->first : &fit->link[previous].next) = r;
+	if (link->next >= 0)
+		fit->link[link->next].previous = r;
 }
 
 /* Returns the last allocation up to which no gap has so many rows; -1: a gap may be anywhere. */
@@ -117,13 +117,14 @@ static void remember(struct fit *fit, int r)
 }
 
 /* Gives the allocation its rows. Returns false where no gap is large enough. */
-static bool place(struct fit *fit, int r, bool one_time)
+static bool place_allocation(struct fit *fit, int r, bool one_time)
 {
 	const struct tpu_gen *gen = fit->gen;
 	struct tpu_gen_allocation *allocation = &gen->allocation[r];
-	int before = one_time ? skip_to(fit, allocation->rows) : -1;
-	int64_t base = end_of(gen, before);
-	for (int i = before < 0 ? fit->first : fit->of[before].after; i >= 0; before = i, i = fit->of[i].after) {
+	int previous = one_time ? skip_to(fit, allocation->rows) : -1;
+	int64_t base = end_of(gen, previous);
+	for (int i = previous < 0 ? fit->first : fit->link[previous].next; i >= 0;
+	     previous = i, i = fit->link[i].next) {
 		const struct tpu_gen_allocation *other = &gen->allocation[i];
 		if (other->base + other->rows <= base || !same_time(gen, allocation, other))
 			continue;
@@ -133,38 +134,38 @@ static bool place(struct fit *fit, int r, bool one_time)
 	}
 	if (base + allocation->rows > gen->buffer_rows)
 		return false;
-	while (before >= 0 && gen->allocation[before].base > base)
-		before = fit->of[before].before;
+	while (previous >= 0 && gen->allocation[previous].base > base)
+		previous = fit->link[previous].previous;
 	allocation->base = base;
-	enter(fit, r, before);
+	insert_link(fit, r, previous);
 	if (one_time)
 		remember(fit, r);
 	return true;
 }
 
-/* An allocation and the key by which its turn is decided. */
-struct turn {
+/* An allocation and the key by which its turn to be placed is decided. */
+struct turn_entry {
 	int64_t key;
 	int allocation;
 };
 
 static int by_key(const void *a, const void *b)
 {
-	const struct turn *x = a, *y = b;
+	const struct turn_entry *x = a, *y = b;
 	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->allocation - y->allocation;
 }
 
-/* Gives turn[0..n-1] their rows one after the other. ends[g] is the first allocation whose life ends with group g.
- * Returns the group at which one does not fit, or -1. */
-static int place_in_order(struct fit *fit, const struct turn *turn, int n, const int *ends, bool one_time)
+/* Gives turn_entry[0..n-1] their rows one after the other. ends[g] is the first allocation whose life ends with group
+ * g. Returns the group at which one does not fit, or -1. */
+static int place_in_order(struct fit *fit, const struct turn_entry *turn_entry, int n, const int *ends, bool one_time)
 {
 	int over = 0; /* the groups before it are done: their allocations have left the list */
 	for (int i = 0; i < n; i++) {
-		const struct tpu_gen_allocation *allocation = &fit->gen->allocation[turn[i].allocation];
+		const struct tpu_gen_allocation *allocation = &fit->gen->allocation[turn_entry[i].allocation];
 		for (; one_time && over + fit->gen->reuse_delay < allocation->first; over++)
-			for (int r = ends[over]; r >= 0; r = fit->of[r].ends)
+			for (int r = ends[over]; r >= 0; r = fit->link[r].ends)
 				leave(fit, r);
-		if (!place(fit, turn[i].allocation, one_time))
+		if (!place_allocation(fit, turn_entry[i].allocation, one_time))
 			return allocation->first;
 	}
 	return -1;
@@ -173,10 +174,10 @@ static int place_in_order(struct fit *fit, const struct turn *turn, int n, const
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first)
 {
 	const size_t allocations = (size_t)gen->n_allocations + 1;
-	struct fit fit = {.gen = gen, .of = calloc(allocations, sizeof *fit.of), .first = -1};
-	struct turn *turn = calloc(allocations, sizeof *turn);
+	struct fit fit = {.gen = gen, .link = calloc(allocations, sizeof *fit.link), .first = -1};
+	struct turn_entry *turn_entry = calloc(allocations, sizeof *turn_entry);
 	int *ends = malloc(((size_t)gen->n_groups + 1) * sizeof *ends), n = 0, failed = 0;
-	gen->out_of_memory |= !fit.of || !turn || !ends;
+	gen->out_of_memory |= !fit.link || !turn_entry || !ends;
 	for (int i = 0; i < SKIPS; i++)
 		fit.skip[i].allocation = -1;
 	for (int g = 0; ends && g <= gen->n_groups; g++)
@@ -186,16 +187,16 @@ int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first)
 		allocation->base = -1;
 		if (allocation->last < 0)
 			continue;
-		turn[n++] = (struct turn){largest_first ? -allocation->rows : allocation->first, r};
-		fit.of[r].ends = ends[allocation->last];
+		turn_entry[n++] = (struct turn_entry){largest_first ? -allocation->rows : allocation->first, r};
+		fit.link[r].ends = ends[allocation->last];
 		ends[allocation->last] = r;
 	}
 	if (n)
-		qsort(turn, (size_t)n, sizeof *turn, by_key);
+		qsort(turn_entry, (size_t)n, sizeof *turn_entry, by_key);
 	if (!gen->out_of_memory)
-		failed = place_in_order(&fit, turn, n, ends, !largest_first);
-	free(fit.of);
-	free(turn);
+		failed = place_in_order(&fit, turn_entry, n, ends, !largest_first);
+	free(fit.link);
+	free(turn_entry);
 	free(ends);
 	return failed;
 }

@@ -107,7 +107,7 @@ static void count_asked_for(struct tpu_gen *gen)
 	for (int s = 0; s < gen->n_stores; s++) {
 		const struct tpu_gen_store *store = &gen->store[s];
 		const struct npl_image *image = &store->image;
-		if (tpu_gen_is_asked_for(gen, store))
+		if (tpu_gen_crosses_link(gen, store))
 			gen->link_bytes_requested += (uint64_t)(image->images * image->channels * image->size[0] *
 								image->size[1] * tpu_planes(store->type));
 	}

@@ -54,7 +54,7 @@ struct tpu_extent {
  * those that read it. */
 struct tpu_location {
 	const struct npl_tensor *tensor; /* the tensor by which the layers name it */
-	bool given, wanted;
+	bool is_input, wanted;
 	/* Index of the instruction at whose end the whole tensor is there; -1: it is given, or its parts are never
 	 * there together. */
 	int64_t complete_after;

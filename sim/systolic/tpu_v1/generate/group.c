@@ -51,13 +51,13 @@ static bool pool_fits(const struct tpu_gen *gen, const struct tpu_gen_group *gro
 	return group->matrix < 0 || image->size[0] * image->size[1] <= gen->accumulators / 2;
 }
 
-static bool fits(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_node *node,
-		 int other)
+static bool node_fits(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_node *node,
+		      int other_input)
 {
 	switch (node->kind) {
 	case TPU_GEN_ADD:
 	case TPU_GEN_MULTIPLY:
-		if (maker_of(gen, other) >= group - gen->group)
+		if (maker_of(gen, other_input) >= group - gen->group)
 			return false;
 		return group->operand < 0 && group->function < 0 && group->pool < 0;
 	case TPU_GEN_SCALE:
@@ -79,7 +79,7 @@ static struct tpu_gen_group *group_by(struct tpu_gen *gen, const struct tpu_gen_
 	    gen->store[s].staged_in_strips)
 		return NULL;
 	struct tpu_gen_group *group = &gen->group[gen->store[s].maker];
-	if (group->out != node->in[k] || !fits(gen, group, node, node->in[1 - k]))
+	if (group->out != node->in[k] || !node_fits(gen, group, node, node->in[1 - k]))
 		return NULL;
 	return group;
 }

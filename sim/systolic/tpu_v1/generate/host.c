@@ -15,8 +15,8 @@ struct transfer {
 	bool in;
 };
 
-static void rows(struct tpu_gen *gen, const struct transfer *t, int64_t row, int64_t address, int64_t count,
-		 int64_t bytes, int64_t stride)
+static void transfer_rows(struct tpu_gen *gen, const struct transfer *t, int64_t row, int64_t address, int64_t count,
+			  int64_t bytes, int64_t stride)
 {
 	if (!count)
 		return;
@@ -30,15 +30,15 @@ static void rows(struct tpu_gen *gen, const struct transfer *t, int64_t row, int
 }
 
 /* Transfers rows that hold several vectors as they are, and the last row with the vectors that are left. */
-static void planes(struct tpu_gen *gen, const struct transfer *t)
+static void transfer_planes(struct tpu_gen *gen, const struct transfer *t)
 {
 	int64_t per_row = t->allocation->row_pixels;
 	for (int p = 0; p < t->allocation->planes; p++) {
 		int64_t row = t->row + p * t->allocation->plane_rows, address = t->address + p * t->plane_bytes;
-		int64_t full = t->vectors / per_row, rest = t->vectors % per_row;
-		rows(gen, t, row, address, full, per_row * t->channels, per_row * t->pixel_bytes);
-		rows(gen, t, row + full, address + full * per_row * t->pixel_bytes, rest > 0, rest * t->channels,
-		     t->pixel_bytes);
+		int64_t full = t->vectors / per_row, last_vectors = t->vectors % per_row;
+		transfer_rows(gen, t, row, address, full, per_row * t->channels, per_row * t->pixel_bytes);
+		transfer_rows(gen, t, row + full, address + full * per_row * t->pixel_bytes, last_vectors > 0,
+			      last_vectors * t->channels, t->pixel_bytes);
 	}
 }
 
@@ -56,7 +56,7 @@ void tpu_gen_transfer(struct tpu_gen *gen, int s, const struct tpu_gen_allocatio
 			int64_t n = allocation->first_image + (wide ? i : i / allocation->height),
 				y = allocation->first_row + (wide ? 0 : i % allocation->height);
 			int64_t first = (n * image->size[0] + y) * image->size[1] + allocation->first_column;
-			int64_t left = channels - b * gen->width;
+			int64_t channels_left = channels - b * gen->width;
 			struct transfer t = {
 				.allocation = allocation,
 				.row = allocation->base +
@@ -64,11 +64,11 @@ void tpu_gen_transfer(struct tpu_gen *gen, int s, const struct tpu_gen_allocatio
 				       i * vectors / allocation->row_pixels,
 				.address = store->host_address + first * channels + b * gen->width,
 				.vectors = vectors,
-				.channels = left < gen->width ? left : gen->width,
+				.channels = channels_left < gen->width ? channels_left : gen->width,
 				.pixel_bytes = channels,
 				.plane_bytes = image->images * pixels * channels,
 				.in = in,
 			};
-			planes(gen, &t);
+			transfer_planes(gen, &t);
 		}
 }

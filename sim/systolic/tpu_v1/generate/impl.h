@@ -224,7 +224,7 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 /* allocation.c gives all allocations their rows and splits the batch as far as that takes. */
 int tpu_gen_allocate(struct tpu_gen *gen);
 /* Whether the store's home is host memory because of inputs_over_link or outputs_over_link. */
-bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
+bool tpu_gen_crosses_link(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 
 /* fit.c: gives allocations their rows in the order in which they begin to live, or the largest first. Returns -1, or
  * the group at which one does not fit. */

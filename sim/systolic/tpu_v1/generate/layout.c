@@ -15,12 +15,12 @@ int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, e
 {
 	if (gen->n_allocations == gen->allocations_capacity) {
 		int capacity = 2 * gen->allocations_capacity + 64;
-		struct tpu_gen_allocation *more = npl_arena_array(&gen->arena, (size_t)capacity, sizeof *more);
-		if (!more)
+		struct tpu_gen_allocation *grown = npl_arena_array(&gen->arena, (size_t)capacity, sizeof *grown);
+		if (!grown)
 			return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 		for (int r = 0; r < gen->n_allocations; r++)
-			more[r] = gen->allocation[r];
-		gen->allocation = more;
+			grown[r] = gen->allocation[r];
+		gen->allocation = grown;
 		gen->allocations_capacity = capacity;
 	}
 	struct tpu_gen_allocation *allocation = &gen->allocation[gen->n_allocations];
@@ -34,14 +34,15 @@ int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, e
 	return gen->n_allocations++;
 }
 
-/* Returns the most vectors per row, up to `most`, that divide the pixels of all allocations with so many lanes to a
- * pixel. Parts of a batch must begin with a row, and source and result of pooling must have as many vectors per row. */
-static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t most)
+/* Returns the most vectors per row, up to `row_pixels`, that divide the pixels of all allocations with so many lanes to
+ * a pixel. Parts of a batch must begin with a row, and source and result of pooling must have as many vectors per row.
+ * */
+static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t row_pixels)
 {
 	int64_t common = gen->common_pixels[pixel_lanes];
-	while (common && common % most != 0)
-		most--;
-	return most;
+	while (common && common % row_pixels != 0)
+		row_pixels--;
+	return row_pixels;
 }
 
 void tpu_gen_common_pixels(struct tpu_gen *gen)
@@ -89,8 +90,8 @@ static void note_activated(struct tpu_gen *gen)
 		int read[2] = {group->matrix < 0 ? group->source : -1, group->second};
 		for (int i = 0; i < 2; i++)
 			for (int p = 0; read[i] >= 0 && p < gen->value[read[i]].n_pieces; p++) {
-				int *by = &gen->store[gen->value[read[i]].piece[p].store].activation_operand;
-				*by = *by == -1 || *by == read[i] ? read[i] : -2;
+				int *operand = &gen->store[gen->value[read[i]].piece[p].store].activation_operand;
+				*operand = *operand == -1 || *operand == read[i] ? read[i] : -2;
 			}
 	}
 }
@@ -162,10 +163,10 @@ static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piec
 		     struct tpu_gen_extent *extent, int n)
 {
 	const struct tpu_gen_store *store = &gen->store[piece->store];
-	int64_t lane = store->lane + piece->first, left = piece->channels;
-	while (left) {
+	int64_t lane = store->lane + piece->first, channels_left = piece->channels;
+	while (channels_left) {
 		int64_t block = lane / gen->width, in_row = lane % gen->width,
-			take = npl_min_i64(left, gen->width - in_row);
+			take = npl_min_i64(channels_left, gen->width - in_row);
 		struct tpu_gen_extent *last = n ? &extent[n - 1] : NULL;
 		if (last && last->allocation == store->allocation && last->block == block &&
 		    last->lane + last->channels == in_row)
@@ -179,7 +180,7 @@ static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piec
 							      .lane = in_row};
 		*channel += take;
 		lane += take;
-		left -= take;
+		channels_left -= take;
 	}
 	return n;
 }
@@ -187,12 +188,12 @@ static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piec
 int tpu_gen_extents(struct tpu_gen *gen, int v, struct tpu_gen_extent **extent, int *n)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
-	size_t most = 0;
+	size_t max_extents = 0;
 	int64_t channel = 0;
 	for (int p = 0; p < value->n_pieces; p++)
-		most += (size_t)(value->piece[p].channels / gen->width) + 2;
+		max_extents += (size_t)(value->piece[p].channels / gen->width) + 2;
 	*n = 0;
-	*extent = npl_arena_array(&gen->arena, most, sizeof **extent);
+	*extent = npl_arena_array(&gen->arena, max_extents, sizeof **extent);
 	if (!*extent)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 	for (int p = 0; p < value->n_pieces; p++)
@@ -250,8 +251,8 @@ static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
 /* Inserts the copies before the nodes that read them, at most one for each node. */
 static void insert_copies(struct tpu_gen *gen, const struct copy *copy, int n_copies)
 {
-	for (int n = gen->n_nodes - 1, ahead = n_copies; ahead; n--) {
-		struct tpu_gen_node *node = &gen->node[n + ahead];
+	for (int n = gen->n_nodes - 1, copies_left = n_copies; copies_left; n--) {
+		struct tpu_gen_node *node = &gen->node[n + copies_left];
 		*node = gen->node[n];
 		if (copy[n].value < 0)
 			continue;
@@ -263,7 +264,7 @@ static void insert_copies(struct tpu_gen *gen, const struct copy *copy, int n_co
 						 .groups = 1,
 						 .window = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}}};
 		node->in[copy[n].k] = copy[n].value;
-		ahead--;
+		copies_left--;
 	}
 	gen->n_nodes += n_copies;
 }
@@ -292,9 +293,9 @@ static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *gro
 	return n;
 }
 
-/* Inserts the first copies that groups need, at most `most` of them. A copy may make others unnecessary, since its
- * source can then be kept elsewhere. Returns the number of copies; less than 0: memory ran out. */
-static int mend(struct tpu_gen *gen, int most)
+/* Inserts the first copies that groups need, at most `max_copies` of them. A copy may make others unnecessary, since
+ * its source can then be kept elsewhere. Returns the number of copies; less than 0: memory ran out. */
+static int insert_needed_copies(struct tpu_gen *gen, int max_copies)
 {
 	struct copy *copy = malloc(((size_t)gen->n_nodes + 1) * sizeof *copy);
 	int found = 0;
@@ -302,7 +303,7 @@ static int mend(struct tpu_gen *gen, int most)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 	for (int n = 0; n < gen->n_nodes; n++)
 		copy[n].value = -1;
-	for (int g = 0; g < gen->n_groups && found >= 0 && found < most; g++) {
+	for (int g = 0; g < gen->n_groups && found >= 0 && found < max_copies; g++) {
 		int k = 0;
 		const int n = lacks_copy(gen, &gen->group[g], &k);
 		if (n >= 0)
@@ -325,7 +326,7 @@ int tpu_gen_layout(struct tpu_gen *gen)
 		for (int g = 0; g < gen->n_groups; g++)
 			if (extents_of_group(gen, &gen->group[g]))
 				return NPL_ENOMEM;
-		found = mend(gen, 1 + copies / 8);
+		found = insert_needed_copies(gen, 1 + copies / 8);
 		if (found < 0)
 			return NPL_ENOMEM;
 	}

@@ -25,8 +25,8 @@ static void find_segments(struct tpu_gen *gen)
 	}
 }
 
-/* Calls `see` for every store that a group reads or writes, except streamed ones. */
-static void each_store(struct tpu_gen *gen, void (*see)(struct tpu_gen *gen, int store, int group))
+/* Calls `visit` for every store that a group reads or writes, except streamed ones. */
+static void visit_stores(struct tpu_gen *gen, void (*visit)(struct tpu_gen *gen, int store, int group))
 {
 	for (int g = 0; g < gen->n_groups; g++) {
 		int v[3] = {gen->group[g].source, gen->group[g].second, gen->group[g].out};
@@ -34,7 +34,7 @@ static void each_store(struct tpu_gen *gen, void (*see)(struct tpu_gen *gen, int
 			for (int p = 0; v[i] >= 0 && p < gen->value[v[i]].n_pieces; p++) {
 				int s = gen->value[v[i]].piece[p].store;
 				if (!gen->store[s].staged_in_strips)
-					see(gen, s, g);
+					visit(gen, s, g);
 			}
 	}
 }
@@ -79,13 +79,13 @@ static void extend(struct tpu_gen_allocation *allocation, int first, int last)
 	allocation->last = npl_max_i64(allocation->last, last);
 }
 
-static void see_life(struct tpu_gen *gen, int s, int g)
+static void extend_life(struct tpu_gen *gen, int s, int g)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[g];
 	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
-	bool whole = allocation->all_images && group->parts > 1;
-	extend(allocation, whole ? group->segment_first : g, whole ? group->segment_last : g);
+	bool whole_batch = allocation->all_images && group->parts > 1;
+	extend(allocation, whole_batch ? group->segment_first : g, whole_batch ? group->segment_last : g);
 	if (store->maker < 0 && !store->staged_in_parts)
 		extend(allocation, 0, 0);
 	if (store->maker < 0 && store->staged_in_parts)
@@ -103,12 +103,12 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 		gen->allocation[r].last = gen->allocation[r].base = gen->allocation[r].segment = -1;
 		gen->allocation[r].all_images = false;
 	}
-	each_store(gen, see_images);
+	visit_stores(gen, see_images);
 	for (int r = 0; r < gen->n_allocations; r++) {
 		gen->allocation[r].first = gen->n_groups;
 		gen->allocation[r].last = -1;
 	}
-	each_store(gen, see_life);
+	visit_stores(gen, extend_life);
 	for (int s = 0; s < gen->n_stores; s++) /* given and wanted, but read by no node */
 		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged_in_parts)
 			extend(&gen->allocation[gen->store[s].allocation], 0, gen->n_groups);
@@ -124,9 +124,9 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 	}
 }
 
-bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store)
+bool tpu_gen_crosses_link(const struct tpu_gen *gen, const struct tpu_gen_store *store)
 {
-	bool asked = store->maker < 0 ? gen->request->inputs_over_link && !store->resident
-				      : store->wanted && gen->request->outputs_over_link;
-	return asked && !store->absent;
+	bool over_link = store->maker < 0 ? gen->request->inputs_over_link && !store->resident
+					  : store->wanted && gen->request->outputs_over_link;
+	return over_link && !store->absent;
 }

@@ -70,9 +70,9 @@ static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, 
 
 /* Returns the instruction after which the whole value is there; -1: it is given, or some pieces may be overwritten
  * before the last one is made. */
-static int64_t made_at(const struct tpu_gen *gen, const struct tpu_gen_value *value)
+static int64_t instruction_completing(const struct tpu_gen *gen, const struct tpu_gen_value *value)
 {
-	int64_t made = -1;
+	int64_t complete_after = -1;
 	int last = -1;
 	for (int p = 0; p < value->n_pieces; p++) {
 		int maker = gen->store[value->piece[p].store].maker;
@@ -82,9 +82,11 @@ static int64_t made_at(const struct tpu_gen *gen, const struct tpu_gen_value *va
 		const struct tpu_gen_store *store = &gen->store[value->piece[p].store];
 		if (store->maker < 0 || !stays(gen, store, last))
 			return -1;
-		made = gen->group[store->maker].last_item > made ? gen->group[store->maker].last_item : made;
+		complete_after = gen->group[store->maker].last_item > complete_after
+					 ? gen->group[store->maker].last_item
+					 : complete_after;
 	}
-	return made;
+	return complete_after;
 }
 
 static int by_tensor(const void *a, const void *b)
@@ -116,17 +118,18 @@ int tpu_gen_locations(struct tpu_gen *gen)
 		int n = extents_of(gen, v, next);
 		if (n < 0)
 			return NPL_ENOMEM;
-		g->location[g->n_locations++] = (struct tpu_location){.tensor = value->tensor,
-								      .given = !value->computed,
-								      .wanted = value->wanted,
-								      .complete_after = made_at(gen, value),
-								      .images = value->image.images,
-								      .channels = value->image.channels,
-								      .height = value->image.size[0],
-								      .width = value->image.size[1],
-								      .planes = tpu_planes(value->type),
-								      .n_extents = n,
-								      .extent = next};
+		g->location[g->n_locations++] = (struct tpu_location){
+			.tensor = value->tensor,
+			.is_input = !value->computed,
+			.wanted = value->wanted,
+			.complete_after = instruction_completing(gen, value),
+			.images = value->image.images,
+			.channels = value->image.channels,
+			.height = value->image.size[0],
+			.width = value->image.size[1],
+			.planes = tpu_planes(value->type),
+			.n_extents = n,
+			.extent = next};
 		next += n;
 	}
 	for (int i = 0; i < g->n_locations; i++)
@@ -138,7 +141,7 @@ int tpu_gen_locations(struct tpu_gen *gen)
 
 const struct tpu_location *tpu_location_of(const struct tpu_generated *generated, const struct npl_tensor *tensor)
 {
-	const struct tpu_location wanted = {.tensor = tensor}, *key = &wanted;
+	const struct tpu_location key_location = {.tensor = tensor}, *key = &key_location;
 	if (!generated->n_locations)
 		return NULL;
 	const struct tpu_location *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_locations,
@@ -163,24 +166,25 @@ static uint8_t *vector_of(const struct move *m, const struct tpu_extent *extent,
 }
 
 /* Moves channels c to end - 1 of one vector. */
-static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, int64_t far, int64_t c, int64_t end)
+static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, int64_t channel_step, int64_t c,
+			int64_t end)
 {
-	if (far == 1 && m->load)
+	if (channel_step == 1 && m->load)
 		memcpy(vector + c, data + c, (size_t)(end - c));
-	else if (far == 1)
+	else if (channel_step == 1)
 		memcpy(data + c, vector + c, (size_t)(end - c));
 	else if (m->load)
 		for (; c < end; c++)
-			vector[c] = data[c * far];
+			vector[c] = data[c * channel_step];
 	else
 		for (; c < end; c++)
-			data[c * far] = vector[c];
+			data[c * channel_step] = vector[c];
 }
 
 /* Moves channels of 16 vectors, whose pixels are side by side in each channel of the tensor, in squares of 16 x 16.
  * Returns the number of channels moved. */
 static int64_t move_squares(const struct move *m, const struct tpu_extent *extent, int64_t v, uint8_t *data,
-			    int64_t far)
+			    int64_t channel_step)
 {
 	int64_t c = 0;
 	uint8_t *vector[TPU_SQUARE];
@@ -190,7 +194,7 @@ static int64_t move_squares(const struct move *m, const struct tpu_extent *exten
 		__m128i row[TPU_SQUARE];
 		uint8_t square[TPU_SQUARE][TPU_SQUARE];
 		if (m->load) {
-			tpu_transpose(data + c * far, far, row);
+			tpu_transpose(data + c * channel_step, channel_step, row);
 			for (int i = 0; i < TPU_SQUARE; i++)
 				tpu_store(vector[i] + c, row[i]);
 			continue;
@@ -199,21 +203,22 @@ static int64_t move_squares(const struct move *m, const struct tpu_extent *exten
 			memcpy(square[i], vector[i] + c, TPU_SQUARE);
 		tpu_transpose(square[0], TPU_SQUARE, row);
 		for (int i = 0; i < TPU_SQUARE; i++)
-			tpu_store(data + (c + i) * far, row[i]);
+			tpu_store(data + (c + i) * channel_step, row[i]);
 	}
 	return c;
 }
 
 static void move_extent(const struct move *m, const struct tpu_location *location, const struct tpu_extent *extent)
 {
-	int64_t pixels = location->height * location->width, far = pixels * m->step, n;
+	int64_t pixels = location->height * location->width, channel_step = pixels * m->step, n;
 	for (int64_t v = 0; v < location->images * pixels; v += n) {
 		uint8_t *data = m->data + (v / pixels * location->channels * pixels + v % pixels) * m->step;
 		bool squares = m->step == 1 && pixels - v % pixels >= TPU_SQUARE;
-		int64_t c = squares ? move_squares(m, extent, v, data, far) : 0;
+		int64_t c = squares ? move_squares(m, extent, v, data, channel_step) : 0;
 		n = squares ? TPU_SQUARE : 1;
 		for (int64_t i = 0; i < n && c < extent->channels; i++)
-			move_vector(m, vector_of(m, extent, v + i), data + i * m->step, far, c, extent->channels);
+			move_vector(m, vector_of(m, extent, v + i), data + i * m->step, channel_step, c,
+				    extent->channels);
 	}
 }
 

@@ -15,13 +15,13 @@
 static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t blocks)
 {
 	const struct tpu_config *c = gen->config;
-	double each = (double)npl_div_up_i64(rows, blocks), n = (double)blocks;
+	double block_rows = (double)npl_div_up_i64(rows, blocks), n = (double)blocks;
 	double tiles = group->block[0].k_count * (group->wide_weights ? 2 : 1);
 	double fetch = (double)(c->rows * c->columns) * (double)c->clock_hz / tpu_weight_rate(c);
-	double switched = fmax(fetch, (double)c->rows), pass = each * (group->wide_inputs ? 2 : 1);
+	double switched = fmax(fetch, (double)c->rows), pass = block_rows * (group->wide_inputs ? 2 : 1);
 	double matrix = tiles > 1 ? n * tiles * fmax(pass, switched) : fmax(n * pass, switched);
-	double activate = n * each * (double)c->activate_cycles_per_row * tpu_planes(gen->value[group->out].type);
-	if (2 * each <= (double)gen->accumulators)
+	double activate = n * block_rows * (double)c->activate_cycles_per_row * tpu_planes(gen->value[group->out].type);
+	if (2 * block_rows <= (double)gen->accumulators)
 		return fmax(matrix, activate);
 	return matrix + activate + n * (double)(c->rows + c->columns);
 }
@@ -121,12 +121,12 @@ static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t count, int64_t unit)
 {
 	const struct tpu_config *c = gen->config;
-	int64_t most = npl_min_i64(npl_min_i64(count / gen->rows, MOST_PIECES), count / unit), best = 1,
+	int64_t max_pieces = npl_min_i64(npl_min_i64(count / gen->rows, MOST_PIECES), count / unit), best = 1,
 		soonest = INT64_MAX;
 	int64_t planes = tpu_planes(gen->value[group->out].type);
-	for (int64_t pieces = 1; pieces <= most; pieces++) {
-		int64_t each = count / pieces, pass = each * (group->wide_inputs ? 2 : 1);
-		int64_t activate = each * c->activate_cycles_per_row * planes + c->activate_latency_cycles;
+	for (int64_t pieces = 1; pieces <= max_pieces; pieces++) {
+		int64_t piece_rows = count / pieces, pass = piece_rows * (group->wide_inputs ? 2 : 1);
+		int64_t activate = piece_rows * c->activate_cycles_per_row * planes + c->activate_latency_cycles;
 		int64_t wait = activate <= pass ? activate : pieces * activate - (pieces - 1) * pass;
 		if (wait < soonest) {
 			soonest = wait;
@@ -138,9 +138,10 @@ static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_gro
 
 static struct pass piece_of(const struct pass *pass, int64_t unit, int64_t pieces, int64_t i)
 {
-	int64_t units = pass->count / unit, before = units / pieces * i + (i < units % pieces ? i : units % pieces);
-	return (struct pass){pass->first + before * unit, (units / pieces + (i < units % pieces)) * unit,
-			     pass->acc + before * unit};
+	int64_t units = pass->count / unit,
+		units_before = units / pieces * i + (i < units % pieces ? i : units % pieces);
+	return (struct pass){pass->first + units_before * unit, (units / pieces + (i < units % pieces)) * unit,
+			     pass->acc + units_before * unit};
 }
 
 /* Does all tiles of K of a block of N for the rows of a pass, and activates the results. The last tile is done in

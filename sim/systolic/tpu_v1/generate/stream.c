@@ -13,19 +13,19 @@
 static int list_stages(const struct tpu_gen *gen, struct tpu_gen_group *group, enum tpu_gen_role role, int v,
 		       struct tpu_gen_stage *stage)
 {
-	int others = 0;
+	int n_unstreamed = 0;
 	for (int p = 0; v >= 0 && p < gen->value[v].n_pieces; p++) {
 		int s = gen->value[v].piece[p].store;
 		bool listed = false;
 		for (int i = 0; i < group->n_stages; i++)
 			listed |= stage[i].role == role && stage[i].store == s;
 		if (!gen->store[s].staged_in_strips)
-			others++;
+			n_unstreamed++;
 		else if (!listed)
 			stage[group->n_stages++] = (struct tpu_gen_stage){
 				.role = role, .store = s, .allocation = {-1, -1}, .first_block = -1};
 	}
-	return others;
+	return n_unstreamed;
 }
 
 static void stream_store(struct tpu_gen_store *store)
@@ -148,19 +148,19 @@ static bool fit_columns(struct tpu_gen *gen, struct tpu_gen_group *group)
 static bool stage(struct tpu_gen *gen, struct tpu_gen_group *group, bool *changed)
 {
 	const struct npl_image *image = tpu_gen_tiled_image(gen, group);
-	int v[3] = {group->source, group->second, group->out}, most = 0, others;
+	int v[3] = {group->source, group->second, group->out}, max_stages = 0, n_unstreamed;
 	for (int i = 0; i < 3; i++)
-		most += v[i] >= 0 ? gen->value[v[i]].n_pieces : 0;
+		max_stages += v[i] >= 0 ? gen->value[v[i]].n_pieces : 0;
 	group->n_stages = 0;
-	group->stage = npl_arena_array(&gen->arena, (size_t)most, sizeof *group->stage);
+	group->stage = npl_arena_array(&gen->arena, (size_t)max_stages, sizeof *group->stage);
 	if (!group->stage) {
 		npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 		return false;
 	}
-	others = list_stages(gen, group, TPU_GEN_SOURCE, group->source, group->stage);
-	others += list_stages(gen, group, TPU_GEN_SECOND, group->second, group->stage);
+	n_unstreamed = list_stages(gen, group, TPU_GEN_SOURCE, group->source, group->stage);
+	n_unstreamed += list_stages(gen, group, TPU_GEN_SECOND, group->second, group->stage);
 	/* The activation unit counts the vectors of both operands from the same number on. */
-	if (group->matrix < 0 && group->second >= 0 && group->n_stages && others) {
+	if (group->matrix < 0 && group->second >= 0 && group->n_stages && n_unstreamed) {
 		stream_all(gen, group->source);
 		stream_all(gen, group->second);
 		*changed = true;
@@ -207,10 +207,10 @@ static int too_small(struct tpu_gen *gen, int g)
 			name ? name : "layer", (long long)gen->buffer_rows);
 }
 
-/* Makes one attempt to place everything. *again: another attempt is needed, with more stores streamed. */
-static int attempt(struct tpu_gen *gen, int store_allocations, bool *again)
+/* Makes one attempt to place everything. *retry: another attempt is needed, with more stores streamed. */
+static int attempt(struct tpu_gen *gen, int store_allocations, bool *retry)
 {
-	*again = true;
+	*retry = true;
 	gen->n_allocations = store_allocations;
 	tpu_gen_lifetimes(gen);
 	int g = tpu_gen_place_all(gen, false);
@@ -221,7 +221,7 @@ static int attempt(struct tpu_gen *gen, int store_allocations, bool *again)
 		if (changed)
 			return 0;
 	}
-	*again = g >= 0;
+	*retry = g >= 0;
 	if (g < 0 || (!gen->err->code && evict(gen, g)))
 		return 0;
 	return too_small(gen, g);
@@ -232,12 +232,12 @@ int tpu_gen_stream(struct tpu_gen *gen)
 	gen->streaming = true;
 	gen->weight_rows = 0;
 	for (int s = 0; s < gen->n_stores; s++)
-		gen->store[s].staged_in_parts = tpu_gen_is_asked_for(gen, &gen->store[s]);
+		gen->store[s].staged_in_parts = tpu_gen_crosses_link(gen, &gen->store[s]);
 	if (tpu_gen_layout(gen))
 		return NPL_ENOMEM;
 	int store_allocations = gen->n_allocations, rc = 0;
 	gen->err->code = 0;
-	for (bool again = true; again && !rc;)
-		rc = attempt(gen, store_allocations, &again);
+	for (bool retry = true; retry && !rc;)
+		rc = attempt(gen, store_allocations, &retry);
 	return rc;
 }

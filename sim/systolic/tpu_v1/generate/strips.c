@@ -120,13 +120,13 @@ void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group)
 					    .blocks = group->block_at_once ? 1 : group->n_blocks};
 	group->set = 0;
 	load(gen, group, &out_tile);
-	for (bool more = true; more;) {
-		struct tpu_gen_out_tile ahead = out_tile;
+	for (bool has_next = true; has_next;) {
+		struct tpu_gen_out_tile next_tile = out_tile;
 		int set = group->set;
-		more = next(gen, group, &ahead);
-		if (more && group->n_sets == 2) {
+		has_next = next(gen, group, &next_tile);
+		if (has_next && group->n_sets == 2) {
 			group->set = !set;
-			load(gen, group, &ahead);
+			load(gen, group, &next_tile);
 			group->set = set;
 		}
 		if (group->matrix >= 0)
@@ -134,10 +134,10 @@ void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group)
 		else
 			tpu_gen_vector(gen, group, &out_tile);
 		unload(gen, group);
-		out_tile = ahead;
+		out_tile = next_tile;
 		if (group->n_sets == 2)
 			group->set = !set;
-		else if (more)
+		else if (has_next)
 			load(gen, group, &out_tile);
 	}
 }

@@ -218,11 +218,11 @@ static bool slice_ok(const struct npl_layer *layer, char *why, size_t n)
 static bool view_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	struct npl_image x = tpu_gen_image(&layer->in[0]->shape), y = tpu_gen_image(&layer->out->shape);
-	bool same = x.channels == y.channels && x.size[0] == y.size[0] && x.size[1] == y.size[1];
+	bool same_image = x.channels == y.channels && x.size[0] == y.size[0] && x.size[1] == y.size[1];
 	bool flat = y.size[0] * y.size[1] == 1 && y.channels == x.channels * x.size[0] * x.size[1];
 	if (!npl_tensor_same_quant(layer->in[0], layer->out))
 		return npl_refuse(why, n, "another shape cannot have another format");
-	return x.images == y.images && (same || flat)
+	return x.images == y.images && (same_image || flat)
 		       ? true
 		       : npl_refuse(why, n,
 				    "vectors in the unified buffer can be seen as they are or as one per image");

@@ -30,8 +30,8 @@ static int64_t groups_at_once(const struct tpu_gen *gen, const struct shape *s)
 	int64_t best = 1, fewest = INT64_MAX;
 	if (s->groups == 1 || s->in_group > gen->rows || s->out_group > gen->columns)
 		return 1;
-	int64_t most = npl_min_i64(s->groups, npl_min_i64(gen->rows / s->in_group, gen->columns / s->out_group));
-	for (int64_t at_once = most; at_once >= 1; at_once--) {
+	int64_t max_groups = npl_min_i64(s->groups, npl_min_i64(gen->rows / s->in_group, gen->columns / s->out_group));
+	for (int64_t at_once = max_groups; at_once >= 1; at_once--) {
 		int64_t taps = gen->rows / (at_once * s->in_group);
 		int64_t passes = npl_div_up_i64(s->groups, at_once) * npl_div_up_i64(s->taps, taps);
 		if (passes < fewest) {

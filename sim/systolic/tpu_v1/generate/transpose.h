@@ -24,13 +24,13 @@ static inline void tpu_shuffle(const __m128i in[TPU_SQUARE], __m128i out[TPU_SQU
 /* Loads row i of the square from address from + i * stride and sets row[j] to column j of the square. */
 static inline void tpu_transpose(const uint8_t *from, ptrdiff_t stride, __m128i row[TPU_SQUARE])
 {
-	__m128i other[TPU_SQUARE];
+	__m128i shuffled[TPU_SQUARE];
 	for (int i = 0; i < TPU_SQUARE; i++)
 		row[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * stride));
-	tpu_shuffle(row, other);
-	tpu_shuffle(other, row);
-	tpu_shuffle(row, other);
-	tpu_shuffle(other, row);
+	tpu_shuffle(row, shuffled);
+	tpu_shuffle(shuffled, row);
+	tpu_shuffle(row, shuffled);
+	tpu_shuffle(shuffled, row);
 }
 
 static inline void tpu_store(uint8_t *to, __m128i row)

@@ -32,9 +32,9 @@ static struct tpu_gen_piece cut_piece(const struct tpu_gen_value *value, int p, 
 {
 	struct tpu_gen_piece piece = value->piece[p];
 	const int64_t skip = first > piece.at ? first - piece.at : 0;
-	const int64_t left = npl_min_i64(piece.at + piece.channels, end) - piece.at - skip;
+	const int64_t channels_left = npl_min_i64(piece.at + piece.channels, end) - piece.at - skip;
 	piece.first += skip;
-	piece.channels = left > 0 ? left : 0;
+	piece.channels = channels_left > 0 ? channels_left : 0;
 	return piece;
 }
 
@@ -68,9 +68,10 @@ int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int
 	for (int i = 0; i < n; i++) {
 		const struct tpu_gen_value *from = &gen->value[in[i]];
 		const int64_t low = n > 1 ? 0 : first, end = n > 1 ? from->image.channels : first + channels;
-		const struct tpu_gen_piece one = {.store = -1, .value = in[i], .first = low, .channels = end - low};
+		const struct tpu_gen_piece source_piece = {
+			.store = -1, .value = in[i], .first = low, .channels = end - low};
 		if (from->n_pieces > COPIED_PIECES)
-			append(value, one, &channel);
+			append(value, source_piece, &channel);
 		for (int p = 0; p < from->n_pieces && from->n_pieces <= COPIED_PIECES; p++)
 			append(value, cut_piece(from, p, low, end), &channel);
 	}
@@ -86,11 +87,11 @@ struct list {
 /* Appends a piece to the list. Returns false when memory runs out. */
 static bool push(struct list *list, const struct tpu_gen_piece *piece)
 {
-	struct tpu_gen_piece *more = npl_grow(list->piece, list->n, &list->capacity, sizeof *more);
-	if (!more)
+	struct tpu_gen_piece *grown = npl_grow(list->piece, list->n, &list->capacity, sizeof *grown);
+	if (!grown)
 		return false;
-	list->piece = more;
-	more[list->n++] = *piece;
+	list->piece = grown;
+	grown[list->n++] = *piece;
 	return true;
 }
 
@@ -126,9 +127,9 @@ int tpu_gen_resolve(struct tpu_gen *gen, int v)
 	struct list open = {0}, stores = {0};
 	if (!value->nested)
 		return 0;
-	const struct tpu_gen_piece whole = {.store = -1, .value = v, .channels = value->image.channels};
-	bool done = push(&open, &whole) && open_all(gen, &open, &stores);
-	struct tpu_gen_piece *piece = done ? npl_arena_array(&gen->arena, (size_t)stores.n, sizeof *piece) : NULL;
+	const struct tpu_gen_piece whole_value = {.store = -1, .value = v, .channels = value->image.channels};
+	bool opened = push(&open, &whole_value) && open_all(gen, &open, &stores);
+	struct tpu_gen_piece *piece = opened ? npl_arena_array(&gen->arena, (size_t)stores.n, sizeof *piece) : NULL;
 	if (piece) {
 		int64_t channel = 0;
 		value->piece = piece;

@@ -155,19 +155,19 @@ static int fill_table(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 static void fill_block(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct source *s,
 		       const struct tpu_gen_n_block *block, int64_t *offset)
 {
-	int64_t planes = group->wide_weights ? 2 : 1, tile_bytes = gen->rows * gen->columns, done = 0;
+	int64_t planes = group->wide_weights ? 2 : 1, tile_bytes = gen->rows * gen->columns, squared_channels = 0;
 	uint8_t *out = gen->generated->weights + block->weight_row * gen->columns;
 	if (s->data && s->zero) /* the weight image is zeroed when it is allocated */
 		memset(out, s->zero, (size_t)(block->k_count * tile_bytes));
 	if (offset) {
 		map_filter(gen, group, s, block, offset);
-		done = fill_squares(s, block, offset, out);
+		squared_channels = fill_squares(s, block, offset, out);
 	}
 	for (int k = 0; k < block->k_count; k++)
 		for (int p = 0; p < planes; p++, out += tile_bytes)
 			if (s->data)
-				fill_tile(gen, s, block, &group->k_tile[block->k_first + k], p, done, block->channels,
-					  out);
+				fill_tile(gen, s, block, &group->k_tile[block->k_first + k], p, squared_channels,
+					  block->channels, out);
 			else
 				fill_unit(gen, block, &group->k_tile[block->k_first + k], out);
 }
@@ -203,12 +203,12 @@ static int fill_group(struct tpu_gen *gen, const struct tpu_gen_group *group)
 int tpu_gen_weights(struct tpu_gen *gen)
 {
 	struct tpu_generated *g = gen->generated;
-	int64_t held = gen->config->weight_bytes / gen->columns, reach = (int64_t)1 << 32;
-	if (gen->weight_rows > held || gen->weight_rows > reach)
+	int64_t memory_rows = gen->config->weight_bytes / gen->columns, reach = (int64_t)1 << 32;
+	if (gen->weight_rows > memory_rows || gen->weight_rows > reach)
 		return npl_fail(gen->err, NPL_EDEVICE,
 				"the weights in whole tiles take %lld rows of %lld bytes, the weight memory has %lld",
 				(long long)gen->weight_rows, (long long)gen->columns,
-				(long long)(held < reach ? held : reach));
+				(long long)(memory_rows < reach ? memory_rows : reach));
 	if (gen->request->timing_only || !gen->weight_rows)
 		return 0;
 	g->weight_bytes = (size_t)(gen->weight_rows * gen->columns);

@@ -12,11 +12,13 @@
 #include <string.h>
 
 /* The bytes that read_host_memory or write_host_memory touches of host memory. */
-static void host_range(const struct tpu_instruction *at, const struct tpu_registers *held, int64_t *first, int64_t *end)
+static void host_range(const struct tpu_instruction *at, const struct tpu_registers *registers, int64_t *first,
+		       int64_t *end)
 {
-	*first = held->value[TPU_REG_HOST_ADDRESS];
-	*end = tpu_saturating_sum(*first + held->value[TPU_REG_HOST_ROW_BYTES],
-				  tpu_saturating_product((int64_t)at->length - 1, held->value[TPU_REG_HOST_STRIDE]));
+	*first = registers->value[TPU_REG_HOST_ADDRESS];
+	*end = tpu_saturating_sum(
+		*first + registers->value[TPU_REG_HOST_ROW_BYTES],
+		tpu_saturating_product((int64_t)at->length - 1, registers->value[TPU_REG_HOST_STRIDE]));
 }
 
 static int check_host(struct tpu_check *check)
@@ -41,16 +43,16 @@ static int check_host(struct tpu_check *check)
 void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,
 			      int64_t *end)
 {
-	struct tpu_registers held = tpu_reset_registers(rows, columns);
+	struct tpu_registers registers = tpu_reset_registers(rows, columns);
 	*first = *end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
 		const struct tpu_instruction *at = &tpu_code(program)[i];
 		int64_t from, to;
 		if (at->opcode == TPU_SET_CONFIG && at->acc < TPU_REGISTERS)
-			held.value[at->acc] = at->length;
+			registers.value[at->acc] = at->length;
 		if (at->opcode != TPU_WRITE_HOST_MEMORY)
 			continue;
-		host_range(at, &held, &from, &to);
+		host_range(at, &registers, &from, &to);
 		*first = *first == *end || from < *first ? from : *first;
 		*end = to > *end ? to : *end;
 	}
@@ -68,8 +70,8 @@ static int check_tables(struct tpu_check *check, int64_t first_row)
 		uint8_t bytes[4] = {0};
 		if (byte >= memory->weight_bytes)
 			return 0;
-		size_t left = memory->weight_bytes - byte;
-		memcpy(bytes, memory->weights + byte, left < sizeof bytes ? left : sizeof bytes);
+		size_t bytes_left = memory->weight_bytes - byte;
+		memcpy(bytes, memory->weights + byte, bytes_left < sizeof bytes ? bytes_left : sizeof bytes);
 		uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
 				(uint32_t)bytes[3] << 24;
 		float scale;
@@ -93,10 +95,11 @@ static int check_weights(struct tpu_check *check)
 		return tpu_refuse(check, "reads rows %lld to %lld of weight memory, expected at most %lld",
 				  (long long)first, (long long)end - 1, (long long)size - 1);
 	const struct tpu_memory *memory = check->memory;
-	int64_t given = memory ? (int64_t)memory->weight_bytes / check->config->columns : 0;
-	if (memory && memory->weights_end && !memory->timing_only && end > given)
+	int64_t memory_rows = memory ? (int64_t)memory->weight_bytes / check->config->columns : 0;
+	if (memory && memory->weights_end && !memory->timing_only && end > memory_rows)
 		return tpu_refuse(check, "reads rows %lld to %lld of weight memory, of which %lld are given%s",
-				  (long long)first, (long long)end - 1, (long long)given, given ? "" : " (--weights)");
+				  (long long)first, (long long)end - 1, (long long)memory_rows,
+				  memory_rows ? "" : " (--weights)");
 	return tables ? check_tables(check, first) : 0;
 }
 
@@ -157,10 +160,10 @@ static void note_written(struct tpu_check *check)
 		const struct tpu_access *access = &check->access[i];
 		if (access->in_host || !access->writes || access->first >= access->end)
 			continue;
-		const bool none = check->written_first == check->written_end;
-		if (none || access->first < check->written_first)
+		const bool none_written = check->written_first == check->written_end;
+		if (none_written || access->first < check->written_first)
 			check->written_first = access->first;
-		if (none || access->end > check->written_end)
+		if (none_written || access->end > check->written_end)
 			check->written_end = access->end;
 	}
 }

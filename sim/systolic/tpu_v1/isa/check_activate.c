@@ -136,7 +136,7 @@ static bool same_place(const struct vectors *a, const struct vectors *b)
 
 /* A result may overwrite its own source, but no source that is still to be read. */
 static int check_overlap(struct tpu_check *check, const struct vectors *read, const struct vectors *result,
-			 const char *what)
+			 const char *role)
 {
 	int64_t read_first, read_end, first, end;
 	bool pooling = tpu_pooling_of(check->at->flags) != TPU_NO_POOLING;
@@ -152,7 +152,7 @@ static int check_overlap(struct tpu_check *check, const struct vectors *read, co
 						  "rows %lld to %lld of the result lie on rows %lld to %lld of "
 						  "the %s, expected others, or each result in the place of its source",
 						  (long long)to, (long long)(to + end - first - 1), (long long)from,
-						  (long long)(from + read_end - read_first - 1), what);
+						  (long long)(from + read_end - read_first - 1), role);
 		}
 	return 0;
 }
@@ -166,21 +166,21 @@ static int check_places(struct tpu_check *check, int64_t results)
 	struct vectors source = {tpu_held(check, TPU_REG_SOURCE), first, length,
 				 tpu_held(check, TPU_REG_SOURCE_PLANE_ROWS),
 				 tpu_planes(type_in(check, TPU_REG_SOURCE_TYPE))};
-	struct vectors other = {tpu_held(check, TPU_REG_OPERAND), first, length,
-				tpu_held(check, TPU_REG_OPERAND_PLANE_ROWS),
-				tpu_planes(type_in(check, TPU_REG_OPERAND_TYPE))};
+	struct vectors operand_vectors = {tpu_held(check, TPU_REG_OPERAND), first, length,
+					  tpu_held(check, TPU_REG_OPERAND_PLANE_ROWS),
+					  tpu_planes(type_in(check, TPU_REG_OPERAND_TYPE))};
 	struct vectors result = {check->at->ub, tpu_held(check, TPU_REG_FIRST_RESULT), results,
 				 tpu_held(check, TPU_REG_RESULT_PLANE_ROWS),
 				 tpu_planes(type_in(check, TPU_REG_RESULT_TYPE))};
 	if (from_buffer && check_vectors(check, false, &source))
 		return check->err->code;
-	if (second && check_vectors(check, false, &other))
+	if (second && check_vectors(check, false, &operand_vectors))
 		return check->err->code;
 	if (check_vectors(check, true, &result))
 		return check->err->code;
 	if (from_buffer && check_overlap(check, &source, &result, "source"))
 		return check->err->code;
-	return second ? check_overlap(check, &other, &result, "operand") : 0;
+	return second ? check_overlap(check, &operand_vectors, &result, "operand") : 0;
 }
 
 static int check_table(struct tpu_check *check, bool raw)

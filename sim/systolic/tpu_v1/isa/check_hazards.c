@@ -13,7 +13,7 @@
 enum { KINDS = 4 };
 
 struct tpu_hazards {
-	struct sim_accesses of[TPU_UNITS][KINDS]; /* of each unit, by kind_of */
+	struct sim_accesses accesses[TPU_UNITS][KINDS]; /* of each unit, by kind_of */
 };
 
 static int kind_of(bool in_host, bool writes)
@@ -30,7 +30,7 @@ void tpu_hazards_close(struct tpu_hazards *hazards)
 {
 	for (int u = 0; hazards && u < TPU_UNITS; u++)
 		for (int kind = 0; kind < KINDS; kind++)
-			sim_accesses_close(&hazards->of[u][kind]);
+			sim_accesses_close(&hazards->accesses[u][kind]);
 	free(hazards);
 }
 
@@ -38,7 +38,7 @@ void tpu_hazards_sync(struct tpu_hazards *hazards, unsigned units)
 {
 	for (unsigned u = 0; u < TPU_UNITS; u++)
 		for (int kind = 0; kind < KINDS && units >> u & 1; kind++)
-			sim_accesses_forget(&hazards->of[u][kind]);
+			sim_accesses_forget(&hazards->accesses[u][kind]);
 }
 
 /* Compares an access with what another unit has written or, if this one writes, also read. */
@@ -47,14 +47,14 @@ static int compare_with(struct tpu_check *check, const struct tpu_hazards *hazar
 {
 	char location[64];
 	for (int writes = 1; writes >= (access->writes ? 0 : 1); writes--) {
-		const struct sim_access *old = sim_accesses_find(&hazards->of[unit][kind_of(access->in_host, writes)],
-								 access->first, access->end);
-		if (!old)
+		const struct sim_access *conflicting = sim_accesses_find(
+			&hazards->accesses[unit][kind_of(access->in_host, writes)], access->first, access->end);
+		if (!conflicting)
 			continue;
-		sim_program_location_text(check->program, old->at.index, location, sizeof location);
+		sim_program_location_text(check->program, conflicting->at.index, location, sizeof location);
 		return tpu_refuse(check, "%s %s %lld of %s, which %s %s; expected a `sync %s` between them",
 				  access->writes ? "writes" : "reads", access->in_host ? "byte" : "row",
-				  (long long)npl_max_i64(old->first, access->first),
+				  (long long)npl_max_i64(conflicting->first, access->first),
 				  access->in_host ? "host memory" : "the unified buffer", location,
 				  writes ? "writes" : "reads", tpu_unit_name(unit));
 	}
@@ -63,14 +63,14 @@ static int compare_with(struct tpu_check *check, const struct tpu_hazards *hazar
 
 int tpu_check_hazards(struct tpu_check *check, struct tpu_hazards *hazards)
 {
-	enum tpu_unit own = tpu_unit_of(check->at->opcode);
+	enum tpu_unit unit = tpu_unit_of(check->at->opcode);
 	for (int i = 0; i < check->n_accesses; i++)
 		for (enum tpu_unit u = 0; u < TPU_UNITS; u++)
-			if (u != own && compare_with(check, hazards, u, &check->access[i]))
+			if (u != unit && compare_with(check, hazards, u, &check->access[i]))
 				return check->err->code;
 	for (int i = 0; i < check->n_accesses; i++) {
 		const struct tpu_access *access = &check->access[i];
-		if (!sim_accesses_add(&hazards->of[own][kind_of(access->in_host, access->writes)],
+		if (!sim_accesses_add(&hazards->accesses[unit][kind_of(access->in_host, access->writes)],
 				      &(struct sim_access){access->first, access->end, {.index = check->index}}))
 			return npl_fail(check->err, NPL_ENOMEM, "%s: out of memory", check->source);
 	}

@@ -69,15 +69,15 @@ int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enu
 
 int tpu_check_window(struct tpu_check *check, bool dilated)
 {
-	enum { MOST = 65535 }; /* keeps positions within 32 bits */
+	enum { LARGEST = 65535 }; /* keeps positions within 32 bits */
 	for (enum tpu_register r = TPU_REG_IN_HEIGHT; r <= TPU_REG_STRIDE_X; r++)
-		if (tpu_check_register(check, r, 1, MOST))
+		if (tpu_check_register(check, r, 1, LARGEST))
 			return check->err->code;
 	for (enum tpu_register r = TPU_REG_DILATION_Y; r <= TPU_REG_DILATION_X; r++)
-		if (tpu_check_register(check, r, 1, dilated ? MOST : 1))
+		if (tpu_check_register(check, r, 1, dilated ? LARGEST : 1))
 			return check->err->code;
 	for (enum tpu_register r = TPU_REG_PAD_TOP; r <= TPU_REG_PAD_LEFT; r++)
-		if (tpu_check_register(check, r, -MOST, MOST))
+		if (tpu_check_register(check, r, -LARGEST, LARGEST))
 			return check->err->code;
 	return 0;
 }

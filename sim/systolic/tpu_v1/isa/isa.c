@@ -38,8 +38,8 @@ struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns)
 				 [COLUMNS] = columns,
 				 [WIDTH] = rows > columns ? rows : columns,
 				 [CELLS] = rows * columns};
-	struct tpu_registers held;
+	struct tpu_registers registers;
 	for (int r = 0; r < TPU_REGISTERS; r++)
-		held.value[r] = (uint32_t)value[register_table[r].reset];
-	return held;
+		registers.value[r] = (uint32_t)value[register_table[r].reset];
+	return registers;
 }

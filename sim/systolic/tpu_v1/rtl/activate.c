@@ -81,7 +81,7 @@ static int64_t beats(const struct tpu_rtl_issued *issued)
 	return pools(issued) ? tpu_rtl_windows_walk(issued).beats : issued->instruction.length;
 }
 
-static void look_at_next(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
+static void drive_next(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	const struct tpu_rtl_fifo *tables = &rtl->weights.fifo[TPU_RTL_TABLE];
 	const struct tpu_rtl_issued *next = tpu_rtl_queue_at(&rtl->activate.queue, 0);
@@ -94,12 +94,12 @@ static void look_at_next(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	wires->table_row = tables->row[tables->first];
 }
 
-void tpu_rtl_activate_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
+void tpu_rtl_activate_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	const struct tpu_rtl_activate *activate = &rtl->activate;
 	const struct tpu_matrix *array = &rtl->matrix.unit;
 	if (!activate->busy && activate->queue.count > 0)
-		look_at_next(rtl, wires);
+		drive_next(rtl, wires);
 	int64_t row = wires->activate_starts ? tpu_rtl_queue_at(&activate->queue, 0)->instruction.acc
 					     : activate->current.instruction.acc + activate->vectors_read;
 	wires->accumulators = array->accumulator + row * array->columns;
@@ -138,7 +138,8 @@ static void start(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires 
 	if (!pools(now))
 		return;
 	activate->windows = tpu_rtl_windows_of(now);
-	if (!context->memory->timing_only && !tpu_rtl_lines_reserve(&activate->lines, tpu_rtl_windows_walk(now).kept))
+	if (!context->memory->timing_only &&
+	    !tpu_rtl_lines_reserve(&activate->lines, tpu_rtl_windows_walk(now).vectors_kept))
 		context->rc = npl_fail(context->err, NPL_ENOMEM, "out of memory for the lines of a pooling window");
 }
 

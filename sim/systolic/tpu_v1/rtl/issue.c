@@ -12,7 +12,7 @@ static unsigned busy_units(const struct tpu_rtl *rtl)
 	return busy;
 }
 
-void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
+void tpu_rtl_issue_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	const struct tpu_rtl_issue *issue = &rtl->issue;
 	wires->to = TPU_UNITS;

@@ -12,7 +12,7 @@ static int direction(const struct tpu_rtl_link *link)
 	return link->unit == TPU_HOST_OUT;
 }
 
-void tpu_rtl_link_look(const struct tpu_rtl_link *link, struct tpu_rtl_wires *wires)
+void tpu_rtl_link_drive(const struct tpu_rtl_link *link, struct tpu_rtl_wires *wires)
 {
 	wires->link_starts[direction(link)] = !link->busy && link->queue.count > 0;
 }

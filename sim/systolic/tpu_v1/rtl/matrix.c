@@ -30,7 +30,7 @@ void tpu_rtl_matrix_close(struct tpu_rtl_matrix *matrix)
 	tpu_matrix_close(&matrix->unit);
 }
 
-void tpu_rtl_matrix_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
+void tpu_rtl_matrix_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	const struct tpu_rtl_matrix *matrix = &rtl->matrix;
 	if (matrix->rows_left == 0 && matrix->queue.count > 0) {

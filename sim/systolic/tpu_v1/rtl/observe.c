@@ -21,18 +21,18 @@ static bool comes_before(const struct sim_event *a, const struct sim_event *b)
 }
 
 /* Inserts an event among those that wait, in their order. These are few: those of one boundary and the next. */
-static void happens(struct tpu_rtl_context *context, enum tpu_event what, uint64_t cycle, int64_t index)
+static void insert_event(struct tpu_rtl_context *context, enum tpu_event kind, uint64_t cycle, int64_t index)
 {
-	const struct sim_event event = {what, cycle, index};
+	const struct sim_event event = {kind, cycle, index};
 	int64_t at = context->events;
 	if (!context->observer || !context->observer->on_event || context->rc)
 		return;
-	struct sim_event *more = npl_grow(context->event, context->events, &context->events_capacity, sizeof *more);
-	if (!more) {
+	struct sim_event *grown = npl_grow(context->event, context->events, &context->events_capacity, sizeof *grown);
+	if (!grown) {
 		context->rc = npl_fail(context->err, NPL_ENOMEM, "out of memory for the rtl engine");
 		return;
 	}
-	context->event = more;
+	context->event = grown;
 	for (; at > 0 && comes_before(&event, &context->event[at - 1]); at--)
 		context->event[at] = context->event[at - 1];
 	context->event[at] = event;
@@ -41,22 +41,22 @@ static void happens(struct tpu_rtl_context *context, enum tpu_event what, uint64
 
 void tpu_rtl_tell(struct tpu_rtl_context *context, uint64_t until)
 {
-	int64_t told = 0;
-	while (told < context->events && context->event[told].cycle < until)
-		context->observer->on_event(context->observer->context, &context->event[told++]);
-	context->events -= told;
-	if (told && context->events)
-		memmove(context->event, context->event + told, (size_t)context->events * sizeof *context->event);
+	int64_t n_sent = 0;
+	while (n_sent < context->events && context->event[n_sent].cycle < until)
+		context->observer->on_event(context->observer->context, &context->event[n_sent++]);
+	context->events -= n_sent;
+	if (n_sent && context->events)
+		memmove(context->event, context->event + n_sent, (size_t)context->events * sizeof *context->event);
 }
 
-void tpu_rtl_begins(struct tpu_rtl_context *context, enum tpu_event what, int64_t index)
+void tpu_rtl_begins(struct tpu_rtl_context *context, enum tpu_event kind, int64_t index)
 {
-	happens(context, what, context->cycle, index);
+	insert_event(context, kind, context->cycle, index);
 }
 
-void tpu_rtl_ends(struct tpu_rtl_context *context, enum tpu_event what, int64_t index)
+void tpu_rtl_ends(struct tpu_rtl_context *context, enum tpu_event kind, int64_t index)
 {
-	happens(context, what, context->cycle + 1, index);
+	insert_event(context, kind, context->cycle + 1, index);
 }
 
 void tpu_rtl_retired(struct tpu_rtl_context *context, int64_t instruction)
@@ -72,18 +72,19 @@ static void end_interval(const struct tpu_rtl_context *context, const struct sim
 		context->observer->on_cycles(context->observer->context, interval);
 }
 
-void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class what, int64_t instruction)
+void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cycle_class, int64_t instruction)
 {
 	if (!context->observer || !context->observer->on_cycles)
 		return;
 	struct sim_cycles *interval =
-		&context->interval[what > TPU_CYCLES_NON_MATRIX ? what - TPU_CYCLES_NON_MATRIX : 0];
-	if (interval->to == context->cycle && interval->cycle_class == what && interval->instruction == instruction) {
+		&context->interval[cycle_class > TPU_CYCLES_NON_MATRIX ? cycle_class - TPU_CYCLES_NON_MATRIX : 0];
+	if (interval->to == context->cycle && interval->cycle_class == cycle_class &&
+	    interval->instruction == instruction) {
 		interval->to++;
 		return;
 	}
 	end_interval(context, interval);
-	*interval = (struct sim_cycles){what, context->cycle, context->cycle + 1, instruction};
+	*interval = (struct sim_cycles){cycle_class, context->cycle, context->cycle + 1, instruction};
 }
 
 void tpu_rtl_end_intervals(struct tpu_rtl_context *context)

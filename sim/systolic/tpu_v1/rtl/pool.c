@@ -60,13 +60,13 @@ void tpu_rtl_windows_leave(struct tpu_rtl_windows *w)
 struct tpu_rtl_walk tpu_rtl_windows_walk(const struct tpu_rtl_issued *activate)
 {
 	struct tpu_rtl_windows w = tpu_rtl_windows_of(activate);
-	struct tpu_rtl_walk walk = {.kept = 1};
+	struct tpu_rtl_walk walk = {.vectors_kept = 1};
 	for (; w.read < w.sources || w.results_left > 0; walk.beats++) {
 		/* The windows of a line begin again at its left end, so whole lines are kept. */
 		int64_t oldest = vector_of(&w, tpu_rtl_inside_of(&w).first_row, 0);
 		w.read += w.read < w.sources;
 		if (w.results_left > 0)
-			walk.kept = npl_max_i64(walk.kept, w.read - oldest);
+			walk.vectors_kept = npl_max_i64(walk.vectors_kept, w.read - oldest);
 		if (tpu_rtl_windows_complete(&w))
 			tpu_rtl_windows_leave(&w);
 	}
@@ -92,12 +92,12 @@ void tpu_rtl_lines_put(struct tpu_rtl_lines *lines, int64_t vector, int64_t coun
 
 static int64_t divide_half_even(int64_t sum, int64_t divisor)
 {
-	int64_t quotient = sum / divisor, rest = sum % divisor;
-	if (rest < 0) { /* round down first */
+	int64_t quotient = sum / divisor, remainder = sum % divisor;
+	if (remainder < 0) { /* round down first */
 		quotient--;
-		rest += divisor;
+		remainder += divisor;
 	}
-	if (2 * rest > divisor || (2 * rest == divisor && quotient % 2 != 0))
+	if (2 * remainder > divisor || (2 * remainder == divisor && quotient % 2 != 0))
 		quotient++;
 	return quotient;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The whole register-level engine: all blocks look, then the clock comes, until the program has halted. rtl.h lists the
- * parts; docs/tpu-isa.md says what they do together.
+ * The whole register-level engine: all blocks drive their wires, then the clock comes, until the program has halted.
+ * rtl.h lists the parts; docs/tpu-isa.md says what they do together.
  *
  * Not modelled: banks and ports of the unified buffer (it gives and takes what a cycle needs), and the host except for
  * its memory. */
@@ -9,15 +9,15 @@
 
 #include <stdlib.h>
 
-static void look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
+static void drive_wires(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	*wires = (struct tpu_rtl_wires){0};
-	tpu_rtl_issue_look(rtl, wires);
-	tpu_rtl_link_look(&rtl->link[0], wires);
-	tpu_rtl_link_look(&rtl->link[1], wires);
-	tpu_rtl_activate_look(rtl, wires); /* in this order: see rtl.h */
-	tpu_rtl_matrix_look(rtl, wires);
-	tpu_rtl_shifter_look(rtl, wires);
+	tpu_rtl_issue_drive(rtl, wires);
+	tpu_rtl_link_drive(&rtl->link[0], wires);
+	tpu_rtl_link_drive(&rtl->link[1], wires);
+	tpu_rtl_activate_drive(rtl, wires); /* in this order: see rtl.h */
+	tpu_rtl_matrix_drive(rtl, wires);
+	tpu_rtl_shifter_drive(rtl, wires);
 }
 
 /* Clocks all blocks. Returns whether any register has changed. */
@@ -40,7 +40,7 @@ static int run(struct tpu_rtl *rtl)
 	struct tpu_rtl_context *context = &rtl->context;
 	struct tpu_rtl_wires wires;
 	while (!rtl->issue.halted) {
-		look(rtl, &wires);
+		drive_wires(rtl, &wires);
 		tpu_rtl_count_cycle(rtl, &wires, context);
 		bool changed = clock_all(rtl, &wires);
 		tpu_rtl_tell(context, context->cycle);
@@ -59,8 +59,8 @@ static int run(struct tpu_rtl *rtl)
 /* Returns the slots of a unit's queue: never more than the program has instructions for it. */
 static int64_t queue_slots(const struct tpu_rtl_context *context, enum tpu_unit unit)
 {
-	int64_t count = 0, most = context->config->queue_instructions;
-	for (int64_t i = 0; i < context->program->count && count < most; i++)
+	int64_t count = 0, capacity = context->config->queue_instructions;
+	for (int64_t i = 0; i < context->program->count && count < capacity; i++)
 		count += tpu_unit_of(tpu_code(context->program)[i].opcode) == unit;
 	return count ? count : 1;
 }

@@ -16,12 +16,12 @@
  *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), the observer's events (observe.c),
  *      a machine that has come to a stop (stuck.c), the whole machine (rtl.c)
  *
- * A cycle has two phases. In the first every block looks: tpu_rtl_X_look() reads registers, all of them as they were
- * when the cycle began (the machine is const), and puts its decisions on the wires. In the second the clock comes:
- * tpu_rtl_X_clock() changes the registers of its block and sees only these and the wires. So the order of blocks in the
- * second phase does not matter. In the first phase it is activate, matrix, shifter, as two wires lead from one block to
- * the next within a cycle: an activate that starts and reads fast enough lets the matrix unit have its accumulators,
- * and the row that switches weights makes room in the shadow plane.
+ * A cycle has two phases. In the first every block drives its wires: tpu_rtl_X_drive() reads registers, all of them as
+ * they were when the cycle began (the machine is const), and puts its decisions on the wires. In the second the clock
+ * comes: tpu_rtl_X_clock() changes the registers of its block and sees only these and the wires. So the order of blocks
+ * in the second phase does not matter. In the first phase it is activate, matrix, shifter, as two wires lead from one
+ * block to the next within a cycle: an activate that starts and reads fast enough lets the matrix unit have its
+ * accumulators, and the row that switches weights makes room in the shadow plane.
  *
  * Buffer, host memory and accumulators are read and written by the clock. No block reads what another one writes in the
  * same cycle. For the memories the check of the program's order has made sure of that (tpu_program_check), for the
@@ -80,13 +80,13 @@ struct tpu_rtl_context {
 
 void tpu_rtl_observe_close(struct tpu_rtl_context *context);
 /* tpu_rtl_begins() notes an event at the boundary at the beginning of this cycle, tpu_rtl_ends() at its end. */
-void tpu_rtl_begins(struct tpu_rtl_context *context, enum tpu_event what, int64_t index);
-void tpu_rtl_ends(struct tpu_rtl_context *context, enum tpu_event what, int64_t index);
+void tpu_rtl_begins(struct tpu_rtl_context *context, enum tpu_event kind, int64_t index);
+void tpu_rtl_ends(struct tpu_rtl_context *context, enum tpu_event kind, int64_t index);
 /* Tells the observer the events before boundary `until`. No more of them may come. */
 void tpu_rtl_tell(struct tpu_rtl_context *context, uint64_t until);
 void tpu_rtl_retired(struct tpu_rtl_context *context, int64_t instruction);
-/* Gives this cycle to class `what`, for an instruction or -1. */
-void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class what, int64_t instruction);
+/* Gives this cycle to the class, for an instruction or -1. */
+void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cycle_class, int64_t instruction);
 /* Ends all intervals at the end of the execution. */
 void tpu_rtl_end_intervals(struct tpu_rtl_context *context);
 void tpu_rtl_fault(struct tpu_rtl_context *context, int64_t instruction, struct sim_faults faults);
@@ -145,7 +145,7 @@ struct tpu_rtl_issue {
 	uint64_t pause; /* cycles until `next` is looked at */
 	bool halted;
 };
-void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
+void tpu_rtl_issue_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 /* This function and the clocks below return whether a register has changed. */
 bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires *wires,
 			 struct tpu_rtl_context *context);
@@ -163,7 +163,7 @@ struct tpu_rtl_link {
 	uint64_t row_bytes; /* bytes that have come of the present row */
 	uint32_t row;
 };
-void tpu_rtl_link_look(const struct tpu_rtl_link *link, struct tpu_rtl_wires *wires);
+void tpu_rtl_link_drive(const struct tpu_rtl_link *link, struct tpu_rtl_wires *wires);
 bool tpu_rtl_link_clock(struct tpu_rtl_link *link, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context);
 
 /* A FIFO of tiles or tables in the order of their arrival. Weight memory does not change during an execution, so a slot
@@ -182,8 +182,8 @@ struct tpu_rtl_transfer {
 	int64_t index;         /* of the read_weights instruction */
 	bool is_last;          /* it is the last one that its instruction brings */
 	uint64_t address, end; /* the bytes that weight memory has not been asked for */
-	uint64_t accesses;     /* accesses asked for and not answered */
-	uint64_t answered;     /* boundary of weight memory's clock at the last answer */
+	uint64_t accesses;     /* accesses issued and not completed */
+	uint64_t completed;    /* boundary of weight memory's clock at the last completion */
 };
 /* Weight memory behind the memory port, on a clock of its own (weight_memory.c). */
 struct tpu_rtl_weight_memory {
@@ -195,7 +195,7 @@ struct tpu_rtl_weight_memory {
 	/* The clocks in a common unit of time: the length of a cycle of the machine, the length of one of weight
 	 * memory, and how far the end of this cycle of the machine is ahead of the boundary that weight memory has
 	 * reached. */
-	int64_t machine_period, memory_period, ahead;
+	int64_t machine_period, memory_period, machine_lead;
 };
 struct tpu_rtl_weights {
 	struct tpu_rtl_queue queue;
@@ -239,7 +239,7 @@ struct tpu_rtl_shifter {
 	int64_t entered; /* rows of the tile that have entered; 0: no tile is being shifted */
 	bool full;       /* a whole tile waits in the shadow plane */
 };
-void tpu_rtl_shifter_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
+void tpu_rtl_shifter_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 bool tpu_rtl_shifter_clock(struct tpu_rtl_shifter *shifter, const struct tpu_rtl_wires *wires,
 			   struct tpu_rtl_context *context);
 
@@ -261,7 +261,7 @@ struct tpu_rtl_matrix {
 int tpu_rtl_matrix_open(struct tpu_rtl_matrix *matrix, const struct tpu_config *config, int64_t queue_slots,
 			struct npl_err *err);
 void tpu_rtl_matrix_close(struct tpu_rtl_matrix *matrix);
-void tpu_rtl_matrix_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
+void tpu_rtl_matrix_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wires *wires,
 			  struct tpu_rtl_context *context);
 /* Returns the instruction whose row enters in this cycle. */
@@ -296,7 +296,7 @@ bool tpu_rtl_windows_complete(const struct tpu_rtl_windows *windows);
 void tpu_rtl_windows_leave(struct tpu_rtl_windows *windows);
 /* How many beats the instruction takes, and how many source vectors have to be kept at the same time. */
 struct tpu_rtl_walk {
-	int64_t beats, kept;
+	int64_t beats, vectors_kept;
 };
 struct tpu_rtl_walk tpu_rtl_windows_walk(const struct tpu_rtl_issued *activate);
 
@@ -346,7 +346,7 @@ void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wire
 int tpu_rtl_activate_open(struct tpu_rtl_activate *activate, const struct tpu_config *config, int64_t queue_slots,
 			  struct npl_err *err);
 void tpu_rtl_activate_close(struct tpu_rtl_activate *activate);
-void tpu_rtl_activate_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
+void tpu_rtl_activate_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
 bool tpu_rtl_activate_clock(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,
 			    struct tpu_rtl_context *context);
 

@@ -5,7 +5,7 @@
  * the array: in every cell that row is read ahead of the refill (matrix_unit.h). */
 #include "rtl.h"
 
-void tpu_rtl_shifter_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
+void tpu_rtl_shifter_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	const struct tpu_rtl_shifter *shifter = &rtl->shifter;
 	const struct tpu_rtl_fifo *tiles = &rtl->weights.fifo[TPU_RTL_TILE];

@@ -5,13 +5,13 @@
 #include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "rtl.h"
 
-static const struct tpu_waiting nobody = {.index = -1};
+static const struct tpu_waiting not_waiting = {.index = -1};
 
 static struct tpu_waiting weights_wait(const struct tpu_rtl *rtl)
 {
 	const struct tpu_rtl_weights *weights = &rtl->weights;
 	if (!weights->transfers_left && !weights->queue.count)
-		return nobody;
+		return not_waiting;
 	const struct tpu_rtl_issued *at = weights->transfers_left ? &weights->current
 								  : tpu_rtl_queue_at(&weights->queue, 0);
 	return (struct tpu_waiting){.index = at->index,
@@ -21,24 +21,25 @@ static struct tpu_waiting weights_wait(const struct tpu_rtl *rtl)
 
 static struct tpu_waiting matrix_waits(const struct tpu_rtl *rtl)
 {
-	static const struct tpu_rtl_wires none = {0};
+	static const struct tpu_rtl_wires no_wires = {0};
 	if (!rtl->matrix.queue.count)
-		return nobody;
+		return not_waiting;
 	const struct tpu_rtl_issued *at = tpu_rtl_queue_at(&rtl->matrix.queue, 0);
 	if (at->instruction.flags & TPU_MATRIX_SWITCH && !rtl->shifter.full)
 		return (struct tpu_waiting){.index = at->index, .reason = TPU_FOR_A_TILE};
 	return (struct tpu_waiting){
-		.index = at->index, .reason = TPU_FOR_READS, .other = tpu_rtl_unread(rtl, &none, at)};
+		.index = at->index, .reason = TPU_FOR_READS, .blocker = tpu_rtl_unread(rtl, &no_wires, at)};
 }
 
 static struct tpu_waiting activate_waits(const struct tpu_rtl *rtl)
 {
 	if (!rtl->activate.queue.count)
-		return nobody;
+		return not_waiting;
 	const struct tpu_rtl_issued *at = tpu_rtl_queue_at(&rtl->activate.queue, 0);
 	if (at->instruction.flags & TPU_ACTIVATE_SWITCH && !rtl->weights.fifo[TPU_RTL_TABLE].arrived)
 		return (struct tpu_waiting){.index = at->index, .reason = TPU_FOR_A_TABLE};
-	return (struct tpu_waiting){.index = at->index, .reason = TPU_FOR_WRITES, .other = tpu_rtl_unwritten(rtl, at)};
+	return (struct tpu_waiting){
+		.index = at->index, .reason = TPU_FOR_WRITES, .blocker = tpu_rtl_unwritten(rtl, at)};
 }
 
 static struct tpu_waiting issue_waits(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)

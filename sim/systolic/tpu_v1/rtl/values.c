@@ -33,16 +33,16 @@ static struct format format_of(const struct tpu_rtl_issued *issued, enum tpu_reg
 /* Rounds to the nearest integer, ties to even. A value beyond 2^30 is beyond every type and is cut to that. */
 static int32_t round_half_even(float x)
 {
-	const float beyond = 0x1p30f;
-	if (x >= beyond || x <= -beyond)
-		return x > 0 ? (int32_t)beyond : -(int32_t)beyond;
-	int32_t whole = (int32_t)x;    /* towards 0 */
-	float rest = x - (float)whole; /* exact: below 2^23 both are multiples of x's last bit, above it is 0 */
-	if (rest > 0.5f || (rest == 0.5f && whole % 2 != 0))
-		return whole + 1;
-	if (rest < -0.5f || (rest == -0.5f && whole % 2 != 0))
-		return whole - 1;
-	return whole;
+	const float limit = 0x1p30f;
+	if (x >= limit || x <= -limit)
+		return x > 0 ? (int32_t)limit : -(int32_t)limit;
+	int32_t truncated = (int32_t)x;        /* towards 0 */
+	float fraction = x - (float)truncated; /* exact: below 2^23 both are multiples of x's last bit, above it is 0 */
+	if (fraction > 0.5f || (fraction == 0.5f && truncated % 2 != 0))
+		return truncated + 1;
+	if (fraction < -0.5f || (fraction == -0.5f && truncated % 2 != 0))
+		return truncated - 1;
+	return truncated;
 }
 
 static int32_t quantise(float x, struct format to, uint64_t *saturations)
@@ -132,8 +132,8 @@ static int32_t interpolate(const struct tpu_function_table *table, int32_t q)
 {
 	int32_t i = (q + 32768) / 256, r = (q + 32768) % 256;
 	int32_t sum = table->point[i] * (256 - r) + table->point[i + 1] * r + 128;
-	int32_t down = sum / 256;
-	return down - (sum % 256 < 0);
+	int32_t quotient = sum / 256;
+	return quotient - (sum % 256 < 0);
 }
 
 static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
@@ -142,7 +142,7 @@ static void apply_function(struct tpu_rtl_activate *activate, int64_t count, str
 	enum tpu_function function = tpu_function_of(now->instruction.flags);
 	const struct tpu_function_table *table = function == TPU_SIGMOID ? &activate->sigmoid : &activate->tanh;
 	struct format to = result_format(now);
-	int32_t most = function == TPU_RELU6 ? tpu_signed(&now->registers, TPU_REG_RELU6_LIMIT) : INT32_MAX;
+	int32_t upper_limit = function == TPU_RELU6 ? tpu_signed(&now->registers, TPU_REG_RELU6_LIMIT) : INT32_MAX;
 	float scale = tpu_float(&now->registers, TPU_REG_FUNCTION_SCALE);
 	if (function == TPU_IDENTITY)
 		return;
@@ -152,7 +152,7 @@ static void apply_function(struct tpu_rtl_activate *activate, int64_t count, str
 			q = quantise((float)interpolate(table, q) * scale, to, &faults->saturations);
 		} else {
 			q = q > to.zero_point ? q : to.zero_point;
-			q = q < most ? q : most;
+			q = q < upper_limit ? q : upper_limit;
 		}
 		activate->value[j] = q;
 	}

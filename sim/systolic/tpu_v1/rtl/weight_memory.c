@@ -19,8 +19,8 @@ int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *port, const struct 
 	if (!port->transfer)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the rtl engine");
 	const struct npl_hz clock = npl_memory_info(port->memory)->clock;
-	int64_t own = config->clock_hz * clock.denominator, common = npl_gcd(own, clock.numerator);
-	port->memory_period = own / common;
+	int64_t machine_rate = config->clock_hz * clock.denominator, common = npl_gcd(machine_rate, clock.numerator);
+	port->memory_period = machine_rate / common;
 	port->machine_period = clock.numerator / common;
 	return 0;
 }
@@ -48,7 +48,8 @@ static bool next_access(const struct tpu_rtl_weights *weights, const struct tpu_
 	return true;
 }
 
-static void ask(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context, struct npl_memory_request *request)
+static void issue_access(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context,
+			 struct npl_memory_request *request)
 {
 	struct tpu_rtl_weight_memory *port = &weights->port;
 	struct tpu_rtl_transfer *last = port->count ? transfer_at(port, port->count - 1) : NULL;
@@ -66,13 +67,13 @@ static void ask(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context
 	last->accesses++;
 }
 
-static void take_answers(struct tpu_rtl_weight_memory *port)
+static void take_completions(struct tpu_rtl_weight_memory *port)
 {
-	struct npl_memory_completion answer;
-	while (npl_memory_completed(port->memory, &answer)) {
-		struct tpu_rtl_transfer *transfer = transfer_at(port, (int64_t)(answer.tag - port->arrived));
+	struct npl_memory_completion completion;
+	while (npl_memory_completed(port->memory, &completion)) {
+		struct tpu_rtl_transfer *transfer = transfer_at(port, (int64_t)(completion.tag - port->arrived));
 		transfer->accesses--;
-		transfer->answered = answer.cycle;
+		transfer->completed = completion.cycle;
 	}
 }
 
@@ -81,7 +82,7 @@ static bool has_come(const struct tpu_rtl_weight_memory *port, const struct tpu_
 {
 	if (transfer->address < transfer->end || transfer->accesses)
 		return false;
-	return transfer->answered < npl_memory_now(port->memory) || !port->ahead;
+	return transfer->completed < npl_memory_now(port->memory) || !port->machine_lead;
 }
 
 bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context)
@@ -90,12 +91,13 @@ bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl
 	struct npl_memory_request request = {.bytes = 1};
 	/* the next cycle of weight memory may be several cycles of the machine away */
 	const bool changed = port->count > 0 || next_access(weights, context->config, &request.address);
-	for (port->ahead += port->machine_period; port->ahead > 0; port->ahead -= port->memory_period) {
+	for (port->machine_lead += port->machine_period; port->machine_lead > 0;
+	     port->machine_lead -= port->memory_period) {
 		while (next_access(weights, context->config, &request.address) &&
 		       npl_memory_can_accept(port->memory, &request))
-			ask(weights, context, &request);
+			issue_access(weights, context, &request);
 		npl_memory_step(port->memory);
-		take_answers(port);
+		take_completions(port);
 	}
 	while (port->count && has_come(port, transfer_at(port, 0))) {
 		tpu_rtl_weights_arrive(weights, context, transfer_at(port, 0));

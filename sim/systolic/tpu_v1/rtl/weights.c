@@ -146,12 +146,12 @@ bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl
 void tpu_rtl_weight_bytes(const struct tpu_rtl_context *context, int64_t row, int64_t count, uint8_t *bytes)
 {
 	const struct tpu_memory *memory = context->memory;
-	size_t first = (size_t)row * (size_t)context->config->columns, given = 0;
+	size_t first = (size_t)row * (size_t)context->config->columns, copied = 0;
 	if (!memory->timing_only && first < memory->weight_bytes) {
-		given = memory->weight_bytes - first;
-		if (given > (size_t)count)
-			given = (size_t)count;
-		memcpy(bytes, memory->weights + first, given);
+		copied = memory->weight_bytes - first;
+		if (copied > (size_t)count)
+			copied = (size_t)count;
+		memcpy(bytes, memory->weights + first, copied);
 	}
-	memset(bytes + given, 0, (size_t)count - given);
+	memset(bytes + copied, 0, (size_t)count - copied);
 }

@@ -244,7 +244,7 @@ Test(tpu_stuck, words)
 	cr_assert(!strstr(m->err.msg, "instruction 1"));
 	all[19].units = 0;
 	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
-	all[19] = (struct tpu_waiting){.index = 3, .reason = TPU_FOR_READS, .other = -1};
+	all[19] = (struct tpu_waiting){.index = 3, .reason = TPU_FOR_READS, .blocker = -1};
 	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
 	test_close(m);
 }

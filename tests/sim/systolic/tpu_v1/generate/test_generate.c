@@ -55,7 +55,7 @@ static void fresh_memory(struct ran *r, const struct tpu_config *config)
 	memset(r->memory.buffer, 0x5a, (size_t)config->buffer_bytes); /* nothing relies on what was there */
 	memset(r->memory.host, 0xa5, g->host_bytes + 1);
 	for (int i = 0; i < g->n_locations; i++)
-		if (g->location[i].given)
+		if (g->location[i].is_input)
 			cr_assert_eq(tpu_load_tensor(g, config, g->location[i].tensor, g->location[i].tensor,
 						     &r->memory, &err),
 				     0);
