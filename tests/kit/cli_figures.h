@@ -40,9 +40,9 @@ static inline const char *find_row(const char *text, const char *after, const ch
 	return NULL;
 }
 
-static inline bool line_has(const char *line, const char *what)
+static inline bool line_has(const char *line, const char *label)
 {
-	const char *at = line ? strstr(line, what) : NULL;
+	const char *at = line ? strstr(line, label) : NULL;
 	return at && at < line + strcspn(line, "\n");
 }
 

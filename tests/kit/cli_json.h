@@ -98,11 +98,11 @@ static inline bool cli_has_type(const json_t *value, char type)
 
 /* The object has these keys, in this order, and may have others between them. "key:T": s string, i integer, n number, o
  * object, a array; a capital letter allows null too. */
-static inline void cli_check_keys(json_t *object, const char *keys, const char *what)
+static inline void cli_check_keys(json_t *object, const char *keys, const char *label)
 {
 	const char *key;
 	json_t *value;
-	cr_assert(json_is_object(object), "%s is no object", what);
+	cr_assert(json_is_object(object), "%s is no object", label);
 	json_object_foreach (object, key, value) {
 		size_t length = strcspn(keys, ":");
 		if (strlen(key) != length || strncmp(key, keys, length))
@@ -111,22 +111,22 @@ static inline void cli_check_keys(json_t *object, const char *keys, const char *
 		bool may_be_null = type < 'a';
 		cr_assert((may_be_null && json_is_null(value)) ||
 				  cli_has_type(value, may_be_null ? (char)(type + 32) : type),
-			  "%s: %s is of another type than '%c'", what, key, type);
+			  "%s: %s is of another type than '%c'", label, key, type);
 		keys += length + 2;
 		keys += *keys == ' ';
 	}
-	cr_assert_eq(*keys, '\0', "%s: not there, or out of order: %s", what, keys);
+	cr_assert_eq(*keys, '\0', "%s: not there, or out of order: %s", label, keys);
 }
 
-static inline void cli_check_energy(json_t *list, const char *what)
+static inline void cli_check_energy(json_t *list, const char *label)
 {
 	size_t i;
 	json_t *part;
 	json_array_foreach (list, i, part) {
-		cli_check_keys(part, "component:s joules:N origin:s", what);
+		cli_check_keys(part, "component:s joules:N origin:s", label);
 		bool absent = !strcmp(cli_text(cli_at(part, "origin")), "absent");
 		cr_assert_eq(json_is_null(cli_at(part, "joules")), absent, "%s: joules are null exactly where absent",
-			     what);
+			     label);
 	}
 }
 
@@ -189,13 +189,13 @@ static inline void cli_check_result(json_t *root)
 }
 
 /* The counters that a run without values knows too: those that count what happened to values may be null. */
-static inline void cli_check_timed_counters(json_t *full, json_t *timed, const char *what)
+static inline void cli_check_timed_counters(json_t *full, json_t *timed, const char *label)
 {
 	const char *key;
 	json_t *counter;
 	json_object_foreach (full, key, counter) {
 		bool of_values = strstr(key, "_saturations") || strstr(key, "_wraps");
-		cr_assert(of_values || json_equal(counter, cli_at(timed, key)), "%s: counter %s", what, key);
+		cr_assert(of_values || json_equal(counter, cli_at(timed, key)), "%s: counter %s", label, key);
 	}
 }
 

@@ -171,11 +171,11 @@ static inline char *cli_expand(const char *text, const char *folder)
 	return out;
 }
 
-static inline void cli_limit(int what, size_t bytes)
+static inline void cli_limit(int resource, size_t bytes)
 {
 	struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
 	if (bytes)
-		setrlimit(what, &limit);
+		setrlimit(resource, &limit);
 }
 
 /* In the child: never returns. */
@@ -285,14 +285,14 @@ static inline bool cli_says(const char *printed, const char *text)
 
 /* The promise for every failure: this exit status, one line on standard error that begins with the program's name and
  * says `says`, and nothing on standard output. */
-static inline void cli_check_refusal(const struct cli_result *r, int status, const char *says, const char *what)
+static inline void cli_check_refusal(const struct cli_result *r, int status, const char *says, const char *label)
 {
-	cr_assert_eq(r->status, status, "%s: exit status %d, expected %d; it said: %s", what, r->status, status,
+	cr_assert_eq(r->status, status, "%s: exit status %d, expected %d; it said: %s", label, r->status, status,
 		     r->err);
-	cr_assert_eq(r->out_bytes, 0, "%s: printed %s", what, r->out);
-	cr_assert(!strncmp(r->err, "npulab: ", 8) && r->err_bytes == strlen(r->err), "%s: %s", what, r->err);
-	cr_assert_eq(strchr(r->err, '\n'), r->err + r->err_bytes - 1, "%s: not one line: %s", what, r->err);
-	cr_assert(strstr(r->err, says), "%s: expected '%s' in: %s", what, says, r->err);
+	cr_assert_eq(r->out_bytes, 0, "%s: printed %s", label, r->out);
+	cr_assert(!strncmp(r->err, "npulab: ", 8) && r->err_bytes == strlen(r->err), "%s: %s", label, r->err);
+	cr_assert_eq(strchr(r->err, '\n'), r->err + r->err_bytes - 1, "%s: not one line: %s", label, r->err);
+	cr_assert(strstr(r->err, says), "%s: expected '%s' in: %s", label, says, r->err);
 }
 
 /* Cases of the same promise. */

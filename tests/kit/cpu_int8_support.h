@@ -34,12 +34,12 @@ static inline void cpu_int8_close(void)
 /* The same as a layer group of its own, whose weights are prepared when it is opened: twice, the second time over other
  * values. */
 static inline void cpu_int8_check_layer_group(const struct npl_layer *layer, const void *expected, uint64_t saturations,
-					      const char *what)
+					      const char *label)
 {
 	for (int threads = 1; threads <= 2; threads++) {
 		struct npl_tensor out = *layer->out;
-		struct npl_layer mine = *layer;
-		const struct npl_layer *list = &mine;
+		struct npl_layer with_data = *layer;
+		const struct npl_layer *list = &with_data;
 		const struct npl_tensor *wanted = &out;
 		const struct npl_layer_group group = {.n = 1, .layer = &list, .n_wanted = 1, .wanted = &wanted};
 		struct npl_layer_group_info info = {0};
@@ -47,20 +47,20 @@ static inline void cpu_int8_check_layer_group(const struct npl_layer *layer, con
 		void *opened;
 		out.data = malloc(npl_tensor_bytes(&out) + 1);
 		cr_assert_not_null(out.data);
-		mine.out = &out;
+		with_data.out = &out;
 		cr_assert_eq(npl_driver_cpu.open_layer_group(cpu_int8_device[threads], &group, &opened, &info, &err), 0,
-			     "%s: %s", what, err.msg);
+			     "%s: %s", label, err.msg);
 		for (int run = 0; run < 2; run++) {
 			struct npl_result result = {0};
 			memset(out.data, 0x55 * run, npl_tensor_bytes(&out));
 			cr_assert_eq(
 				npl_driver_cpu.run_layer_group(cpu_int8_device[threads], opened, NULL, &result, &err),
-				0, "%s: %s", what, err.msg);
+				0, "%s: %s", label, err.msg);
 			cr_assert(!memcmp(out.data, expected, npl_tensor_bytes(&out)),
-				  "seed %llx %s, %d threads, as a layer group", (unsigned long long)cpu_int8_seed, what,
-				  threads);
+				  "seed %llx %s, %d threads, as a layer group", (unsigned long long)cpu_int8_seed,
+				  label, threads);
 			cr_assert_eq(result.saturations, saturations, "seed %llx %s as a layer group: %llu, not %llu",
-				     (unsigned long long)cpu_int8_seed, what, (unsigned long long)result.saturations,
+				     (unsigned long long)cpu_int8_seed, label, (unsigned long long)result.saturations,
 				     (unsigned long long)saturations);
 		}
 		npl_driver_cpu.close_layer_group(opened);
@@ -70,7 +70,7 @@ static inline void cpu_int8_check_layer_group(const struct npl_layer *layer, con
 
 /* Runs the layer on the cpu with 1 and 2 threads and compares with `expected`, the bytes of its output. */
 static inline void cpu_int8_check(const struct npl_layer *layer, const void *expected, uint64_t saturations,
-				  const char *what)
+				  const char *label)
 {
 	enum { GUARD = 64 };
 	size_t bytes = npl_tensor_bytes(layer->out);
@@ -78,32 +78,32 @@ static inline void cpu_int8_check(const struct npl_layer *layer, const void *exp
 		for (int timing_only = 1; timing_only >= 0; timing_only--) {
 			uint8_t *guarded = malloc(bytes + 2 * GUARD);
 			struct npl_tensor out = *layer->out;
-			struct npl_layer mine = *layer;
+			struct npl_layer with_data = *layer;
 			struct npl_result result = {0};
 			struct npl_err err = {0};
 			char why[200];
 			cr_assert_not_null(guarded);
 			memset(guarded, 0x77, bytes + 2 * GUARD);
 			out.data = guarded + GUARD;
-			mine.out = &out;
-			mine.timing_only = timing_only;
-			cr_assert(npl_driver_cpu.supports(cpu_int8_device[threads], &mine, why, sizeof why), "%s: %s",
-				  what, why);
-			cr_assert_eq(npl_driver_cpu.run(cpu_int8_device[threads], &mine, &result, &err), 0, "%s: %s",
-				     what, err.msg);
+			with_data.out = &out;
+			with_data.timing_only = timing_only;
+			cr_assert(npl_driver_cpu.supports(cpu_int8_device[threads], &with_data, why, sizeof why),
+				  "%s: %s", label, why);
+			cr_assert_eq(npl_driver_cpu.run(cpu_int8_device[threads], &with_data, &result, &err), 0,
+				     "%s: %s", label, err.msg);
 			cr_assert(timing_only || !memcmp(out.data, expected, bytes), "seed %llx %s, %d threads",
-				  (unsigned long long)cpu_int8_seed, what, threads);
+				  (unsigned long long)cpu_int8_seed, label, threads);
 			for (size_t i = 0; i < bytes + 2 * GUARD; i++)
 				cr_assert((!timing_only && i >= GUARD && i < GUARD + bytes) || guarded[i] == 0x77,
-					  "%s: written outside the output", what);
+					  "%s: written outside the output", label);
 			cr_assert(result.seconds_origin == NPL_TIME_MEASURED && result.seconds >= 0 &&
 				  result.cycles == 0);
 			cr_assert_eq(result.macs, layer->macs);
-			cr_assert_eq(result.saturations, saturations, "%s", what);
+			cr_assert_eq(result.saturations, saturations, "%s", label);
 			cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));
 			free(guarded);
 		}
-	cpu_int8_check_layer_group(layer, expected, saturations, what);
+	cpu_int8_check_layer_group(layer, expected, saturations, label);
 }
 
 /* The frontend's conversions around the reference kernel; expected is allocated. Returns how many values saturated. */

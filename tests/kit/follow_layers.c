@@ -44,13 +44,13 @@ static void relu(struct net *net, const struct drawn *d)
 }
 
 /* A constant that x repeats along one or two dimensions, or that has an element for each of its own. */
-static int beside(struct net *net, const struct drawn *d)
+static int concat_beside(struct net *net, const struct drawn *d)
 {
-	struct npl_shape like = d->s;
+	struct npl_shape shape = d->s;
 	if (follow_draw(net, 0, 1))
-		like.dim[d->axis] = 1;
-	like.dim[d->other] = follow_draw(net, 0, 1) ? 1 : like.dim[d->other];
-	return follow_floats(net, like);
+		shape.dim[d->axis] = 1;
+	shape.dim[d->other] = follow_draw(net, 0, 1) ? 1 : shape.dim[d->other];
+	return follow_floats(net, shape);
 }
 
 static void binary(struct net *net, const struct drawn *d)
@@ -59,7 +59,7 @@ static void binary(struct net *net, const struct drawn *d)
 	static const enum npl_dtype types[] = {NPL_F32, NPL_F32, NPL_BOOL, NPL_I32, NPL_U8};
 	const char *op = of_prefix(net, PICK(net, prefixes));
 	const enum npl_dtype type = PICK(net, types);
-	int a = d->x, b = follow_draw(net, 0, 1) ? d->y : beside(net, d);
+	int a = d->x, b = follow_draw(net, 0, 1) ? d->y : concat_beside(net, d);
 	if (type != NPL_F32) {
 		a = follow_cast(net, a, type);
 		b = b < 0 ? b : follow_cast(net, b, type);
@@ -76,7 +76,7 @@ static void where(struct net *net, const struct drawn *d)
 {
 	const int last = follow_bytes(net, NPL_BOOL, npl_shape_of(1, d->s.dim[d->r - 1])),
 		  condition = follow_draw(net, 0, 1) ? last : follow_cast(net, d->x, NPL_BOOL);
-	follow_node_of(net, "Where", NPL_IN(condition, d->x, follow_draw(net, 0, 1) ? d->y : beside(net, d)),
+	follow_node_of(net, "Where", NPL_IN(condition, d->x, follow_draw(net, 0, 1) ? d->y : concat_beside(net, d)),
 		       NPL_NO_ATTRS);
 }
 
@@ -137,7 +137,7 @@ static void arg(struct net *net, const struct drawn *d)
 		       NPL_ATTRS(NPL_INT("axis", d->axis), NPL_INT("keepdims", follow_draw(net, 0, 1))));
 }
 
-static void along(struct net *net, const struct drawn *d)
+static void softmax_along(struct net *net, const struct drawn *d)
 {
 	static const char *const ops[] = {"Softmax", "LogSoftmax", "Hardmax", "LpNormalization"};
 	follow_node_of(net, PICK(net, ops), NPL_IN(d->x), NPL_ATTRS(NPL_INT("axis", d->axis)));
@@ -415,10 +415,42 @@ static void attention(struct net *net, const struct drawn *d)
 }
 
 follow_step *const follow_layer_steps[] = {
-	unary,          unary,      relu,      binary,      binary, binary, binary,    where,     clip,
-	quantise,       reduce,     reduce,    arg,         along,  along,  topk,      lrn,       mean_variance,
-	pool,           whole_pool, conv,      conv,        matmul, matmul, matmul,    gemm,      layer_normalisation,
-	einsum,         recurrent,  recurrent, depth_space, col2im, rotary, transform, attention, channel_normalisation,
+	unary,
+	unary,
+	relu,
+	binary,
+	binary,
+	binary,
+	binary,
+	where,
+	clip,
+	quantise,
+	reduce,
+	reduce,
+	arg,
+	softmax_along,
+	softmax_along,
+	topk,
+	lrn,
+	mean_variance,
+	pool,
+	whole_pool,
+	conv,
+	conv,
+	matmul,
+	matmul,
+	matmul,
+	gemm,
+	layer_normalisation,
+	einsum,
+	recurrent,
+	recurrent,
+	depth_space,
+	col2im,
+	rotary,
+	transform,
+	attention,
+	channel_normalisation,
 	integer_matmul,
 };
 const int follow_n_layer_steps = sizeof follow_layer_steps / sizeof *follow_layer_steps;

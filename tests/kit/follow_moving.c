@@ -9,7 +9,7 @@
 #define LIST(name_, list_, n_) ((struct npl_attr){.name = (name_), .type = NPL_ATTR_INTS, .ints = (list_), .n = (n_)})
 #define PICK(net, names)       names[follow_draw(net, 0, (int64_t)(sizeof names / sizeof *names) - 1)]
 
-static int one(struct net *net, int64_t value)
+static int one_value(struct net *net, int64_t value)
 {
 	return follow_integers(net, 1, &value);
 }
@@ -56,7 +56,7 @@ static void flatten(struct net *net, const struct drawn *d)
 
 static void unsqueeze(struct net *net, const struct drawn *d)
 {
-	follow_node_of(net, "Unsqueeze", NPL_IN(d->x, one(net, d->axis)), NPL_NO_ATTRS);
+	follow_node_of(net, "Unsqueeze", NPL_IN(d->x, one_value(net, d->axis)), NPL_NO_ATTRS);
 }
 
 /* Takes away a dimension of 1 that x has, or gets before. */
@@ -64,8 +64,8 @@ static void squeeze(struct net *net, const struct drawn *d)
 {
 	int x = d->x;
 	if (d->s.dim[d->axis] != 1)
-		x = follow_node_of(net, "Unsqueeze", NPL_IN(x, one(net, d->axis)), NPL_NO_ATTRS);
-	follow_node_of(net, "Squeeze", NPL_IN(x, one(net, d->axis)), NPL_NO_ATTRS);
+		x = follow_node_of(net, "Unsqueeze", NPL_IN(x, one_value(net, d->axis)), NPL_NO_ATTRS);
+	follow_node_of(net, "Squeeze", NPL_IN(x, one_value(net, d->axis)), NPL_NO_ATTRS);
 }
 
 static void copy(struct net *net, const struct drawn *d)
@@ -80,7 +80,7 @@ static void cast(struct net *net, const struct drawn *d)
 	if (follow_draw(net, 0, 2))
 		follow_cast(net, d->x, PICK(net, types));
 	else
-		follow_node_of(net, "CastLike", NPL_IN(d->x, one(net, 0)), NPL_NO_ATTRS);
+		follow_node_of(net, "CastLike", NPL_IN(d->x, one_value(net, 0)), NPL_NO_ATTRS);
 }
 
 static void transpose(struct net *net, const struct drawn *d)
@@ -95,9 +95,9 @@ static void transpose(struct net *net, const struct drawn *d)
 
 static void concat(struct net *net, const struct drawn *d)
 {
-	struct npl_shape like = d->s;
-	like.dim[d->axis] = follow_draw(net, 1, 2);
-	const int second = follow_draw(net, 0, 1) ? d->y : follow_floats(net, like);
+	struct npl_shape shape = d->s;
+	shape.dim[d->axis] = follow_draw(net, 1, 2);
+	const int second = follow_draw(net, 0, 1) ? d->y : follow_floats(net, shape);
 	follow_node_of(net, "Concat", NPL_IN(d->x, second), NPL_ATTRS(NPL_INT("axis", d->axis)));
 }
 
@@ -118,8 +118,8 @@ static void slice(struct net *net, const struct drawn *d)
 		      end = follow_draw(net, 0, 1) ? INT64_MAX : follow_draw(net, first, d->s.dim[d->axis]);
 	const bool forward = follow_draw(net, 0, 3) > 0;
 	follow_node_of(net, "Slice",
-		       NPL_IN(d->x, one(net, forward ? first : end), one(net, forward ? end : first), one(net, d->axis),
-			      one(net, forward ? 1 : -1)),
+		       NPL_IN(d->x, one_value(net, forward ? first : end), one_value(net, forward ? end : first),
+			      one_value(net, d->axis), one_value(net, forward ? 1 : -1)),
 		       NPL_NO_ATTRS);
 }
 
@@ -145,7 +145,7 @@ static void resize(struct net *net, const struct drawn *d)
 
 static void center_crop_pad(struct net *net, const struct drawn *d)
 {
-	follow_node_of(net, "CenterCropPad", NPL_IN(d->x, one(net, follow_draw(net, 1, 4))),
+	follow_node_of(net, "CenterCropPad", NPL_IN(d->x, one_value(net, follow_draw(net, 1, 4))),
 		       NPL_ATTRS(NPL_INTS("axes", d->axis)));
 }
 
@@ -203,12 +203,12 @@ static void gather(struct net *net, const struct drawn *d)
 /* Indices of the same shape: constant, or each sample's own, into x or a table. */
 static void gather_elements(struct net *net, const struct drawn *d)
 {
-	struct npl_shape like = d->s;
-	like.dim[d->axis] = 2;
+	struct npl_shape shape = d->s;
+	shape.dim[d->axis] = 2;
 	const int64_t most = d->s.dim[d->axis] - 1;
 	const int64_t way = follow_draw(net, 0, 2);
 	const int data = way == 2 ? follow_floats(net, d->s) : d->x;
-	const int indices = way ? follow_picks(net, d->x, most) : follow_indices(net, like, 0, most);
+	const int indices = way ? follow_picks(net, d->x, most) : follow_indices(net, shape, 0, most);
 	follow_node_of(net, "GatherElements", NPL_IN(data, indices), NPL_ATTRS(NPL_INT("axis", d->axis)));
 }
 
@@ -244,12 +244,12 @@ static void compress(struct net *net, const struct drawn *d)
 static void scatter_elements(struct net *net, const struct drawn *d)
 {
 	const int64_t most = d->s.dim[d->axis] - 1, way = follow_draw(net, 1, 7);
-	struct npl_shape like = d->s;
+	struct npl_shape shape = d->s;
 	if (follow_draw(net, 0, 3) == 0)
-		like.dim[d->other] = 1;
+		shape.dim[d->other] = 1;
 	const int data = way & 1 ? d->x : follow_floats(net, d->s),
-		  indices = way & 2 ? follow_picks(net, d->x, most) : follow_indices(net, like, 0, most),
-		  updates = way & 4 ? d->x : follow_floats(net, like);
+		  indices = way & 2 ? follow_picks(net, d->x, most) : follow_indices(net, shape, 0, most),
+		  updates = way & 4 ? d->x : follow_floats(net, shape);
 	follow_node_of(net, net->graph->opset < 11 ? "Scatter" : "ScatterElements", NPL_IN(data, indices, updates),
 		       NPL_ATTRS(NPL_INT("axis", d->axis)));
 }

@@ -77,13 +77,13 @@ static inline void test_release(struct npl_tensor *out)
 }
 
 /* Exactly equal floats; says where they are not. */
-static inline void test_equal_floats(const float *got, const float *want, int64_t count, const char *what,
+static inline void test_equal_floats(const float *actual, const float *expected, int64_t count, const char *label,
 				     uint64_t seed)
 {
 	for (int64_t i = 0; i < count; i++)
-		cr_assert(got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]),
-			  "%s, seed %llu: element %lld is %.9g, expected %.9g", what, (unsigned long long)seed,
-			  (long long)i, (double)got[i], (double)want[i]);
+		cr_assert(actual[i] == expected[i] || (actual[i] != actual[i] && expected[i] != expected[i]),
+			  "%s, seed %llu: element %lld is %.9g, expected %.9g", label, (unsigned long long)seed,
+			  (long long)i, (double)actual[i], (double)expected[i]);
 }
 
 /* The index of element i of a shape, and back for an operand that broadcasts to it. */

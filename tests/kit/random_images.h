@@ -98,7 +98,7 @@ static inline void put_convolution(struct maker *m, int from)
 	}
 }
 
-static inline bool same(struct image a, struct image b)
+static inline bool same_image(struct image a, struct image b)
 {
 	return a.c == b.c && a.h == b.h && a.w == b.w;
 }
@@ -114,7 +114,7 @@ static inline void put_pair(struct maker *m, int from)
 	char inputs[64], k[16];
 	int other = -1;
 	for (int i = 0; i < m->n; i++)
-		if (i != from && same(m->image[i], x))
+		if (i != from && same_image(m->image[i], x))
 			other = i;
 	if (other >= 0 && draw(m, 0, 2))
 		snprintf(inputs, sizeof inputs, "v%d v%d", from, other);
@@ -164,12 +164,12 @@ static inline void put_normalisation(struct maker *m, int from)
 	snprintf(name[0], 16, "v%d", from);
 	for (int i = 1; i < 5; i++)
 		constant(m, 0.5f, 1, &x.c, name[i]);
-	float *ones = calloc((size_t)x.c, sizeof *ones);
+	float *scales = calloc((size_t)x.c, sizeof *scales);
 	for (int64_t i = 0; i < x.c; i++)
-		ones[i] = 1 + (float)i / 8;
+		scales[i] = 1 + (float)i / 8;
 	snprintf(name[4], 16, "o%d", m->constants++);
-	onnx_put_floats(&m->g, name[4], 1, &x.c, ones);
-	free(ones);
+	onnx_put_floats(&m->g, name[4], 1, &x.c, scales);
+	free(scales);
 	snprintf(inputs, sizeof inputs, "%s %s %s %s %s", name[0], name[1], name[2], name[3], name[4]);
 	node(m, "BatchNormalization", inputs, x, NULL);
 }
@@ -178,17 +178,17 @@ static inline void put_normalisation(struct maker *m, int from)
 static inline void put_other_shape(struct maker *m, int from)
 {
 	const struct image x = m->image[from];
-	struct onnx_writer there = {0}, back = {0};
+	struct onnx_writer forward = {0}, backward = {0};
 	char inputs[32], name[16];
 	snprintf(inputs, sizeof inputs, "v%d", from);
 	if (draw(m, 0, 1)) {
-		onnx_put_attr_ints(&there, "perm", 4, (int64_t[]){0, 2, 3, 1});
-		onnx_put_attr_ints(&back, "perm", 4, (int64_t[]){0, 3, 1, 2});
-		int turned = node(m, "Transpose", inputs, (struct image){x.h, x.w, x.c}, &there);
-		snprintf(inputs, sizeof inputs, "v%d", turned);
-		turned = node(m, "Relu", inputs, m->image[turned], NULL);
-		snprintf(inputs, sizeof inputs, "v%d", turned);
-		node(m, "Transpose", inputs, x, &back);
+		onnx_put_attr_ints(&forward, "perm", 4, (int64_t[]){0, 2, 3, 1});
+		onnx_put_attr_ints(&backward, "perm", 4, (int64_t[]){0, 3, 1, 2});
+		int transposed = node(m, "Transpose", inputs, (struct image){x.h, x.w, x.c}, &forward);
+		snprintf(inputs, sizeof inputs, "v%d", transposed);
+		transposed = node(m, "Relu", inputs, m->image[transposed], NULL);
+		snprintf(inputs, sizeof inputs, "v%d", transposed);
+		node(m, "Transpose", inputs, x, &backward);
 		return;
 	}
 	const int64_t shapes[][4] = {{BATCH, x.h, x.c, x.w}, {BATCH, x.c, x.h * x.w, 1}, {BATCH, x.c, x.h, x.w}};

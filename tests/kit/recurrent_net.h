@@ -19,7 +19,7 @@ static inline void put_text(struct onnx_writer *attrs, const char *name, const c
  * make_net. */
 static inline struct onnx_writer recurrent_graph(uint64_t *rng)
 {
-	struct onnx_writer g = {0}, both = {0}, cells = {0}, order = {0};
+	struct onnx_writer g = {0}, outputs = {0}, cells = {0}, order = {0};
 	onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){5, 3, 6});
 	put_weights(&g, rng, "w1", 2, (int64_t[]){6, 7});
 	put_weights(&g, rng, "wc", 3, (int64_t[]){3, 3, 1});
@@ -32,13 +32,13 @@ static inline struct onnx_writer recurrent_graph(uint64_t *rng)
 	put_weights(&g, rng, "rg", 3, (int64_t[]){1, 15, 5});
 	put_weights(&g, rng, "w2", 2, (int64_t[]){5, 3});
 	onnx_put_int64s(&g, "joined", 3, (int64_t[]){5, 3, 8});
-	onnx_put_attr_int(&both, "hidden_size", 4);
-	put_text(&both, "direction", "bidirectional");
+	onnx_put_attr_int(&outputs, "hidden_size", 4);
+	put_text(&outputs, "direction", "bidirectional");
 	onnx_put_attr_ints(&order, "perm", 4, (int64_t[]){0, 2, 1, 3});
 	onnx_put_attr_int(&cells, "hidden_size", 5);
 	onnx_put_node(&g, "MatMul", "up", "x w1", "a", NULL);
 	onnx_put_node(&g, "Conv", "mix", "a wc", "m", NULL);
-	onnx_put_node(&g, "LSTM", "lstm", "m wl rl bl - - c0 pl", "b - c", &both);
+	onnx_put_node(&g, "LSTM", "lstm", "m wl rl bl - - c0 pl", "b - c", &outputs);
 	onnx_put_node(&g, "Transpose", "turn", "b", "t", &order);
 	onnx_put_node(&g, "Reshape", "join", "t joined", "j", NULL);
 	onnx_put_node(&g, "GRU", "gru", "j wg rg", "- h", &cells);

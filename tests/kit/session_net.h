@@ -95,7 +95,7 @@ static inline struct npl_device *open_device(const char *name)
 }
 
 /* Opens and runs with the options, to which the network's ranges are added. */
-static inline struct outcome run_with(struct net *net, struct npl_session_options options, const char *what)
+static inline struct outcome run_with(struct net *net, struct npl_session_options options, const char *label)
 {
 	struct outcome o = {0};
 	struct npl_err err;
@@ -103,7 +103,7 @@ static inline struct outcome run_with(struct net *net, struct npl_session_option
 	int rc = npl_session_open(net->graph, &options, &o.session, &err);
 	if (!rc)
 		rc = npl_session_run(o.session, net->in, o.out, &o.run, &err);
-	cr_assert_eq(rc, 0, "%s: %s", what, err.msg);
+	cr_assert_eq(rc, 0, "%s: %s", label, err.msg);
 	return o;
 }
 
@@ -135,12 +135,12 @@ static inline const struct npl_layer_run *row_of(const struct net *net, const st
 }
 
 static inline void check_same_outputs(const struct net *net, const struct npl_tensor *a, const struct npl_tensor *b,
-				      const char *what)
+				      const char *label)
 {
 	for (int i = 0; i < net->graph->n_outputs; i++) {
-		cr_assert(a[i].dtype == b[i].dtype && npl_shape_equal(&a[i].shape, &b[i].shape), "%s: output %d", what,
+		cr_assert(a[i].dtype == b[i].dtype && npl_shape_equal(&a[i].shape, &b[i].shape), "%s: output %d", label,
 			  i);
-		cr_assert_eq(memcmp(a[i].data, b[i].data, npl_tensor_bytes(&a[i])), 0, "%s: output %d differs", what,
+		cr_assert_eq(memcmp(a[i].data, b[i].data, npl_tensor_bytes(&a[i])), 0, "%s: output %d differs", label,
 			     i);
 	}
 }
@@ -175,7 +175,7 @@ static inline bool near(double a, double b)
 }
 
 /* The totals of a run are the sums of its rows, its time that less what overlaps. */
-static inline void check_totals(const struct npl_run *run, const char *what)
+static inline void check_totals(const struct npl_run *run, const char *label)
 {
 	struct npl_run sum = {0};
 	for (int i = 0; i < run->n_layers; i++) {
@@ -191,15 +191,15 @@ static inline void check_totals(const struct npl_run *run, const char *what)
 		for (int level = 0; level < NPL_MEM_LEVELS; level++)
 			sum.bytes[level] += row->result.bytes[level];
 	}
-	cr_assert(sum.cycles == run->cycles && sum.link_bytes == run->link_bytes && sum.macs == run->macs, "%s", what);
-	cr_assert(sum.device_macs == run->device_macs && sum.saturations == run->saturations, "%s", what);
-	cr_assert(!memcmp(sum.bytes, run->bytes, sizeof sum.bytes), "%s", what);
+	cr_assert(sum.cycles == run->cycles && sum.link_bytes == run->link_bytes && sum.macs == run->macs, "%s", label);
+	cr_assert(sum.device_macs == run->device_macs && sum.saturations == run->saturations, "%s", label);
+	cr_assert(!memcmp(sum.bytes, run->bytes, sizeof sum.bytes), "%s", label);
 	cr_assert(near(sum.device_seconds, run->device_seconds) && near(sum.host_seconds, run->host_seconds), "%s",
-		  what);
-	cr_assert(run->overlap_seconds >= 0, "%s", what);
+		  label);
+	cr_assert(run->overlap_seconds >= 0, "%s", label);
 	cr_assert(
 		near(run->seconds + run->overlap_seconds, run->device_seconds + run->host_seconds + run->link_seconds),
-		"%s", what);
+		"%s", label);
 	for (int e = 0; e < run->n_energy; e++) {
 		double joules = 0;
 		for (int i = 0; i < run->n_layers; i++)
@@ -210,7 +210,7 @@ static inline void check_totals(const struct npl_run *run, const char *what)
 					joules += part->joules;
 			}
 		cr_assert(near(joules, run->energy[e].joules) || (isnan(joules) && isnan(run->energy[e].joules)),
-			  "%s: %s", what, run->energy[e].component);
+			  "%s: %s", label, run->energy[e].component);
 	}
 }
 

@@ -24,11 +24,11 @@ static inline char *shell(const char *format, ...)
 	va_start(list, format);
 	cr_assert(vasprintf(&command, format, list) > 0);
 	va_end(list);
-	FILE *pipe = popen(command, "r"), *into = open_memstream(&out, &bytes);
-	cr_assert(pipe && into, "%s", command);
+	FILE *pipe = popen(command, "r"), *text = open_memstream(&out, &bytes);
+	cr_assert(pipe && text, "%s", command);
 	for (size_t n; (n = fread(block, 1, sizeof block, pipe)) > 0;)
-		fwrite(block, 1, n, into);
-	fclose(into);
+		fwrite(block, 1, n, text);
+	fclose(text);
 	cr_assert_eq(pclose(pipe), 0, "%s\n%s", command, out);
 	free(command);
 	return out;

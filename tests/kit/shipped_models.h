@@ -39,11 +39,11 @@ static inline void shipped_check_made(const char *script, const char *const *nam
 		size_t bytes[2];
 		snprintf(path, sizeof path, "models/%s.onnx", names[i]);
 		snprintf(file, sizeof file, "%s.onnx", names[i]);
-		char *shipped = cli_read(path, &bytes[0]), *made = cli_read(cli_path(folder, file), &bytes[1]);
-		cr_assert(bytes[0] == bytes[1] && !memcmp(shipped, made, bytes[0]), "%s is not what the script makes",
-			  path);
+		char *shipped = cli_read(path, &bytes[0]), *generated = cli_read(cli_path(folder, file), &bytes[1]);
+		cr_assert(bytes[0] == bytes[1] && !memcmp(shipped, generated, bytes[0]),
+			  "%s is not what the script makes", path);
 		free(shipped);
-		free(made);
+		free(generated);
 	}
 	cli_remove_folder(folder);
 }

@@ -12,7 +12,7 @@ struct cu_fake cu_fake;
 
 enum { MOST_KINDS = 24 };
 static struct {
-	const char *what;
+	const char *object_kind;
 	long live;
 } kind[MOST_KINDS];
 
@@ -34,11 +34,11 @@ void cu_fake_reset(void)
 
 int cu_fake_fails(enum cu_fake_library library, const char *call)
 {
-	static const int usual[CU_FAKE_LIBRARIES] = {999, 14, 4000, 11, 11};
+	static const int default_versions[CU_FAKE_LIBRARIES] = {999, 14, 4000, 11, 11};
 	if (++cu_fake.calls != cu_fake.fail_at)
 		return 0;
 	snprintf(cu_fake.failed_call, sizeof cu_fake.failed_call, "%s", call);
-	return cu_fake.fail_code ? cu_fake.fail_code : usual[library];
+	return cu_fake.fail_code ? cu_fake.fail_code : default_versions[library];
 }
 
 int cu_fake_violation(int code, const char *format, ...)
@@ -51,25 +51,25 @@ int cu_fake_violation(int code, const char *format, ...)
 	return code;
 }
 
-void cu_fake_live(const char *what, int change)
+void cu_fake_live(const char *object_kind, int change)
 {
 	int k = 0;
-	while (k < MOST_KINDS - 1 && kind[k].what && strcmp(kind[k].what, what))
+	while (k < MOST_KINDS - 1 && kind[k].object_kind && strcmp(kind[k].object_kind, object_kind))
 		k++;
-	kind[k].what = what;
+	kind[k].object_kind = object_kind;
 	kind[k].live += change;
 	if (kind[k].live < 0)
-		cu_fake_violation(0, "a %s is freed twice", what);
+		cu_fake_violation(0, "a %s is freed twice", object_kind);
 }
 
 const char *cu_fake_leaks(void)
 {
 	static char text[400];
 	size_t used = 0;
-	for (int k = 0; k < MOST_KINDS && kind[k].what; k++)
+	for (int k = 0; k < MOST_KINDS && kind[k].object_kind; k++)
 		if (kind[k].live)
 			used += (size_t)snprintf(text + used, sizeof text - used, "%s%ld %s", used ? ", " : "",
-						 kind[k].live, kind[k].what);
+						 kind[k].live, kind[k].object_kind);
 	return used ? text : NULL;
 }
 

@@ -63,13 +63,13 @@ const char *cu_fake_leaks(void);
 /* For the fake's own files. */
 int cu_fake_fails(enum cu_fake_library library, const char *call);                              /* the code, or 0 */
 int cu_fake_violation(int code, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns the code */
-void cu_fake_seconds(double seconds);               /* the GPU's clock goes on */
-void cu_fake_begin(void);                           /* the GPU works: its memory is there, */
-void cu_fake_end(void);                             /* and gone */
-bool cu_fake_holds(uint64_t address, size_t bytes); /* one allocation does */
-bool cu_fake_stream(const void *stream);            /* is one; what waits in it is done now */
-bool cu_fake_context(void);                         /* this thread has one */
-void cu_fake_live(const char *what, int change);    /* objects, for cu_fake_leaks */
+void cu_fake_seconds(double seconds);                   /* the GPU's clock goes on */
+void cu_fake_begin(void);                               /* the GPU works: its memory is there, */
+void cu_fake_end(void);                                 /* and gone */
+bool cu_fake_holds(uint64_t address, size_t bytes);     /* one allocation does */
+bool cu_fake_stream(const void *stream);                /* is one; what waits in it is done now */
+bool cu_fake_context(void);                             /* this thread has one */
+void cu_fake_live(const char *object_kind, int change); /* objects, for cu_fake_leaks */
 void *cu_fake_driver_symbol(const char *name);
 void *cu_fake_blas_symbol(const char *name);
 void *cu_fake_dnn_symbol(const char *name);

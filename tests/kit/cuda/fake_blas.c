@@ -51,26 +51,26 @@ struct preference {
 	} while (0)
 #define BAD(...) cu_fake_violation(CU_BLAS_INVALID_VALUE, __VA_ARGS__)
 
-static bool is(const void *object, int magic)
+static bool has_magic(const void *object, int magic)
 {
 	return (object && *(const int *)object == magic) || BAD("a handle of cuBLASLt's that is none") < 0;
 }
 
-static void *make(int magic, size_t bytes, const char *what)
+static void *make(int magic, size_t bytes, const char *object_kind)
 {
 	int *object = calloc(1, bytes);
 	*object = magic;
-	cu_fake_live(what, 1);
+	cu_fake_live(object_kind, 1);
 	return object;
 }
 
-static int end(void *object, int magic, const char *what)
+static int end(void *object, int magic, const char *object_kind)
 {
-	if (!is(object, magic))
+	if (!has_magic(object, magic))
 		return CU_BLAS_INVALID_VALUE;
 	*(int *)object = 0;
 	free(object);
-	cu_fake_live(what, -1);
+	cu_fake_live(object_kind, -1);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ CU_BLAS_STATUS fake_cublasLtMatmulDescSetAttribute(CU_PRODUCT at, CU_PRODUCT_ATT
 {
 	struct product *product = at;
 	FAKE_CALL(cublasLtMatmulDescSetAttribute);
-	if (!is(product, PRODUCT) || bytes != (attribute == CU_PRODUCT_BIAS ? sizeof(void *) : sizeof(int32_t)))
+	if (!has_magic(product, PRODUCT) || bytes != (attribute == CU_PRODUCT_BIAS ? sizeof(void *) : sizeof(int32_t)))
 		return BAD("attribute %d of a product in %zu bytes", attribute, bytes);
 	switch (attribute) {
 	case CU_PRODUCT_TRANSPOSE_A:
@@ -160,7 +160,7 @@ CU_BLAS_STATUS fake_cublasLtMatrixLayoutSetAttribute(CU_MATRIX at, CU_MATRIX_ATT
 {
 	struct matrix *matrix = at;
 	FAKE_CALL(cublasLtMatrixLayoutSetAttribute);
-	if (!is(matrix, MATRIX))
+	if (!has_magic(matrix, MATRIX))
 		return CU_BLAS_INVALID_VALUE;
 	if (attribute == CU_MATRIX_BATCH && bytes == sizeof(int32_t) && *(const int32_t *)value > 0)
 		matrix->batch = *(const int32_t *)value;
@@ -191,7 +191,7 @@ CU_BLAS_STATUS fake_cublasLtMatmulPreferenceSetAttribute(CU_PREFERENCE at, CU_PR
 {
 	struct preference *preference = at;
 	FAKE_CALL(cublasLtMatmulPreferenceSetAttribute);
-	if (!is(preference, PREFERENCE))
+	if (!has_magic(preference, PREFERENCE))
 		return CU_BLAS_INVALID_VALUE;
 	if (attribute == CU_PREFERENCE_WORKSPACE && bytes == sizeof(uint64_t))
 		memcpy(&preference->workspace, value, bytes);
@@ -214,7 +214,8 @@ static int check(const struct product *p, const struct matrix *a, const struct m
 {
 	const int64_t m = d->rows, n = d->columns, k = p->transposed_a ? a->rows : a->columns;
 	const bool integers = p->compute == CU_COMPUTE_I32;
-	if (!is(p, PRODUCT) || !is(a, MATRIX) || !is(b, MATRIX) || !is(c, MATRIX) || !is(d, MATRIX))
+	if (!has_magic(p, PRODUCT) || !has_magic(a, MATRIX) || !has_magic(b, MATRIX) || !has_magic(c, MATRIX) ||
+	    !has_magic(d, MATRIX))
 		return CU_BLAS_INVALID_VALUE;
 	if ((p->transposed_a ? a->columns : a->rows) != m || (p->transposed_b ? b->rows : b->columns) != n ||
 	    (p->transposed_b ? b->columns : b->rows) != k || c->rows != m || c->columns != n)
@@ -238,12 +239,12 @@ static int check(const struct product *p, const struct matrix *a, const struct m
 }
 
 CU_BLAS_STATUS fake_cublasLtMatmulAlgoGetHeuristic(CU_BLAS handle, CU_PRODUCT product, CU_MATRIX a, CU_MATRIX b,
-						   CU_MATRIX c, CU_MATRIX d, CU_PREFERENCE at, int asked,
+						   CU_MATRIX c, CU_MATRIX d, CU_PREFERENCE at, int max_results,
 						   CU_HEURISTIC *results, int *returned)
 {
 	const struct preference *preference = at;
 	FAKE_CALL(cublasLtMatmulAlgoGetHeuristic);
-	if (!is(handle, HANDLE) || !is(preference, PREFERENCE) || asked < 1)
+	if (!has_magic(handle, HANDLE) || !has_magic(preference, PREFERENCE) || max_results < 1)
 		return CU_BLAS_INVALID_VALUE;
 	int code = check(product, a, b, c, d);
 	*returned = 0;
@@ -274,7 +275,7 @@ static double element(const void *base, int type, int64_t i)
 	}
 }
 
-static void put(void *base, int type, int64_t i, double value)
+static void store_element(void *base, int type, int64_t i, double value)
 {
 	if (type == CU_TYPE_F16)
 		((uint16_t *)base)[i] = npl_f16_of_double(value);
@@ -335,7 +336,7 @@ static void multiply_floats(const struct operands *o, int64_t i, int64_t j, int6
 		sum += element(p->bias, o->d->type, i);
 	if (p->epilogue != CU_EPILOGUE_NONE && p->epilogue & CU_EPILOGUE_RELU && sum < 0)
 		sum = 0;
-	put(o->at_d, o->d->type, at, sum);
+	store_element(o->at_d, o->d->type, at, sum);
 }
 
 static int check_memory(const struct operands *o, const struct cu_algorithm *algorithm, const void *c,
@@ -365,7 +366,7 @@ CU_BLAS_STATUS fake_cublasLtMatmul(CU_BLAS handle, CU_PRODUCT product, const voi
 {
 	FAKE_CALL(cublasLtMatmul);
 	struct operands o = {product, a_layout, b_layout, d_layout, a, b, d};
-	if (!is(handle, HANDLE) || !cu_fake_stream(stream) || !cu_fake_context())
+	if (!has_magic(handle, HANDLE) || !cu_fake_stream(stream) || !cu_fake_context())
 		return CU_BLAS_INVALID_VALUE;
 	int code = check(product, a_layout, b_layout, c_layout, d_layout);
 	if (!code)

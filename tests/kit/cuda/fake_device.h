@@ -17,11 +17,11 @@ static inline void cuda_fake_open(void)
 	cu_loader = &cu_fake_loader;
 }
 
-static inline void cuda_fake_check(const char *what)
+static inline void cuda_fake_check(const char *label)
 {
-	cr_assert_null(cu_fake_leaks(), "%s: %s are left", what, cu_fake_leaks());
-	cr_assert_eq(cu_fake.violations, 0, "%s: %s", what, cu_fake.violation);
-	cr_assert_eq(cu_fake.opened, cu_fake.closed, "%s", what);
+	cr_assert_null(cu_fake_leaks(), "%s: %s are left", label, cu_fake_leaks());
+	cr_assert_eq(cu_fake.violations, 0, "%s: %s", label, cu_fake.violation);
+	cr_assert_eq(cu_fake.opened, cu_fake.closed, "%s", label);
 }
 
 /* As the end of a test. */

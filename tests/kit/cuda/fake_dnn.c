@@ -47,7 +47,7 @@ struct convolution {
 	} while (0)
 #define BAD(...) cu_fake_violation(CU_DNN_BAD_PARAM, __VA_ARGS__)
 
-static bool is(const void *object, int magic)
+static bool has_magic(const void *object, int magic)
 {
 	return (object && *(const int *)object == magic) || BAD("a handle of cuDNN's that is none") < 0;
 }
@@ -62,7 +62,7 @@ static void *make(int magic, size_t bytes)
 
 static int end(void *object, int magic)
 {
-	if (!is(object, magic))
+	if (!has_magic(object, magic))
 		return CU_DNN_BAD_PARAM;
 	*(int *)object = 0;
 	free(object);
@@ -97,7 +97,7 @@ CU_DNN_STATUS fake_cudnnDestroy(CU_DNN handle)
 CU_DNN_STATUS fake_cudnnSetStream(CU_DNN handle, CU_RUNTIME_STREAM stream)
 {
 	FAKE_CALL(cudnnSetStream);
-	if (!is(handle, HANDLE) || !cu_fake_stream(stream))
+	if (!has_magic(handle, HANDLE) || !cu_fake_stream(stream))
 		return CU_DNN_BAD_PARAM;
 	((struct handle *)handle)->stream = stream;
 	return 0;
@@ -131,7 +131,7 @@ CU_DNN_STATUS fake_cudnnSetTensorNdDescriptor(CU_DNN_TENSOR tensor, CU_DNN_TYPE 
 					      const int *stride)
 {
 	FAKE_CALL(cudnnSetTensorNdDescriptor);
-	if (!is(tensor, TENSOR))
+	if (!has_magic(tensor, TENSOR))
 		return CU_DNN_BAD_PARAM;
 	const int code = set_sizes(tensor, type, n, size);
 	if (code)
@@ -163,7 +163,7 @@ CU_DNN_STATUS fake_cudnnSetFilterNdDescriptor(CU_DNN_FILTER filter, CU_DNN_TYPE 
 					      const int *size)
 {
 	FAKE_CALL(cudnnSetFilterNdDescriptor);
-	if (!is(filter, FILTER) || (layout != CU_DNN_NCHW && (layout != CU_DNN_NHWC || n != 4)))
+	if (!has_magic(filter, FILTER) || (layout != CU_DNN_NCHW && (layout != CU_DNN_NHWC || n != 4)))
 		return BAD("a filter of layout %d with %d dimensions", layout, n);
 	((struct tensor *)filter)->last = layout == CU_DNN_NHWC;
 	return set_sizes(filter, type, n, size);
@@ -187,7 +187,7 @@ CU_DNN_STATUS fake_cudnnSetActivationDescriptor(CU_DNN_ACTIVATION activation, CU
 	(void)nan;
 	(void)limit;
 	FAKE_CALL(cudnnSetActivationDescriptor);
-	if (!is(activation, ACTIVATION))
+	if (!has_magic(activation, ACTIVATION))
 		return CU_DNN_BAD_PARAM;
 	((struct activation *)activation)->function = function;
 	return 0;
@@ -211,7 +211,7 @@ CU_DNN_STATUS fake_cudnnSetConvolutionNdDescriptor(CU_DNN_CONVOLUTION at, int n,
 {
 	struct convolution *c = at;
 	FAKE_CALL(cudnnSetConvolutionNdDescriptor);
-	if (!is(c, CONVOLUTION) || n < 2 || n > 3 || mode != CU_DNN_CROSS_CORRELATION || compute != CU_DNN_F32)
+	if (!has_magic(c, CONVOLUTION) || n < 2 || n > 3 || mode != CU_DNN_CROSS_CORRELATION || compute != CU_DNN_F32)
 		return BAD("a convolution of %d dimensions, mode %d", n, mode);
 	c->n = n;
 	c->compute = compute;
@@ -226,7 +226,7 @@ CU_DNN_STATUS fake_cudnnSetConvolutionNdDescriptor(CU_DNN_CONVOLUTION at, int n,
 CU_DNN_STATUS fake_cudnnSetConvolutionMathType(CU_DNN_CONVOLUTION convolution, CU_DNN_MATH math)
 {
 	FAKE_CALL(cudnnSetConvolutionMathType);
-	if (!is(convolution, CONVOLUTION))
+	if (!has_magic(convolution, CONVOLUTION))
 		return CU_DNN_BAD_PARAM;
 	((struct convolution *)convolution)->math = math;
 	return 0;
@@ -235,7 +235,7 @@ CU_DNN_STATUS fake_cudnnSetConvolutionMathType(CU_DNN_CONVOLUTION convolution, C
 CU_DNN_STATUS fake_cudnnSetConvolutionGroupCount(CU_DNN_CONVOLUTION convolution, int groups)
 {
 	FAKE_CALL(cudnnSetConvolutionGroupCount);
-	if (!is(convolution, CONVOLUTION))
+	if (!has_magic(convolution, CONVOLUTION))
 		return CU_DNN_BAD_PARAM;
 	((struct convolution *)convolution)->groups = groups;
 	return 0;
@@ -257,7 +257,7 @@ static bool lies_both_ways(const struct tensor *t)
 
 static int check(const struct tensor *x, const struct tensor *w, const struct convolution *c, const struct tensor *y)
 {
-	if (!is(x, TENSOR) || !is(w, FILTER) || !is(c, CONVOLUTION) || !is(y, TENSOR))
+	if (!has_magic(x, TENSOR) || !has_magic(w, FILTER) || !has_magic(c, CONVOLUTION) || !has_magic(y, TENSOR))
 		return CU_DNN_BAD_PARAM;
 	if (x->n != c->n + 2 || w->n != x->n || y->n != x->n || x->type != w->type || x->type != y->type ||
 	    x->size[0] != y->size[0] || w->size[0] != y->size[1] || w->size[1] * c->groups != x->size[1] ||
@@ -280,11 +280,11 @@ static bool has_algorithm(const struct tensor *w, const struct convolution *c)
 
 CU_DNN_STATUS fake_cudnnGetConvolutionForwardAlgorithm_v7(CU_DNN handle, const CU_DNN_TENSOR x, const CU_DNN_FILTER w,
 							  const CU_DNN_CONVOLUTION convolution, const CU_DNN_TENSOR y,
-							  int asked, int *returned, CU_DNN_FOUND *found)
+							  int max_results, int *returned, CU_DNN_FOUND *found)
 {
 	FAKE_CALL(cudnnGetConvolutionForwardAlgorithm_v7);
-	int code = is(handle, HANDLE) ? check(x, w, convolution, y) : CU_DNN_BAD_PARAM;
-	if (code || asked < 3)
+	int code = has_magic(handle, HANDLE) ? check(x, w, convolution, y) : CU_DNN_BAD_PARAM;
+	if (code || max_results < 3)
 		return code ? code : CU_DNN_BAD_PARAM;
 	const int math = ((const struct convolution *)convolution)->math;
 	found[0] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .math = math};
@@ -292,7 +292,7 @@ CU_DNN_STATUS fake_cudnnGetConvolutionForwardAlgorithm_v7(CU_DNN handle, const C
 	found[2] = (struct cu_dnn_found){
 		.algorithm = CU_DNN_PRECOMPUTED_GEMM, .workspace_bytes = WORKSPACE, .math = math};
 	found[3] = (struct cu_dnn_found){.algorithm = CU_DNN_IMPLICIT_GEMM, .math = math};
-	*returned = !has_algorithm(w, convolution) ? 2 : asked < 4 ? asked : 4;
+	*returned = !has_algorithm(w, convolution) ? 2 : max_results < 4 ? max_results : 4;
 	return 0;
 }
 
@@ -303,7 +303,7 @@ static double element(const void *base, int type, int64_t i)
 				     : ((const float *)base)[i];
 }
 
-static void put(void *base, int type, int64_t i, double value)
+static void store_element(void *base, int type, int64_t i, double value)
 {
 	if (type == CU_DNN_F16)
 		((uint16_t *)base)[i] = npl_f16_of_double(value);
@@ -367,7 +367,7 @@ static double sum_of(const struct job *j, int64_t image, int64_t m, int64_t pixe
 /* What cuDNN refuses, or would do wrong. */
 static int check_job(const struct handle *handle, const struct job *j, void *workspace, size_t workspace_bytes)
 {
-	int code = is(handle, HANDLE) ? check(j->x, j->w, j->c, j->y) : CU_DNN_BAD_PARAM;
+	int code = has_magic(handle, HANDLE) ? check(j->x, j->w, j->c, j->y) : CU_DNN_BAD_PARAM;
 	if (code || !cu_fake_stream(handle->stream) || !cu_fake_context())
 		return CU_DNN_BAD_PARAM;
 	if (!has_algorithm(j->w, j->c))
@@ -399,7 +399,7 @@ static int convolve(const struct handle *handle, const struct job *j, int algori
 	for (int64_t i = 0; i < (int64_t)j->y->size[0] * j->y->size[1] && !cu_fake.no_values; i++)
 		for (int64_t pixel = 0; pixel < pixels; pixel++) {
 			const int64_t image = i / j->y->size[1], m = i % j->y->size[1];
-			put(j->at_y, j->y->type, index_of(j->y, image, m, pixel), sum_of(j, image, m, pixel));
+			store_element(j->at_y, j->y->type, index_of(j->y, image, m, pixel), sum_of(j, image, m, pixel));
 		}
 	cu_fake_end();
 	cu_fake.convolutions++;
@@ -413,7 +413,7 @@ static int convolve(const struct handle *handle, const struct job *j, int algori
 CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const CU_DNN_TENSOR x_tensor, const void *x,
 							  const CU_DNN_FILTER filter, const void *w,
 							  const CU_DNN_CONVOLUTION convolution,
-							  const CU_DNN_TENSOR y_tensor, void *y, int asked,
+							  const CU_DNN_TENSOR y_tensor, void *y, int max_results,
 							  int *returned, CU_DNN_FOUND *found, void *workspace,
 							  size_t workspace_bytes)
 {
@@ -421,8 +421,8 @@ CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const C
 	const struct job job = {x_tensor, filter, y_tensor, convolution, x, w, NULL, y, false};
 	const int code = check_job(handle, &job, workspace, workspace_bytes);
 	const bool fits = workspace_bytes >= WORKSPACE, first = cu_fake.fastest_algorithm == 0 || !fits;
-	if (code || asked < 3)
-		return code ? code : BAD("a search for %d algorithms", asked);
+	if (code || max_results < 3)
+		return code ? code : BAD("a search for %d algorithms", max_results);
 	const int math = job.c->math;
 	const float slower = (float)cu_fake.slower;
 	const struct cu_dnn_found plain = {.algorithm = CU_DNN_IMPLICIT_GEMM,
@@ -471,13 +471,13 @@ CU_DNN_STATUS fake_cudnnConvolutionBiasActivationForward(
 {
 	const struct tensor *b = bias_tensor;
 	FAKE_CALL(cudnnConvolutionBiasActivationForward);
-	if (!is(activation, ACTIVATION))
+	if (!has_magic(activation, ACTIVATION))
 		return CU_DNN_BAD_PARAM;
 	const int function = ((const struct activation *)activation)->function;
 	const struct job job = {x_tensor, filter, y_tensor, convolution, x, w, bias, y, function == CU_DNN_RELU};
 	if ((function != CU_DNN_RELU && (function != CU_DNN_IDENTITY || algorithm != CU_DNN_PRECOMPUTED_GEMM)) ||
 	    *(const float *)alpha1 != 1 || *(const float *)alpha2 != 0 || z_tensor != y_tensor || z != y ||
-	    !is(b, TENSOR) || b->size[1] != job.y->size[1])
+	    !has_magic(b, TENSOR) || b->size[1] != job.y->size[1])
 		return BAD("a convolution that is scaled, or has another bias");
 	if (cu_fake.no_fused_convolution)
 		return CU_DNN_NOT_SUPPORTED;

@@ -113,10 +113,10 @@ void cu_fake_seconds(double seconds)
 	gpu.seconds += seconds;
 }
 
-static void protect(int how)
+static void protect(int protection)
 {
 	for (struct allocation *a = gpu.allocation; a; a = a->next)
-		if (mprotect(a->map, a->map_bytes, how))
+		if (mprotect(a->map, a->map_bytes, protection))
 			abort();
 }
 
@@ -262,12 +262,12 @@ CU_RESULT fake_cuDevicePrimaryCtxRelease_v2(CU_DEVICE device)
 	return 0;
 }
 
-CU_RESULT fake_cuCtxSetCurrent(CU_CONTEXT wanted)
+CU_RESULT fake_cuCtxSetCurrent(CU_CONTEXT new_context)
 {
 	FAKE_CALL(cuCtxSetCurrent);
-	if (wanted && (wanted != &context || !gpu.contexts))
+	if (new_context && (new_context != &context || !gpu.contexts))
 		return cu_fake_violation(INVALID_CONTEXT, "a context that is none");
-	current = wanted;
+	current = new_context;
 	return 0;
 }
 

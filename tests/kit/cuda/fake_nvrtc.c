@@ -110,14 +110,14 @@ static int architectures_12(int *architecture)
 
 void *cu_fake_nvrtc_12_symbol(const char *name)
 {
-	int (*const one)(int *) = !strcmp(name, "nvrtcGetNumSupportedArchs") ? count_12
-				  : !strcmp(name, "nvrtcGetSupportedArchs")  ? architectures_12
-									     : NULL;
-	int (*const two)(int *, int *) = !strcmp(name, "nvrtcVersion") ? version_12 : NULL;
+	int (*const one_result)(int *) = !strcmp(name, "nvrtcGetNumSupportedArchs") ? count_12
+					 : !strcmp(name, "nvrtcGetSupportedArchs")  ? architectures_12
+										    : NULL;
+	int (*const two_results)(int *, int *) = !strcmp(name, "nvrtcVersion") ? version_12 : NULL;
 	void *pointer = NULL;
-	if (one)
-		memcpy(&pointer, &one, sizeof pointer);
-	else if (two)
-		memcpy(&pointer, &two, sizeof pointer);
+	if (one_result)
+		memcpy(&pointer, &one_result, sizeof pointer);
+	else if (two_results)
+		memcpy(&pointer, &two_results, sizeof pointer);
 	return pointer ? pointer : cu_fake_nvrtc_symbol(name);
 }

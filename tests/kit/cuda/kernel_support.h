@@ -99,12 +99,12 @@ static inline struct device_memory device_alloc(size_t bytes, size_t skew_bytes)
 	return memory;
 }
 
-static inline void device_free(struct device_memory *memory, const char *what)
+static inline void device_free(struct device_memory *memory, const char *label)
 {
 	for (unsigned char *p = memory->block; p < memory->data; p++)
-		cr_assert_eq(*p, GUARD, "%s wrote before its result", what);
+		cr_assert_eq(*p, GUARD, "%s wrote before its result", label);
 	for (size_t i = 0; i < GUARD_BYTES; i++)
-		cr_assert_eq(memory->data[memory->bytes + i], GUARD, "%s wrote behind its result", what);
+		cr_assert_eq(memory->data[memory->bytes + i], GUARD, "%s wrote behind its result", label);
 	free(memory->block);
 }
 
@@ -151,13 +151,13 @@ static inline double stored_step(enum npl_dtype stored, double x)
 	return stored == NPL_BF16 ? size * 0x1p-8 : size * 0x1p-24 + 0x1p-149;
 }
 
-static inline void compare_floats(const struct kernel_case *c, const struct npl_tensor *want, const void *got,
+static inline void compare_floats(const struct kernel_case *c, const struct npl_tensor *expected, const void *actual,
 				  enum npl_dtype stored)
 {
 	const char *name = npl_op_defs[c->op].name;
-	struct npl_tensor seen = {.dtype = stored, .shape = want->shape, .data = (void *)(uintptr_t)got};
-	for (int64_t i = 0; i < npl_tensor_count(want); i++) {
-		double x = npl_tensor_real(&seen, i), y = activated(c->fused, npl_tensor_real(want, i));
+	struct npl_tensor kernel_view = {.dtype = stored, .shape = expected->shape, .data = (void *)(uintptr_t)actual};
+	for (int64_t i = 0; i < npl_tensor_count(expected); i++) {
+		double x = npl_tensor_real(&kernel_view, i), y = activated(c->fused, npl_tensor_real(expected, i));
 		if ((isnan(x) && isnan(y)) || x == y)
 			continue;
 		double allowed = fabs(y) * c->relative + c->absolute + 1.001 * stored_step(stored, y);
@@ -168,18 +168,18 @@ static inline void compare_floats(const struct kernel_case *c, const struct npl_
 	}
 }
 
-static inline void compare(const struct kernel_case *c, int k, const struct npl_tensor *want, const void *got,
+static inline void compare(const struct kernel_case *c, int k, const struct npl_tensor *expected, const void *actual,
 			   enum npl_dtype stored)
 {
-	if (npl_is_float32_or_half(want->dtype)) {
-		compare_floats(c, want, got, stored);
+	if (npl_is_float32_or_half(expected->dtype)) {
+		compare_floats(c, expected, actual, stored);
 		return;
 	}
-	for (size_t i = 0; i < npl_tensor_bytes(want); i++)
-		cr_assert_eq(((const unsigned char *)got)[i], ((const unsigned char *)want->data)[i],
+	for (size_t i = 0; i < npl_tensor_bytes(expected); i++)
+		cr_assert_eq(((const unsigned char *)actual)[i], ((const unsigned char *)expected->data)[i],
 			     "%s, result %d, seed %llu: byte %zu is %d, expected %d", npl_op_defs[c->op].name, k,
-			     (unsigned long long)c->seed, i, ((const unsigned char *)got)[i],
-			     ((const unsigned char *)want->data)[i]);
+			     (unsigned long long)c->seed, i, ((const unsigned char *)actual)[i],
+			     ((const unsigned char *)expected->data)[i]);
 }
 
 /* An element for each position, in the other order: (N, C, ...) to (N, ..., C), or back. */
@@ -235,15 +235,15 @@ static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 	for (int k = 0; k < c->n_in; k++)
 		layer.in[k] = c->in[k];
 	struct npl_tensor hidden[NPL_LAYER_INPUTS];
-	const struct npl_tensor *seen[NPL_LAYER_INPUTS] = {NULL};
+	const struct npl_tensor *kernel_view[NPL_LAYER_INPUTS] = {NULL};
 	for (int k = 0; k < c->n_in; k++)
 		if (c->in[k]) {
 			hidden[k] = *c->in[k];
 			if (c->unknown)
 				hidden[k].data = NULL;
-			seen[k] = &hidden[k];
+			kernel_view[k] = &hidden[k];
 		}
-	int rc = npl_op_shape(c->op, c->attrs, seen, c->n_in, out, c->n_out, &err);
+	int rc = npl_op_shape(c->op, c->attrs, kernel_view, c->n_in, out, c->n_out, &err);
 	cr_assert_eq(rc, 0, "%s, seed %llu: %s", name, (unsigned long long)c->seed, err.msg);
 	cr_assert(cu_kernel_takes(&layer,
 				  c->stored == NPL_F16    ? CU_F16

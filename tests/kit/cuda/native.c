@@ -104,8 +104,8 @@ static int write_text(const char *path, const char *text)
 	FILE *file = fopen(path, "w");
 	if (!file)
 		return 1;
-	int bad = fputs(text, file) < 0;
-	return fclose(file) || bad;
+	int failed = fputs(text, file) < 0;
+	return fclose(file) || failed;
 }
 
 static char *read_text(const char *path)
@@ -123,9 +123,9 @@ static char *read_text(const char *path)
 static void find_root(char root[ROOT_BYTES])
 {
 	char path[PATH_BYTES];
-	Dl_info here;
-	char *absolute = dladdr((const void *)&cuda_native_counts, &here) && here.dli_fname
-				 ? realpath(here.dli_fname, NULL)
+	Dl_info this_object;
+	char *absolute = dladdr((const void *)&cuda_native_counts, &this_object) && this_object.dli_fname
+				 ? realpath(this_object.dli_fname, NULL)
 				 : NULL;
 	for (char *slash = absolute ? strrchr(absolute, '/') : NULL; slash; slash = strrchr(absolute, '/')) {
 		*slash = '\0';
@@ -160,7 +160,7 @@ static int build(struct program *program, const char *shim, int n_options, const
 {
 	const char *const always[] = {TEST_CC, "-std=gnu17", "-O1", "-ffp-contract=off", "-w", "-shared",
 				      "-fPIC", "-include",   shim};
-	char folder[PATH_BYTES + 16], path[PATH_BYTES + 80], flags[] = TEST_KERNEL_FLAGS, made[PATH_BYTES + 32],
+	char folder[PATH_BYTES + 16], path[PATH_BYTES + 80], flags[] = TEST_KERNEL_FLAGS, object[PATH_BYTES + 32],
 							     messages[PATH_BYTES + 32], include[PATH_BYTES + 32];
 	char *argv[MOST_OPTIONS];
 	int n = 0;
@@ -183,22 +183,22 @@ static int build(struct program *program, const char *shim, int n_options, const
 	if (write_text(path, program->source))
 		return 1;
 	snprintf(include, sizeof include, "-I%s", folder);
-	snprintf(made, sizeof made, "%s/made.so", folder);
+	snprintf(object, sizeof object, "%s/made.so", folder);
 	snprintf(messages, sizeof messages, "%s/messages", folder);
-	char *const rest[] = {include, "-o", made, "-x", "c", path, "-lm", NULL};
+	char *const last_arguments[] = {include, "-o", object, "-x", "c", path, "-lm", NULL};
 	for (int i = 0; i < 8; i++)
-		argv[n++] = rest[i];
+		argv[n++] = last_arguments[i];
 	int status = run(argv, messages);
 	program->log = read_text(messages);
 	if (!status)
-		status = rename(made, program->object); /* whole, whoever makes the same beside us */
+		status = rename(object, program->object); /* whole, whoever makes the same beside us */
 	for (int i = 0; i < program->n_headers; i++) {
 		char header[PATH_BYTES + 80];
 		snprintf(header, sizeof header, "%s/%s", folder, program->header_name[i]);
 		unlink(header);
 	}
 	unlink(path);
-	unlink(made);
+	unlink(object);
 	unlink(messages);
 	rmdir(folder);
 	return status;

@@ -19,12 +19,12 @@
 #include "tests/kit/sim/tpu_v1/run.h"
 #include "tests/kit/sim/tpu_v1/worked.h"
 
-static bool agree(uint64_t seed, const struct program_wish *wish)
+static bool agree(uint64_t seed, const struct program_wish *request)
 {
 	struct program_case c;
 	struct npl_err err = {0};
 	char why[512] = "";
-	if (program_case_make(&c, seed, wish, &err)) {
+	if (program_case_make(&c, seed, request, &err)) {
 		printf("seed %llu: %s\n", (unsigned long long)seed, err.msg);
 		return false;
 	}
@@ -82,25 +82,25 @@ static int agree_diannao(uint64_t programs, uint64_t first)
 	if (rc)
 		printf("%s\n", err.msg);
 	for (uint64_t seed = first; !rc && seed < first + programs; seed++) {
-		const struct diannao_wish wish = {.instructions = seed % 32 ? 0 : 400};
-		struct diannao_layer_seen seen;
+		const struct diannao_wish request = {.instructions = seed % 32 ? 0 : 400};
+		struct diannao_layer_seen layer_counts;
 		char why[512] = "";
-		const char *what = "program";
-		bool ok = diannao_agrees(seed, &wish, why, sizeof why);
+		const char *case_kind = "program";
+		bool ok = diannao_agrees(seed, &request, why, sizeof why);
 		if (ok) {
-			what = "stream";
+			case_kind = "stream";
 			ok = diannao_stream_agrees(seed, why, sizeof why);
 		}
 		if (ok && seed % 8 == 0) {
-			what = "layer";
-			ok = diannao_layer_agrees(seed, &paper, &seen, why, sizeof why);
+			case_kind = "layer";
+			ok = diannao_layer_agrees(seed, &paper, &layer_counts, why, sizeof why);
 		}
 		if (ok && seed % 2 == 0) {
-			what = "units of a layer";
+			case_kind = "units of a layer";
 			ok = diannao_units_of_layer_agree(seed, &paper, &skips, why, sizeof why);
 		}
 		if (!ok) {
-			printf("%s, seed %llu: %s\n", what, (unsigned long long)seed, why);
+			printf("%s, seed %llu: %s\n", case_kind, (unsigned long long)seed, why);
 			rc = 1;
 		}
 	}
@@ -124,10 +124,10 @@ int main(int argc, char **argv)
 	for (uint64_t seed = first; seed < first + programs; seed++) {
 		/* Some that cannot end, some with more columns than a fast kernel takes at a time, some with so many
 		 * rows that 16-bit products of one pass do not fit an accumulator. */
-		struct program_wish wish = {.stuck_percent = seed % 8 ? 0 : 100,
-					    .columns = seed % 16 == 5 ? 100 : 0,
-					    .rows = seed % 16 == 9 ? 200 : 0};
-		if (!agree(seed, &wish))
+		struct program_wish request = {.stuck_percent = seed % 8 ? 0 : 100,
+					       .columns = seed % 16 == 5 ? 100 : 0,
+					       .rows = seed % 16 == 9 ? 200 : 0};
+		if (!agree(seed, &request))
 			return 1;
 	}
 	for (int i = 0; i < 2 * WORKED_CASES; i++) {

@@ -62,7 +62,7 @@ struct dn_execution diannao_execution(const struct diannao_case *c, struct npl_m
 }
 
 /* All of a program, with values and events. */
-static bool run_all(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *how,
+static bool run_all(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *engine,
 		    char *why, size_t n)
 {
 	struct diannao_stream stream;
@@ -83,7 +83,7 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 	execution.stream = diannao_source(&stream, c, false);
 	execution.memory = (struct dn_memory){o->bytes, c->size};
 	execution.observer = &observer;
-	const bool ran = !how(&execution, &o->outcome, &err);
+	const bool ran = !engine(&execution, &o->outcome, &err);
 	if (!ran)
 		snprintf(why, n, "%s", err.msg);
 	else if (o->events.strange)
@@ -97,14 +97,14 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 }
 
 /* Times only. */
-static bool run_times(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *how,
+static bool run_times(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *engine,
 		      bool units, struct diannao_stream *stream, char *why, size_t n)
 {
 	struct npl_err err = {0};
 	struct dn_execution execution = diannao_execution(c, memory);
 	execution.stream = diannao_source(stream, c, units);
 	*o = (struct executed){0};
-	if (!how(&execution, &o->outcome, &err))
+	if (!engine(&execution, &o->outcome, &err))
 		return true;
 	snprintf(why, n, "%s", err.msg);
 	return false;
@@ -298,14 +298,14 @@ bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t
 	struct diannao_case c;
 	struct npl_memory *memory;
 	struct diannao_stream stream;
-	struct executed through, counted;
+	struct executed full, counted;
 	char what[600] = "";
 	if (!diannao_checked(&c, seed, wish, &memory, why, n))
 		return false;
-	const bool ok = run_times(&through, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, what,
+	const bool ok = run_times(&full, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, what,
 				  sizeof what) &&
 			run_times(&counted, &c, memory, dn_run_fast, true, &stream, what, sizeof what) &&
-			diannao_same_counts(&through.outcome, &counted.outcome, what, sizeof what);
+			diannao_same_counts(&full.outcome, &counted.outcome, what, sizeof what);
 	if (!ok)
 		snprintf(why, n, "%s", what);
 	for (int i = 0; i < DIANNAO_LEVELS; i++)

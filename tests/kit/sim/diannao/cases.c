@@ -68,15 +68,15 @@ static bool run_on(const struct dn_config *config, const char *engine, struct dn
 	return ok;
 }
 
-static bool differs(const char *what, uint64_t fast, uint64_t rtl, char *why, size_t n)
+static bool differs(const char *label, uint64_t fast, uint64_t rtl, char *why, size_t n)
 {
 	if (fast == rtl)
 		return false;
-	snprintf(why, n, "%s: %llu on fast, %llu on rtl", what, (unsigned long long)fast, (unsigned long long)rtl);
+	snprintf(why, n, "%s: %llu on fast, %llu on rtl", label, (unsigned long long)fast, (unsigned long long)rtl);
 	return true;
 }
 
-static bool same(const struct npl_result *fast, const struct npl_result *rtl, char *why, size_t n)
+static bool same_result(const struct npl_result *fast, const struct npl_result *rtl, char *why, size_t n)
 {
 	for (size_t i = 0; i < DN_COUNTERS; i++)
 		if (differs(dn_counter_defs[i].name, fast->counter[i], rtl->counter[i], why, n))
@@ -96,20 +96,20 @@ static bool agrees(const struct dn_config *config, struct dn_case *c, struct dia
 {
 	struct npl_result fast, rtl;
 	const size_t bytes = (size_t)npl_tensor_count(&c->y) * (c->y.dtype == NPL_I32 ? 4 : 2);
-	void *kept = malloc(bytes + 1);
-	if (!kept) {
+	void *saved = malloc(bytes + 1);
+	if (!saved) {
 		snprintf(why, n, "out of memory");
 		return false;
 	}
 	bool ok = run_on(config, "fast", c, &fast, why, n);
-	memcpy(kept, c->y.data, bytes);
+	memcpy(saved, c->y.data, bytes);
 	memset(c->y.data, 0x5a, bytes);
-	ok = ok && run_on(config, "rtl", c, &rtl, why, n) && same(&fast, &rtl, why, n);
-	if (ok && memcmp(kept, c->y.data, bytes)) {
+	ok = ok && run_on(config, "rtl", c, &rtl, why, n) && same_result(&fast, &rtl, why, n);
+	if (ok && memcmp(saved, c->y.data, bytes)) {
 		snprintf(why, n, "results differ");
 		ok = false;
 	}
-	free(kept);
+	free(saved);
 	if (!ok)
 		return false;
 	*seen = (struct diannao_layer_seen){

@@ -243,25 +243,27 @@ static inline void hand_run(struct dn_hand *h)
 	cr_assert_eq(memcmp(h->before, h->bytes, sizeof h->before), 0, "timing only moves no values");
 	cr_assert_eq(hand_once(h, true, &err), 0, "%s", err.msg);
 	const struct dn_counters *n = &h->outcome.counters;
-	struct dn_counters without = *n;
-	without.product_saturations = without.sum_wraps = without.sum_saturations = without.output_saturations = 0;
+	struct dn_counters expected_counters = *n;
+	expected_counters.product_saturations = expected_counters.sum_wraps = expected_counters.sum_saturations =
+		expected_counters.output_saturations = 0;
 	cr_assert_eq(timing.cycles, h->outcome.cycles);
-	cr_assert_eq(memcmp(&timing.counters, &without, sizeof without), 0, "the same without values");
+	cr_assert_eq(memcmp(&timing.counters, &expected_counters, sizeof expected_counters), 0,
+		     "the same without values");
 	cr_assert_eq(events, h->events);
 	cr_assert_eq(n->nfu_active + n->nfu_fill + n->wait_sb + n->wait_nbin + n->wait_nbout, h->outcome.cycles);
 	cr_assert_eq(n->useful_macs + n->idle_lanes, n->nfu_active * (uint64_t)(h->config.tn * h->config.tn));
 }
 
 /* The boundary, or the cycle, of the one such event. */
-static inline int64_t hand_when(const struct dn_hand *h, enum dn_event what, int64_t index)
+static inline int64_t hand_when(const struct dn_hand *h, enum dn_event kind, int64_t index)
 {
 	int64_t at = -1, times = 0;
 	for (int i = 0; i < h->events; i++)
-		if (h->event[i].what == what && h->event[i].index == index) {
+		if (h->event[i].what == kind && h->event[i].index == index) {
 			at = (int64_t)h->event[i].cycle;
 			times++;
 		}
-	cr_assert_leq(times, 1, "event %d of instruction %d comes once", (int)what, (int)index);
+	cr_assert_leq(times, 1, "event %d of instruction %d comes once", (int)kind, (int)index);
 	return at;
 }
 

@@ -190,25 +190,25 @@ static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 static inline void dn_isa_round_trip(const struct sim_program *program, uint64_t seed)
 {
 	struct npl_err err = {0};
-	struct sim_program again;
+	struct sim_program assembled_again;
 	char *text, *text_again;
 	size_t n, n_again;
 	uint8_t *bytes = dn_isa_encoded(program, &n);
 	cr_assert_eq(dn_disassemble("a", program, &text, &err), 0, "seed %llu: %s", (unsigned long long)seed, err.msg);
-	cr_assert_eq(dn_assemble("b", text, strlen(text), &again, &err), 0, "seed %llu: %s\n%s",
+	cr_assert_eq(dn_assemble("b", text, strlen(text), &assembled_again, &err), 0, "seed %llu: %s\n%s",
 		     (unsigned long long)seed, err.msg, text);
-	uint8_t *bytes_again = dn_isa_encoded(&again, &n_again);
+	uint8_t *bytes_again = dn_isa_encoded(&assembled_again, &n_again);
 	cr_assert(n == n_again && !memcmp(bytes, bytes_again, n), "seed %llu:\n%s", (unsigned long long)seed, text);
-	sim_program_free(&again);
+	sim_program_free(&assembled_again);
 	free(bytes_again);
-	cr_assert_eq(dn_program_decode("c", bytes, n, &again, &err), 0, "seed %llu: %s", (unsigned long long)seed,
-		     err.msg);
-	bytes_again = dn_isa_encoded(&again, &n_again);
+	cr_assert_eq(dn_program_decode("c", bytes, n, &assembled_again, &err), 0, "seed %llu: %s",
+		     (unsigned long long)seed, err.msg);
+	bytes_again = dn_isa_encoded(&assembled_again, &n_again);
 	cr_assert(n == n_again && !memcmp(bytes, bytes_again, n), "seed %llu", (unsigned long long)seed);
-	cr_assert_eq(dn_disassemble("d", &again, &text_again, &err), 0, "seed %llu: %s", (unsigned long long)seed,
-		     err.msg);
+	cr_assert_eq(dn_disassemble("d", &assembled_again, &text_again, &err), 0, "seed %llu: %s",
+		     (unsigned long long)seed, err.msg);
 	cr_assert_str_eq(text, text_again);
-	sim_program_free(&again);
+	sim_program_free(&assembled_again);
 	free(bytes_again);
 	free(bytes);
 	free(text);

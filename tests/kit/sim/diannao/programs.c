@@ -44,9 +44,9 @@ static bool one_in(struct maker *m, int64_t n)
 
 /* ---- Machine and memory ---- */
 
-static int64_t pick(struct maker *m, const int64_t *of, size_t n)
+static int64_t pick(struct maker *m, const int64_t *choices, size_t n)
 {
-	return of[draw(m, 0, (int64_t)n - 1)];
+	return choices[draw(m, 0, (int64_t)n - 1)];
 }
 #define PICK(m, ...) pick(m, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
@@ -266,10 +266,11 @@ static void make_room(struct maker *m)
 /* A range of `steps` rows of NBin of those that are held at the end of its loads. */
 static void choose_range(struct maker *m, struct dn_instruction *at, int64_t steps)
 {
-	const int64_t held = m->nbin, stride = steps > 1 ? draw(m, 1, (held - 1) / (steps - 1)) : draw(m, 1, 3);
-	const int64_t begin = draw(m, 0, held - 1 - (steps - 1) * stride), end = begin + (steps - 1) * stride;
+	const int64_t rows_held = m->nbin,
+		      stride = steps > 1 ? draw(m, 1, (rows_held - 1) / (steps - 1)) : draw(m, 1, 3);
+	const int64_t begin = draw(m, 0, rows_held - 1 - (steps - 1) * stride), end = begin + (steps - 1) * stride;
 	at->nbin.reuse = (uint8_t)draw(m, 0, 1);
-	if (steps == held && one_in(m, 2))
+	if (steps == rows_held && one_in(m, 2))
 		read_nbin(at, 0, 0, 0);
 	else
 		read_nbin(at, begin, end, stride);
@@ -277,7 +278,7 @@ static void choose_range(struct maker *m, struct dn_instruction *at, int64_t ste
 		m->nbin -= end + 1;
 }
 
-static int64_t some_steps(struct maker *m, int64_t most)
+static int64_t draw_steps(struct maker *m, int64_t most)
 {
 	return one_in(m, 3) ? draw(m, 1, most) : draw(m, 1, least(most, 3));
 }
@@ -288,12 +289,12 @@ static void make_operands(struct maker *m, struct dn_instruction *at)
 	const bool bias = at->nfu.nfu1 == DN_BIAS, zeros = at->nfu.nfu1 == DN_MULT && one_in(m, 6);
 	int64_t loaded = 0, steps;
 	if (!bias && !zeros && (!m->nbin || (nbin_room(m) && one_in(m, 2))))
-		load_nbin(m, at, some_steps(m, nbin_room(m)));
+		load_nbin(m, at, draw_steps(m, nbin_room(m)));
 	if (at->nfu.nfu1 == DN_NFU1_NOP) {
-		choose_range(m, at, some_steps(m, m->nbin));
+		choose_range(m, at, draw_steps(m, m->nbin));
 		return;
 	}
-	steps = bias ? (c->tn == 1 ? 2 : 1) : zeros ? some_steps(m, c->sb_rows) : some_steps(m, m->nbin);
+	steps = bias ? (c->tn == 1 ? 2 : 1) : zeros ? draw_steps(m, c->sb_rows) : draw_steps(m, m->nbin);
 	if (m->sb < steps || (sb_room(m) >= steps && one_in(m, 2))) {
 		steps = bias ? steps : least(steps, sb_room(m));
 		load_sb(m, at, loaded = steps);
@@ -561,7 +562,7 @@ static void next(void *state, struct dn_instruction *instruction)
 	}
 }
 
-static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
+static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
 {
 	struct diannao_stream *s = state;
 	const struct diannao_case *c = s->c;
@@ -589,6 +590,6 @@ struct dn_stream diannao_source(struct diannao_stream *stream, const struct dian
 {
 	*stream = (struct diannao_stream){.c = c};
 	if (units)
-		return (struct dn_stream){stream, next, alike, skip};
+		return (struct dn_stream){stream, next, count_alike, skip};
 	return (struct dn_stream){.state = stream, .next = next};
 }

@@ -9,9 +9,9 @@
 #define MOST_STEPS 60000
 
 /* Mostly few, at times many. */
-static int64_t some(uint64_t *rng, int64_t few, int64_t many)
+static int64_t draw_skewed(uint64_t *rng, int64_t least, int64_t greatest)
 {
-	return test_range(rng, 0, 2) ? test_range(rng, 1, few) : test_range(rng, few, many);
+	return test_range(rng, 0, 2) ? test_range(rng, 1, least) : test_range(rng, least, greatest);
 }
 
 /* So many taps that they are more than one part, or gaps between them that leave out columns. */
@@ -30,9 +30,9 @@ static void draw_taps(struct npl_window *w, int d, int64_t size, uint64_t *rng)
 static void draw_beyond(struct npl_window *w, int d, bool pool, uint64_t *rng)
 {
 	w->kernel[d] = test_range(rng, 1, 4);
-	w->stride[d] = some(rng, 3, 12);
-	w->dilation[d] = some(rng, 3, 40);
-	const int64_t most = pool ? (w->kernel[d] - 1) * w->dilation[d] : some(rng, 30, 80);
+	w->stride[d] = draw_skewed(rng, 3, 12);
+	w->dilation[d] = draw_skewed(rng, 3, 40);
+	const int64_t most = pool ? (w->kernel[d] - 1) * w->dilation[d] : draw_skewed(rng, 30, 80);
 	w->pad_begin[d] = test_range(rng, 0, most);
 	w->pad_end[d] = test_range(rng, pool ? 0 : (w->kernel[d] - 1) * w->dilation[d], pool ? most : most + 120);
 }
@@ -53,21 +53,23 @@ static void long_case(struct dn_case *c, uint64_t *rng)
 	static const enum npl_op ops[] = {NPL_OP_CONV, NPL_OP_CONV,    NPL_OP_CONV,       NPL_OP_GEMM,
 					  NPL_OP_GEMM, NPL_OP_MAXPOOL, NPL_OP_AVERAGEPOOL};
 	const enum npl_op op = ops[test_range(rng, 0, 6)];
-	const int64_t height = some(rng, 5, 40), width = some(rng, 5, 60), images = some(rng, 2, 12);
-	const int64_t groups = some(rng, 1, 8);
+	const int64_t height = draw_skewed(rng, 5, 40), width = draw_skewed(rng, 5, 60),
+		      images = draw_skewed(rng, 2, 12);
+	const int64_t groups = draw_skewed(rng, 1, 8);
 	if (test_range(rng, 0, 15) == 0) {
-		dn_random_lrn(c, rng, npl_shape_of(4, images, some(rng, 30, 300), height, width));
+		dn_random_lrn(c, rng, npl_shape_of(4, images, draw_skewed(rng, 30, 300), height, width));
 		return;
 	}
 	/* Each draw is a statement of its own: the order of arguments is the compiler's. */
 	if (op == NPL_OP_GEMM) {
-		const int64_t columns = some(rng, 60, 2000), inner = some(rng, 30, 600), rows = some(rng, 3, 200);
+		const int64_t columns = draw_skewed(rng, 60, 2000), inner = draw_skewed(rng, 30, 600),
+			      rows = draw_skewed(rng, 3, 200);
 		dn_case_gemm(c, rows, inner, columns);
 	} else {
 		const bool pool = op != NPL_OP_CONV;
 		const struct npl_window window = long_window(rng, height, width, pool);
-		const int64_t out = pool ? 0 : groups * some(rng, 12, 150);
-		const int64_t in = pool ? some(rng, 30, 600) : groups * some(rng, 12, 300);
+		const int64_t out = pool ? 0 : groups * draw_skewed(rng, 12, 150);
+		const int64_t in = pool ? draw_skewed(rng, 30, 600) : groups * draw_skewed(rng, 12, 300);
 		dn_case_window(c, op, images, in, height, width, out, pool ? 1 : groups, window);
 	}
 	if (c->w.shape.rank && test_range(rng, 0, 1)) {
@@ -134,7 +136,7 @@ static void next(void *state, struct dn_instruction *instruction)
 	c->stream.next(c->stream.state, instruction);
 }
 
-static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
+static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
 {
 	struct counted *c = state;
 	c->stream.count_alike(c->stream.state, units);
@@ -155,11 +157,12 @@ static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memo
 	if (dn_generator_open(&c->config, &c->layer, &c->tiles, &counted.generator, err))
 		return false;
 	counted.stream = dn_generator_stream(counted.generator);
-	const struct dn_execution execution = {.config = &c->config,
-					       .stream = {&counted, next, units ? alike : NULL, units ? skip : NULL},
-					       .n_functions = c->layer.activates,
-					       .function = &c->layer.function,
-					       .port = memory};
+	const struct dn_execution execution = {
+		.config = &c->config,
+		.stream = {&counted, next, units ? count_alike : NULL, units ? skip : NULL},
+		.n_functions = c->layer.activates,
+		.function = &c->layer.function,
+		.port = memory};
 	const bool ok = !dn_run_fast(&execution, outcome, err) && !dn_generator_failed(counted.generator, err);
 	*instructions = counted.instructions;
 	dn_generator_close(counted.generator);
@@ -189,17 +192,17 @@ bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, 
 {
 	struct diannao_unit_case c;
 	struct npl_err err = {0};
-	struct dn_outcome through, counted;
+	struct dn_outcome full, counted;
 	int64_t all = 0, some_of_them = 0;
 	if (!diannao_unit_case_make(&c, seed, paper))
 		return true;
 	struct npl_memory *memory = memory_of(&c.config, seed, &err);
-	bool ok = memory && run_layer(&c, memory, false, &through, skips, &all, &err) &&
+	bool ok = memory && run_layer(&c, memory, false, &full, skips, &all, &err) &&
 		  run_layer(&c, memory, true, &counted, skips, &some_of_them, &err);
 	if (!ok)
 		snprintf(why, n, "%s", err.msg);
 	else
-		ok = diannao_same_counts(&through, &counted, why, n);
+		ok = diannao_same_counts(&full, &counted, why, n);
 	npl_memory_close(memory);
 	skips->runs++;
 	skips->instructions += all;

@@ -33,10 +33,10 @@ struct pair {
 	size_t n;
 };
 
-static bool say(struct pair *p, const char *what, uint64_t fast, uint64_t stepped)
+static bool report_difference(struct pair *p, const char *label, uint64_t fast, uint64_t stepped)
 {
 	snprintf(p->why, p->n, "at %llu: %s: %llu when skipping, %llu when looking at every cycle",
-		 (unsigned long long)npl_memory_now(p->memory[STEPPED]), what, (unsigned long long)fast,
+		 (unsigned long long)npl_memory_now(p->memory[STEPPED]), label, (unsigned long long)fast,
 		 (unsigned long long)stepped);
 	return false;
 }
@@ -44,7 +44,7 @@ static bool say(struct pair *p, const char *what, uint64_t fast, uint64_t steppe
 static bool same_time(struct pair *p)
 {
 	const uint64_t fast = npl_memory_now(p->memory[FAST]), stepped = npl_memory_now(p->memory[STEPPED]);
-	return fast == stepped || say(p, "has come to", fast, stepped);
+	return fast == stepped || report_difference(p, "has come to", fast, stepped);
 }
 
 static void change_mood(struct pair *p)
@@ -99,21 +99,21 @@ static struct npl_memory_request draw_request(struct pair *p)
 }
 
 /* One that is refused stays with its asker, or is forgotten. */
-static bool offer(struct pair *p)
+static bool offer_request(struct pair *p)
 {
 	for (int64_t k = test_range(&p->rng, 0, p->mood.most_offers); k > 0; k--) {
 		struct npl_memory_request r = draw_request(p);
 		bool fast = npl_memory_can_accept(p->memory[FAST], &r),
 		     stepped = npl_memory_can_accept(p->memory[STEPPED], &r);
 		if (fast != stepped)
-			return say(p, "accepts", fast, stepped);
+			return report_difference(p, "accepts", fast, stepped);
 		if (!fast)
 			continue;
-		const struct npl_memory_request other = draw_request(p);
-		fast = npl_memory_can_accept(p->memory[FAST], &other);
-		stepped = npl_memory_can_accept(p->memory[STEPPED], &other);
+		const struct npl_memory_request next_request = draw_request(p);
+		fast = npl_memory_can_accept(p->memory[FAST], &next_request);
+		stepped = npl_memory_can_accept(p->memory[STEPPED], &next_request);
 		if (fast != stepped)
-			return say(p, "accepts another", fast, stepped);
+			return report_difference(p, "accepts another", fast, stepped);
 		npl_memory_push(p->memory[FAST], &r);
 		npl_memory_push(p->memory[STEPPED], &r);
 		if (r.is_write || test_range(&p->rng, 0, 3) == 0)
@@ -139,12 +139,12 @@ static bool take(struct pair *p, bool all)
 		uint64_t b = single ? npl_memory_completed(p->memory[STEPPED], stepped)
 				    : npl_memory_take(p->memory[STEPPED], stepped, room);
 		if (a != b)
-			return say(p, "has completions", a, b);
+			return report_difference(p, "has completions", a, b);
 		for (uint64_t i = 0; i < a; i++) {
 			if (fast[i].cycle != stepped[i].cycle)
-				return say(p, "a completion's cycle", fast[i].cycle, stepped[i].cycle);
+				return report_difference(p, "a completion's cycle", fast[i].cycle, stepped[i].cycle);
 			if (fast[i].tag != stepped[i].tag)
-				return say(p, "a completion's tag", fast[i].tag, stepped[i].tag);
+				return report_difference(p, "a completion's tag", fast[i].tag, stepped[i].tag);
 			p->hash = (p->hash ^ fast[i].cycle ^ fast[i].tag << 7) * 0x9e3779b97f4a7c15u;
 		}
 		if (a < (single ? 1 : room))
@@ -172,9 +172,9 @@ static bool feed(struct pair *p)
 		npl_memory_feed(p->memory[FAST], &fast);
 		npl_memory_feed(p->memory[STEPPED], &stepped);
 		if (fast.pushed != stepped.pushed)
-			return say(p, "was fed", fast.pushed, stepped.pushed);
+			return report_difference(p, "was fed", fast.pushed, stepped.pushed);
 		if (fast.in_cycle != stepped.in_cycle)
-			return say(p, "was fed in the cycle", fast.in_cycle, stepped.in_cycle);
+			return report_difference(p, "was fed in the cycle", fast.in_cycle, stepped.in_cycle);
 		if (!same_time(p))
 			return false;
 		if (fast.pushed == n)
@@ -233,7 +233,7 @@ static bool same_counters(struct pair *p)
 	};
 	for (size_t i = 0; i < sizeof count / sizeof *count; i++)
 		if (count[i].fast != count[i].stepped)
-			return say(p, count[i].name, count[i].fast, count[i].stepped);
+			return report_difference(p, count[i].name, count[i].fast, count[i].stepped);
 	return true;
 }
 
@@ -248,7 +248,8 @@ static bool run(struct pair *p, uint64_t rng, int64_t rounds)
 	while (rounds--) {
 		if (!p->mood.left--)
 			change_mood(p);
-		if (!(p->mood.feeds ? feed(p) : offer(p)) || !advance(p) || !take(p, false) || !same_counters(p))
+		if (!(p->mood.feeds ? feed(p) : offer_request(p)) || !advance(p) || !take(p, false) ||
+		    !same_counters(p))
 			return false;
 	}
 	return true;
@@ -265,7 +266,7 @@ static bool drain(struct pair *p)
 			return false;
 	}
 	uint64_t fast = npl_memory_pending(p->memory[FAST]), stepped = npl_memory_pending(p->memory[STEPPED]);
-	return !fast || say(p, "never completed", fast, stepped);
+	return !fast || report_difference(p, "never completed", fast, stepped);
 }
 
 static bool run_and_again(struct pair *p)
@@ -282,7 +283,8 @@ static bool run_and_again(struct pair *p)
 		if (!same_counters(p) || !run(p, rng, rounds))
 			return false;
 		if (hash != p->hash)
-			return say(p, "a hash of all completions after a reset, and before", p->hash, hash);
+			return report_difference(p, "a hash of all completions after a reset, and before", p->hash,
+						 hash);
 	}
 	return drain(p);
 }

@@ -110,8 +110,8 @@ void action_spill(struct builder *b)
 	int64_t rows = host_rows(b);
 	struct builder_footprint f = {0};
 	host_move(b, true, action_rows(b, TPU_HOST_OUT, rows, false), rows);
-	int64_t back = action_rows(b, TPU_HOST_IN, rows, true);
-	builder_touches(&f, back, rows, true, false);
+	int64_t read_back = action_rows(b, TPU_HOST_IN, rows, true);
+	builder_touches(&f, read_back, rows, true, false);
 	/* The address registers still say where. */
 	builder_touches(&f, b->registers.value[TPU_REG_HOST_ADDRESS],
 			(rows - 1) * b->registers.value[TPU_REG_HOST_STRIDE] +
@@ -120,7 +120,7 @@ void action_spill(struct builder *b)
 	builder_order(b, TPU_HOST_IN, &f);
 	builder_emit(b,
 		     (struct tpu_instruction){
-			     .opcode = TPU_READ_HOST_MEMORY, .ub = (uint32_t)back, .length = (uint32_t)rows},
+			     .opcode = TPU_READ_HOST_MEMORY, .ub = (uint32_t)read_back, .length = (uint32_t)rows},
 		     &f);
 }
 
@@ -134,9 +134,9 @@ void action_noise(struct builder *b)
 		break;
 	case 1: {
 		/* Values that the next user of the register replaces. */
-		static const enum tpu_register any[] = {TPU_REG_HOST_ADDRESS, TPU_REG_SOURCE, TPU_REG_OPERAND,
-							TPU_REG_FIRST_RESULT, TPU_REG_USEFUL_CELLS};
-		builder_set(b, any[builder_range(b, 0, 4)], (uint32_t)builder_range(b, 0, 1));
+		static const enum tpu_register registers[] = {TPU_REG_HOST_ADDRESS, TPU_REG_SOURCE, TPU_REG_OPERAND,
+							      TPU_REG_FIRST_RESULT, TPU_REG_USEFUL_CELLS};
+		builder_set(b, registers[builder_range(b, 0, 4)], (uint32_t)builder_range(b, 0, 1));
 		break;
 	}
 	default:

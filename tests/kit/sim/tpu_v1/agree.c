@@ -20,9 +20,9 @@ struct tpu_memory program_memory(const struct program_case *c)
 
 static bool prefixed(const char *prefix, char *why, size_t n)
 {
-	char said[400];
-	snprintf(said, sizeof said, "%s", why);
-	snprintf(why, n, "%s: %s", prefix, said);
+	char reason[400];
+	snprintf(reason, sizeof reason, "%s", why);
+	snprintf(why, n, "%s: %s", prefix, reason);
 	return false;
 }
 
@@ -81,16 +81,17 @@ static bool still_fails(struct program_case *c, bool thorough)
 }
 
 /* Without instructions at .. at + chunk - 1, if it still fails so. */
-static bool without(struct program_case *c, struct tpu_instruction *kept, int64_t at, int64_t chunk, bool thorough)
+static bool fails_without(struct program_case *c, struct tpu_instruction *saved_code, int64_t at, int64_t chunk,
+			  bool thorough)
 {
 	struct sim_program *p = &c->program;
 	int64_t count = p->count;
-	memcpy(kept, p->instruction, (size_t)count * sizeof *kept);
-	memmove(tpu_code(p) + at, tpu_code(p) + at + chunk, (size_t)(count - at - chunk) * sizeof *kept);
+	memcpy(saved_code, p->instruction, (size_t)count * sizeof *saved_code);
+	memmove(tpu_code(p) + at, tpu_code(p) + at + chunk, (size_t)(count - at - chunk) * sizeof *saved_code);
 	p->count -= chunk;
 	if (still_fails(c, thorough))
 		return true;
-	memcpy(p->instruction, kept, (size_t)count * sizeof *kept);
+	memcpy(p->instruction, saved_code, (size_t)count * sizeof *saved_code);
 	p->count = count;
 	return false;
 }
@@ -98,7 +99,7 @@ static bool without(struct program_case *c, struct tpu_instruction *kept, int64_
 /* An instruction that does less, if it still fails so: fewer vectors, fewer tiles, no switch. */
 static bool with_less(struct program_case *c, int64_t at, int way, bool thorough)
 {
-	struct tpu_instruction *in = tpu_code(&c->program) + at, before = *in;
+	struct tpu_instruction *in = tpu_code(&c->program) + at, original = *in;
 	enum tpu_unit unit = tpu_unit_of(in->opcode);
 	bool weights = unit == TPU_WEIGHTS, steps = unit == TPU_MATRIX || unit == TPU_ACTIVATION;
 	if (unit == TPU_UNITS)
@@ -109,22 +110,22 @@ static bool with_less(struct program_case *c, int64_t at, int way, bool thorough
 		in->length = way ? in->length - 1 : in->length / 2;
 	else if (steps)
 		in->flags &= (uint16_t) ~(unit == TPU_MATRIX ? TPU_MATRIX_SWITCH : TPU_ACTIVATE_SWITCH);
-	if (memcmp(in, &before, sizeof before) && still_fails(c, thorough))
+	if (memcmp(in, &original, sizeof original) && still_fails(c, thorough))
 		return true;
-	*in = before;
+	*in = original;
 	return false;
 }
 
 void program_shrink(struct program_case *c, bool thorough, int trials)
 {
 	struct sim_program *p = &c->program;
-	struct tpu_instruction *kept = malloc((size_t)p->count * sizeof *kept);
-	bool progress = kept;
+	struct tpu_instruction *saved_code = malloc((size_t)p->count * sizeof *saved_code);
+	bool progress = saved_code;
 	for (int64_t first = p->count / 2; progress; first = 2) {
 		progress = false;
 		for (int64_t chunk = first; chunk > 0; chunk /= 2)
 			for (int64_t at = 0; at + chunk < p->count && trials-- > 0;)
-				if (without(c, kept, at, chunk, thorough))
+				if (fails_without(c, saved_code, at, chunk, thorough))
 					progress = true;
 				else
 					at++;
@@ -133,7 +134,7 @@ void program_shrink(struct program_case *c, bool thorough, int trials)
 				while (trials-- > 0 && with_less(c, at, way, thorough))
 					progress = true;
 	}
-	free(kept);
+	free(saved_code);
 	c->stuck_at = liveness_stuck_at(&c->config, p);
 }
 

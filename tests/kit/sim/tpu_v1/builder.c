@@ -64,15 +64,15 @@ void builder_touches(struct builder_footprint *f, int64_t first, int64_t count, 
 
 unsigned builder_hazards(const struct builder *b, enum tpu_unit unit, const struct builder_footprint *f)
 {
-	const unsigned writes = 0x2aa, own = 3u << 2 * unit;
+	const unsigned writes = 0x2aa, unit_bits = 3u << 2 * unit;
 	unsigned found = 0, units = 0;
 	for (int i = 0; i < f->touches; i++) {
 		const struct builder_touch *t = f->touch + i;
 		const uint16_t *touched = t->host ? b->byte_touched : b->row_touched;
-		unsigned any = 0;
+		unsigned any_unit = 0;
 		for (int64_t at = t->first; at < t->first + t->count; at++)
-			any |= touched[at];
-		found |= (t->writes ? any : any & writes) & ~own;
+			any_unit |= touched[at];
+		found |= (t->writes ? any_unit : any_unit & writes) & ~unit_bits;
 	}
 	for (unsigned u = 0; u < TPU_UNITS; u++)
 		units |= (found >> 2 * u & 3) ? 1u << u : 0;
@@ -198,13 +198,13 @@ static bool end_one(struct builder *b)
 static void end_registers(struct builder *b)
 {
 	struct tpu_registers reset = tpu_reset_registers(b->config.rows, b->config.columns);
-	static const enum tpu_register needed[] = {
+	static const enum tpu_register registers_needed[] = {
 		TPU_REG_INPUT_ZERO_POINT,  TPU_REG_WEIGHT_ZERO_POINT, TPU_REG_USEFUL_CELLS,
 		TPU_REG_SOURCE_TYPE,       TPU_REG_SOURCE_ZERO_POINT, TPU_REG_RESULT_TYPE,
 		TPU_REG_RESULT_ZERO_POINT, TPU_REG_RESULT_COLUMNS,    TPU_REG_RESULT_PIXEL_LANES,
 		TPU_REG_RESULT_ROW_PIXELS, TPU_REG_RESULT_LANE,       TPU_REG_FIRST_RESULT};
-	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-		builder_set(b, needed[i], reset.value[needed[i]]);
+	for (size_t i = 0; i < sizeof registers_needed / sizeof *registers_needed; i++)
+		builder_set(b, registers_needed[i], reset.value[registers_needed[i]]);
 }
 
 static bool all_idle(const struct builder *b)

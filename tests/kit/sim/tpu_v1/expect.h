@@ -9,22 +9,22 @@
 #include "machine.h"
 
 /* What went wrong in values, in all and of each instruction. */
-static inline void test_expect_faults(const struct test_machine *m, const struct interpreter *p, const char *what)
+static inline void test_expect_faults(const struct test_machine *m, const struct interpreter *p, const char *label)
 {
-	cr_assert_eq(m->outcome.overflows, (uint64_t)p->overflows, "%s: %llu overflows, expected %lld", what,
+	cr_assert_eq(m->outcome.overflows, (uint64_t)p->overflows, "%s: %llu overflows, expected %lld", label,
 		     (unsigned long long)m->outcome.overflows, (long long)p->overflows);
-	cr_assert_eq(m->outcome.saturations, (uint64_t)p->saturations, "%s: %llu saturations, expected %lld", what,
+	cr_assert_eq(m->outcome.saturations, (uint64_t)p->saturations, "%s: %llu saturations, expected %lld", label,
 		     (unsigned long long)m->outcome.saturations, (long long)p->saturations);
 	for (int64_t i = 0; i < m->program.count; i++)
 		cr_assert(m->faults[i].overflows == p->faults[i].overflows &&
 				  m->faults[i].saturations == p->faults[i].saturations,
-			  "%s: instruction %lld has %llu overflows and %llu saturations, expected %llu and %llu", what,
+			  "%s: instruction %lld has %llu overflows and %llu saturations, expected %llu and %llu", label,
 			  (long long)i, (unsigned long long)m->faults[i].overflows,
 			  (unsigned long long)m->faults[i].saturations, (unsigned long long)p->faults[i].overflows,
 			  (unsigned long long)p->faults[i].saturations);
 }
 
-static inline void test_expect(const struct test_machine *m, const char *what)
+static inline void test_expect(const struct test_machine *m, const char *label)
 {
 	const int64_t width = tpu_row_bytes(&m->config), bytes = tpu_buffer_size_rows(&m->config) * width;
 	struct tpu_memory memory = m->memory;
@@ -38,13 +38,13 @@ static inline void test_expect(const struct test_machine *m, const char *what)
 	interpreter_run(&p);
 	for (int64_t i = 0; i < bytes; i++)
 		cr_assert_eq(m->memory.buffer[i], memory.buffer[i], "%s: buffer row %lld lane %lld is %u, expected %u",
-			     what, (long long)(i / width), (long long)(i % width), m->memory.buffer[i],
+			     label, (long long)(i / width), (long long)(i % width), m->memory.buffer[i],
 			     memory.buffer[i]);
 	for (size_t i = 0; i < memory.host_bytes; i++)
-		cr_assert_eq(m->memory.host[i], memory.host[i], "%s: host byte %zu is %u, expected %u", what, i,
+		cr_assert_eq(m->memory.host[i], memory.host[i], "%s: host byte %zu is %u, expected %u", label, i,
 			     m->memory.host[i], memory.host[i]);
-	test_expect_faults(m, &p, what);
-	interpreter_expect_counters(&p, &m->outcome.counters, what);
+	test_expect_faults(m, &p, label);
+	interpreter_expect_counters(&p, &m->outcome.counters, label);
 	interpreter_close(&p);
 	free(memory.buffer);
 	free(memory.host);

@@ -28,10 +28,10 @@ static inline void fast_run(struct test_machine *m)
 	cr_assert_eq(fast_run_with(m, NULL), 0, "%s", m->err.msg);
 }
 
-static inline void fast_compare(struct test_machine *m, const char *what)
+static inline void fast_compare(struct test_machine *m, const char *label)
 {
 	fast_run(m);
-	test_expect(m, what);
+	test_expect(m, label);
 }
 
 /* Random bytes in the buffer and in weight memory, except tables: biases up to `bias`, scales around `scale`. */

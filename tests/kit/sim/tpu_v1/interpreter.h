@@ -82,15 +82,15 @@ static inline void interpreter_host(struct interpreter *p, const struct tpu_inst
 	bool inward = at->opcode == TPU_READ_HOST_MEMORY;
 	for (int64_t i = 0; i < at->length; i++)
 		for (int64_t lane = 0; lane < p->width; lane++) {
-			uint64_t there = p->set.value[TPU_REG_HOST_ADDRESS] + (uint64_t)lane +
-					 (uint64_t)i * p->set.value[TPU_REG_HOST_STRIDE];
-			uint8_t *here = interpreter_byte(p, at->ub + i, lane);
-			cr_assert(lane >= bytes || there < p->memory.host_bytes, "host byte %llu is not there",
-				  (unsigned long long)there);
+			uint64_t host_byte = p->set.value[TPU_REG_HOST_ADDRESS] + (uint64_t)lane +
+					     (uint64_t)i * p->set.value[TPU_REG_HOST_STRIDE];
+			uint8_t *buffer_byte = interpreter_byte(p, at->ub + i, lane);
+			cr_assert(lane >= bytes || host_byte < p->memory.host_bytes, "host byte %llu is not there",
+				  (unsigned long long)host_byte);
 			if (inward)
-				*here = lane < bytes ? p->memory.host[there] : 0;
+				*buffer_byte = lane < bytes ? p->memory.host[host_byte] : 0;
 			else if (lane < bytes)
-				p->memory.host[there] = *here;
+				p->memory.host[host_byte] = *buffer_byte;
 		}
 	*(inward ? &p->host_bytes_in : &p->host_bytes_out) += (uint64_t)at->length * (uint64_t)bytes;
 }
@@ -133,9 +133,9 @@ static inline int64_t interpreter_input(const struct interpreter *p, const struc
 	return interpreter_number(*interpreter_byte(p, base + pixel / pixels, lane), is_unsigned, zero);
 }
 
-static inline void interpreter_switch(struct interpreter *p, int64_t *used, int64_t asked)
+static inline void interpreter_switch(struct interpreter *p, int64_t *used, int64_t requested)
 {
-	p->early += *used >= asked;
+	p->early += *used >= requested;
 	(*used)++;
 }
 
@@ -143,7 +143,7 @@ static inline void interpreter_switch(struct interpreter *p, int64_t *used, int6
 static inline void interpreter_vector(struct interpreter *p, const struct tpu_instruction *at, int64_t b, int plane)
 {
 	const int64_t rows = p->config->rows, columns = p->config->columns;
-	int64_t *into = &p->accumulator[(at->acc + b) * columns];
+	int64_t *accumulator_row = &p->accumulator[(at->acc + b) * columns];
 	for (int64_t k = 0; k < rows; k++)
 		p->input[k] = interpreter_input(p, at, b, k, plane);
 	for (int64_t c = 0; c < columns; c++) {
@@ -153,8 +153,8 @@ static inline void interpreter_vector(struct interpreter *p, const struct tpu_in
 		for (int i = 0; i < plane + !!(at->flags & TPU_MATRIX_HIGH_WEIGHTS); i++)
 			sum *= 256;
 		if (at->flags & TPU_MATRIX_ACCUMULATE || plane > 0)
-			sum += into[c];
-		into[c] = sum;
+			sum += accumulator_row[c];
+		accumulator_row[c] = sum;
 	}
 	p->array_active++;
 	p->useful_macs += p->set.value[TPU_REG_USEFUL_CELLS];
@@ -202,10 +202,10 @@ static inline int64_t interpreter_saturate(struct interpreter *p, double rounded
 					   int taken_by)
 {
 	static const double low[] = {-128, 0, -32768}, high[] = {127, 255, 32767};
-	double value = rounded + (double)zero_point, kept = fmin(fmax(value, low[type]), high[type]);
+	double value = rounded + (double)zero_point, clipped = fmin(fmax(value, low[type]), high[type]);
 	const bool relu6 = taken_by == TPU_RELU6;
-	p->saturations += (kept < value && !relu6) || (kept > value && !relu6 && taken_by != TPU_RELU);
-	return (int64_t)kept;
+	p->saturations += (clipped < value && !relu6) || (clipped > value && !relu6 && taken_by != TPU_RELU);
+	return (int64_t)clipped;
 }
 
 static inline float interpreter_float(const struct interpreter *p, enum tpu_register r)
@@ -220,8 +220,8 @@ static inline int64_t interpreter_operand(struct interpreter *p, int kind, int64
 	volatile float b = (float)(o - interpreter_at(p, TPU_REG_OPERAND_ZERO_POINT));
 	volatile float scaled = a * interpreter_float(p, TPU_REG_SOURCE_SCALE);
 	if (kind == TPU_ADD) {
-		volatile float other = b * interpreter_float(p, TPU_REG_OPERAND_SCALE);
-		scaled = scaled + other;
+		volatile float scaled_operand = b * interpreter_float(p, TPU_REG_OPERAND_SCALE);
+		scaled = scaled + scaled_operand;
 	}
 	if (kind == TPU_MULTIPLY) {
 		volatile float product = (float)((double)a * (double)b);

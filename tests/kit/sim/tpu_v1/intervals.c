@@ -9,13 +9,13 @@
 static const char *const names[TPU_CYCLE_CLASSES] = {"active", "stall", "shift",  "idle",
 						     "raw",    "input", "output", "pause"};
 
-static int stream_of(enum tpu_cycle_class what)
+static int stream_of(enum tpu_cycle_class cycle_class)
 {
-	return what == TPU_CYCLES_RAW_STALL      ? PROGRAM_RAW
-	       : what == TPU_CYCLES_INPUT_STALL  ? PROGRAM_INPUT
-	       : what == TPU_CYCLES_OUTPUT_STALL ? PROGRAM_OUTPUT
-	       : what == TPU_CYCLES_SYNC_PAUSE   ? PROGRAM_PAUSE
-						 : PROGRAM_SHARES;
+	return cycle_class == TPU_CYCLES_RAW_STALL      ? PROGRAM_RAW
+	       : cycle_class == TPU_CYCLES_INPUT_STALL  ? PROGRAM_INPUT
+	       : cycle_class == TPU_CYCLES_OUTPUT_STALL ? PROGRAM_OUTPUT
+	       : cycle_class == TPU_CYCLES_SYNC_PAUSE   ? PROGRAM_PAUSE
+							: PROGRAM_SHARES;
 }
 
 bool program_intervals_add(struct program_intervals stream[PROGRAM_STREAMS], const struct sim_cycles *interval)
@@ -72,15 +72,15 @@ bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
 	return true;
 }
 
-/* Whether a interval can follow the one before in its stream; before NULL: it is the first. */
-static bool can_follow(const struct sim_cycles *interval, const struct sim_cycles *before, int stream)
+/* Whether a interval can follow the one before in its stream; previous NULL: it is the first. */
+static bool can_follow(const struct sim_cycles *interval, const struct sim_cycles *previous, int stream)
 {
-	uint64_t end = before ? before->to : 0;
+	uint64_t end = previous ? previous->to : 0;
 	if (interval->from >= interval->to || interval->from < end ||
 	    (stream == PROGRAM_SHARES && interval->from > end))
 		return false;
-	return !before || interval->from > end || interval->cycle_class != before->cycle_class ||
-	       interval->instruction != before->instruction;
+	return !previous || interval->from > end || interval->cycle_class != previous->cycle_class ||
+	       interval->instruction != previous->instruction;
 }
 
 static bool right_instruction(const struct sim_cycles *interval, const struct sim_program *program)
@@ -153,8 +153,8 @@ bool program_faults_add_up(const struct sim_faults *faults, const struct sim_pro
 /* Appends to a list in words. */
 static void append(char *text, size_t n, size_t *length, const char *item)
 {
-	int put = snprintf(text + *length, n - *length, "%s%s", *length ? ", " : "", item);
-	*length = put > 0 && *length + (size_t)put < n ? *length + (size_t)put : n - 1;
+	int printed = snprintf(text + *length, n - *length, "%s%s", *length ? ", " : "", item);
+	*length = printed > 0 && *length + (size_t)printed < n ? *length + (size_t)printed : n - 1;
 }
 
 void program_intervals_text(const struct program_intervals stream[PROGRAM_STREAMS], char *text, size_t n)

@@ -30,15 +30,15 @@ static bool uses_accumulators(const struct tpu_instruction *in)
 	return in->opcode != TPU_ACTIVATE || !(in->flags & TPU_ACTIVATE_FROM_BUFFER);
 }
 
-/* Whether an instruction of `other`, earlier in the program than the head of `unit`, has not started and holds
+/* Whether an instruction of `other_unit`, earlier in the program than the head of `unit`, has not started and holds
  * accumulator rows of it. */
-static bool held(const struct liveness *live, enum tpu_unit unit, enum tpu_unit other)
+static bool is_held_up(const struct liveness *live, enum tpu_unit unit, enum tpu_unit other_unit)
 {
 	const struct tpu_instruction *in = head(live, unit);
 	if (!uses_accumulators(in))
 		return false;
-	for (int64_t i = live->started[other]; i < live->issued[other]; i++) {
-		const struct tpu_instruction *earlier = tpu_code(live->program) + live->order[i][other];
+	for (int64_t i = live->started[other_unit]; i < live->issued[other_unit]; i++) {
+		const struct tpu_instruction *earlier = tpu_code(live->program) + live->order[i][other_unit];
 		if (earlier < in && uses_accumulators(earlier) && overlap(earlier, in))
 			return true;
 	}
@@ -74,12 +74,12 @@ enum liveness_need liveness_need_of(const struct liveness *live, enum tpu_unit u
 	if (unit == TPU_MATRIX) {
 		if ((in->flags & TPU_MATRIX_SWITCH) && popped(live) <= live->tiles_switched)
 			return LIVENESS_TILE;
-		return held(live, TPU_MATRIX, TPU_ACTIVATION) ? LIVENESS_OTHER : LIVENESS_NOTHING;
+		return is_held_up(live, TPU_MATRIX, TPU_ACTIVATION) ? LIVENESS_OTHER : LIVENESS_NOTHING;
 	}
 	if (unit == TPU_ACTIVATION) {
 		if ((in->flags & TPU_ACTIVATE_SWITCH) && live->tables_sent == live->tables_switched)
 			return LIVENESS_TABLE;
-		return held(live, TPU_ACTIVATION, TPU_MATRIX) ? LIVENESS_OTHER : LIVENESS_NOTHING;
+		return is_held_up(live, TPU_ACTIVATION, TPU_MATRIX) ? LIVENESS_OTHER : LIVENESS_NOTHING;
 	}
 	return LIVENESS_NOTHING;
 }

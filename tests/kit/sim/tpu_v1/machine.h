@@ -188,30 +188,30 @@ static inline void test_run_ok(struct test_machine *m)
 }
 
 /* When it happened; the test fails unless it did, once. */
-static inline int64_t test_when(const struct test_machine *m, enum tpu_event what, int64_t index)
+static inline int64_t test_when(const struct test_machine *m, enum tpu_event kind, int64_t index)
 {
 	int64_t cycle = -1;
 	for (int i = 0; i < m->events; i++)
-		if (m->event[i].kind == what && m->event[i].index == index) {
-			cr_assert_eq(cycle, -1, "event %d of %lld came twice", what, (long long)index);
+		if (m->event[i].kind == kind && m->event[i].index == index) {
+			cr_assert_eq(cycle, -1, "event %d of %lld came twice", kind, (long long)index);
 			cycle = (int64_t)m->event[i].cycle;
 		}
-	cr_assert_geq(cycle, 0, "event %d of %lld has not come", what, (long long)index);
+	cr_assert_geq(cycle, 0, "event %d of %lld has not come", kind, (long long)index);
 	return cycle;
 }
 
-static inline int test_how_many(const struct test_machine *m, enum tpu_event what)
+static inline int test_how_many(const struct test_machine *m, enum tpu_event kind)
 {
 	int n = 0;
 	for (int i = 0; i < m->events; i++)
-		n += m->event[i].kind == what;
+		n += m->event[i].kind == kind;
 	return n;
 }
 
-#define EXPECT_AT(m, what, index, cycle)                                                                               \
+#define EXPECT_AT(m, kind, index, cycle)                                                                               \
 	do {                                                                                                           \
-		int64_t at_ = test_when(m, what, index), want_ = (cycle);                                              \
-		cr_assert_eq(at_, want_, #what " %lld at %lld, expected %lld", (long long)(index), (long long)at_,     \
+		int64_t at_ = test_when(m, kind, index), want_ = (cycle);                                              \
+		cr_assert_eq(at_, want_, #kind " %lld at %lld, expected %lld", (long long)(index), (long long)at_,     \
 			     (long long)want_);                                                                        \
 	} while (0)
 

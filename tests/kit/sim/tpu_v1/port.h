@@ -11,7 +11,7 @@ struct program_transfer {
 	uint64_t address, bytes; /* in weight memory */
 	/* found: the cycle in which it begins, the boundary at which it has come; on the way there: */
 	uint64_t begun, arrived;
-	uint64_t asked, answered; /* bytes asked for; the memory's boundary of the last answer */
+	uint64_t issued, completed; /* bytes asked for; the memory's boundary of the last completion */
 };
 
 /* Finds when each of n transfers begins and arrives, and the counters of weight memory after so many cycles. False: the

@@ -41,16 +41,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t at(const struct rules *r, enum tpu_event what, int64_t index)
+static uint64_t at(const struct rules *r, enum tpu_event kind, int64_t index)
 {
-	return r->run->events[what].cycle[index];
+	return r->run->events[kind].cycle[index];
 }
 
-static bool is(struct rules *r, const char *what, int64_t index, uint64_t got, uint64_t expected)
+static bool check_equal(struct rules *r, const char *label, int64_t index, uint64_t actual, uint64_t expected)
 {
-	if (got == expected)
+	if (actual == expected)
 		return true;
-	snprintf(r->why, r->n, "%s of %lld at %lld, expected %lld", what, (long long)index, (long long)got,
+	snprintf(r->why, r->n, "%s of %lld at %lld, expected %lld", label, (long long)index, (long long)actual,
 		 (long long)expected);
 	return false;
 }
@@ -198,8 +198,10 @@ static bool arrivals_rule(struct rules *r, const struct program_transfer *transf
 		r->begun[i] = transfer->begun;
 		for (uint32_t k = 0; k < in->acc; k++, transfer++) {
 			r->step[i].done = transfer->arrived;
-			if (table ? !is(r, "table loaded", tables, at(r, TPU_TABLE_LOADED, tables), transfer->arrived)
-				  : !is(r, "tile pushed", *tiles, at(r, TPU_TILE_PUSHED, *tiles), transfer->arrived))
+			if (table ? !check_equal(r, "table loaded", tables, at(r, TPU_TABLE_LOADED, tables),
+						 transfer->arrived)
+				  : !check_equal(r, "tile pushed", *tiles, at(r, TPU_TILE_PUSHED, *tiles),
+						 transfer->arrived))
 				return false;
 			*(table ? &tables : tiles) += 1;
 		}
@@ -229,8 +231,8 @@ static bool weights_rule(struct rules *r)
 		pop = shift == PROGRAM_NEVER || shift + (uint64_t)m->rows > r->run->outcome.cycles
 			      ? PROGRAM_NEVER
 			      : shift + (uint64_t)m->rows;
-		if (!is(r, "tile shifted", t, at(r, TPU_TILE_SHIFTED, t), shift) ||
-		    !is(r, "tile popped", t, at(r, TPU_TILE_POPPED, t), pop))
+		if (!check_equal(r, "tile shifted", t, at(r, TPU_TILE_SHIFTED, t), shift) ||
+		    !check_equal(r, "tile popped", t, at(r, TPU_TILE_POPPED, t), pop))
 			return false;
 	}
 	return true;
@@ -259,8 +261,8 @@ static bool matrix_rule(struct rules *r, int64_t i)
 		start = larger(start, larger(begins, read > way ? read - way : 0));
 	}
 	s->done = start + (uint64_t)(m->rows + m->columns - 2 + m->matrix_registers) + s->enters;
-	return is(r, "matrix started", i, at(r, TPU_MATRIX_STARTED, i), start) &&
-	       is(r, "matrix written", i, at(r, TPU_MATRIX_WRITTEN, i), s->done);
+	return check_equal(r, "matrix started", i, at(r, TPU_MATRIX_STARTED, i), start) &&
+	       check_equal(r, "matrix written", i, at(r, TPU_MATRIX_WRITTEN, i), s->done);
 }
 
 static bool activate_rule(struct rules *r, int64_t i)
@@ -278,8 +280,8 @@ static bool activate_rule(struct rules *r, int64_t i)
 			start = larger(start, at(r, TPU_MATRIX_WRITTEN, w));
 	}
 	s->done = start + s->reading + (uint64_t)r->c->config.activate_latency_cycles;
-	return is(r, "activate started", i, at(r, TPU_ACTIVATE_STARTED, i), start) &&
-	       is(r, "activate ended", i, at(r, TPU_ACTIVATE_ENDED, i), s->done);
+	return check_equal(r, "activate started", i, at(r, TPU_ACTIVATE_STARTED, i), start) &&
+	       check_equal(r, "activate ended", i, at(r, TPU_ACTIVATE_ENDED, i), s->done);
 }
 
 static bool host_rule(struct rules *r, int64_t i)
@@ -289,8 +291,8 @@ static bool host_rule(struct rules *r, int64_t i)
 	if (s->before >= 0)
 		start = larger(start, at(r, TPU_HOST_ENDED, s->before));
 	s->done = start + s->crossing;
-	return is(r, "host started", i, at(r, TPU_HOST_STARTED, i), start) &&
-	       is(r, "host ended", i, at(r, TPU_HOST_ENDED, i), s->done);
+	return check_equal(r, "host started", i, at(r, TPU_HOST_STARTED, i), start) &&
+	       check_equal(r, "host ended", i, at(r, TPU_HOST_ENDED, i), s->done);
 }
 
 static uint64_t started(const struct rules *r, int64_t i)
@@ -310,11 +312,11 @@ static uint64_t started(const struct rules *r, int64_t i)
 enum { NON_MATRIX, ACTIVE, SHIFT, STALL, INPUT, RAW, OUTPUT, PAUSE, KINDS };
 
 /* Marks non-matrix cycles from first to before end as of another kind, for an instruction or -1. */
-static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char as, int64_t instruction)
+static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char stall_class, int64_t instruction)
 {
 	for (uint64_t t = first; t < end && t < r->run->outcome.cycles; t++)
 		if (r->cycle_kind[t] == NON_MATRIX) {
-			r->cycle_kind[t] = as;
+			r->cycle_kind[t] = stall_class;
 			r->cycle_of[t] = instruction;
 		}
 }
@@ -341,7 +343,7 @@ static bool issue_rule(struct rules *r)
 				raw = w == TPU_MATRIX || w == TPU_ACTIVATION ? larger(raw, done) : raw;
 				output = w == TPU_HOST_OUT ? larger(output, done) : output;
 			}
-		if (!is(r, "issued", i, at(r, TPU_ISSUED, i), issue))
+		if (!check_equal(r, "issued", i, at(r, TPU_ISSUED, i), issue))
 			return false;
 		mark(r, look, input, INPUT, -1);
 		mark(r, input, raw, RAW, -1);
@@ -355,7 +357,7 @@ static bool issue_rule(struct rules *r)
 		}
 		look += (uint64_t)m->issue_cycles - 1;
 	}
-	return is(r, "end", p->count, r->run->outcome.cycles, at(r, TPU_ISSUED, p->count - 1) + 1);
+	return check_equal(r, "end", p->count, r->run->outcome.cycles, at(r, TPU_ISSUED, p->count - 1) + 1);
 }
 
 /* Which cycles are array_active, weight_shift and weight_stall. */
@@ -386,9 +388,9 @@ static bool interval_rule(struct rules *r, const struct sim_cycles *interval)
 		unsigned char kind = r->cycle_kind[t];
 		if (interval->cycle_class == TPU_CYCLES_NON_MATRIX && kind >= INPUT)
 			kind = NON_MATRIX;
-		if (!is(r, "kind of a interval's cycle", (int64_t)t, kinds[interval->cycle_class], kind) ||
-		    !is(r, "instruction of a interval's cycle", (int64_t)t, (uint64_t)interval->instruction,
-			(uint64_t)r->cycle_of[t]))
+		if (!check_equal(r, "kind of a interval's cycle", (int64_t)t, kinds[interval->cycle_class], kind) ||
+		    !check_equal(r, "instruction of a interval's cycle", (int64_t)t, (uint64_t)interval->instruction,
+				 (uint64_t)r->cycle_of[t]))
 			return false;
 	}
 	return true;
@@ -428,30 +430,31 @@ static bool counter_rule(struct rules *r)
 			e.weight_bytes += in->acc *
 					  (in->flags & TPU_WEIGHTS_PARAMETERS ? 8 * (uint64_t)m->columns : cells);
 	}
-	return is(r, "array_active", 0, k->array_active, kinds[ACTIVE]) &&
-	       is(r, "weight_shift", 0, k->weight_shift, kinds[SHIFT]) &&
-	       is(r, "weight_stall", 0, k->weight_stall, kinds[STALL]) &&
-	       is(r, "non_matrix", 0, k->non_matrix,
-		  kinds[NON_MATRIX] + kinds[INPUT] + kinds[RAW] + kinds[OUTPUT] + kinds[PAUSE]) &&
-	       is(r, "input_stall", 0, k->input_stall, kinds[INPUT]) &&
-	       is(r, "raw_stall", 0, k->raw_stall, kinds[RAW]) &&
-	       is(r, "output_stall", 0, k->output_stall, kinds[OUTPUT]) &&
-	       is(r, "sync_pause", 0, k->sync_pause, kinds[PAUSE]) &&
-	       is(r, "useful_macs", 0, k->useful_macs, e.useful_macs) &&
-	       is(r, "unused_macs", 0, k->unused_macs, e.unused_macs) && is(r, "tiles", 0, k->tiles, e.tiles) &&
-	       is(r, "weight_bytes", 0, k->weight_bytes, e.weight_bytes) &&
-	       is(r, "ub_rows_read", 0, k->ub_rows_read, e.ub_rows_read) &&
-	       is(r, "ub_rows_written", 0, k->ub_rows_written, e.ub_rows_written) &&
-	       is(r, "accumulator_writes", 0, k->accumulator_writes, e.accumulator_writes) &&
-	       is(r, "activate_cycles", 0, k->activate_cycles, e.activate_cycles) &&
-	       is(r, "host_bytes_in", 0, k->host_bytes_in, e.host_bytes_in) &&
-	       is(r, "host_bytes_out", 0, k->host_bytes_out, e.host_bytes_out) &&
-	       is(r, "dram_activates", 0, k->dram_activates, r->memory.dram_activates) &&
-	       is(r, "dram_reads", 0, k->dram_reads, r->memory.dram_reads) &&
-	       is(r, "dram_refreshes", 0, k->dram_refreshes, r->memory.dram_refreshes) &&
-	       is(r, "dram_active_cycles", 0, k->dram_active_cycles, r->memory.dram_active_cycles) &&
-	       is(r, "dram_idle_cycles", 0, k->dram_idle_cycles, r->memory.dram_idle_cycles) &&
-	       is(r, "instructions", 0, k->instructions, e.instructions);
+	return check_equal(r, "array_active", 0, k->array_active, kinds[ACTIVE]) &&
+	       check_equal(r, "weight_shift", 0, k->weight_shift, kinds[SHIFT]) &&
+	       check_equal(r, "weight_stall", 0, k->weight_stall, kinds[STALL]) &&
+	       check_equal(r, "non_matrix", 0, k->non_matrix,
+			   kinds[NON_MATRIX] + kinds[INPUT] + kinds[RAW] + kinds[OUTPUT] + kinds[PAUSE]) &&
+	       check_equal(r, "input_stall", 0, k->input_stall, kinds[INPUT]) &&
+	       check_equal(r, "raw_stall", 0, k->raw_stall, kinds[RAW]) &&
+	       check_equal(r, "output_stall", 0, k->output_stall, kinds[OUTPUT]) &&
+	       check_equal(r, "sync_pause", 0, k->sync_pause, kinds[PAUSE]) &&
+	       check_equal(r, "useful_macs", 0, k->useful_macs, e.useful_macs) &&
+	       check_equal(r, "unused_macs", 0, k->unused_macs, e.unused_macs) &&
+	       check_equal(r, "tiles", 0, k->tiles, e.tiles) &&
+	       check_equal(r, "weight_bytes", 0, k->weight_bytes, e.weight_bytes) &&
+	       check_equal(r, "ub_rows_read", 0, k->ub_rows_read, e.ub_rows_read) &&
+	       check_equal(r, "ub_rows_written", 0, k->ub_rows_written, e.ub_rows_written) &&
+	       check_equal(r, "accumulator_writes", 0, k->accumulator_writes, e.accumulator_writes) &&
+	       check_equal(r, "activate_cycles", 0, k->activate_cycles, e.activate_cycles) &&
+	       check_equal(r, "host_bytes_in", 0, k->host_bytes_in, e.host_bytes_in) &&
+	       check_equal(r, "host_bytes_out", 0, k->host_bytes_out, e.host_bytes_out) &&
+	       check_equal(r, "dram_activates", 0, k->dram_activates, r->memory.dram_activates) &&
+	       check_equal(r, "dram_reads", 0, k->dram_reads, r->memory.dram_reads) &&
+	       check_equal(r, "dram_refreshes", 0, k->dram_refreshes, r->memory.dram_refreshes) &&
+	       check_equal(r, "dram_active_cycles", 0, k->dram_active_cycles, r->memory.dram_active_cycles) &&
+	       check_equal(r, "dram_idle_cycles", 0, k->dram_idle_cycles, r->memory.dram_idle_cycles) &&
+	       check_equal(r, "instructions", 0, k->instructions, e.instructions);
 }
 
 static bool all_rules(struct rules *r)

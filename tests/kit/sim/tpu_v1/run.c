@@ -45,38 +45,38 @@ static int64_t indices(const struct sim_program *program, int kind)
 	}
 }
 
-static void say(struct program_run *run, const char *what, const char *which, long long index)
+static void report_fault(struct program_run *run, const char *fault, const char *subject, long long index)
 {
 	if (!run->wrong[0])
-		snprintf(run->wrong, sizeof run->wrong, "event '%s' of %lld: %s", which, index, what);
+		snprintf(run->wrong, sizeof run->wrong, "event '%s' of %lld: %s", subject, index, fault);
 }
 
 /* By cycle, then by name, then by index: with the same events two runs have them in the same order. */
-static bool in_order(const struct sim_event *before, const struct sim_event *event)
+static bool in_order(const struct sim_event *previous, const struct sim_event *event)
 {
-	int names = strcmp(event_names[before->kind], event_names[event->kind]);
-	if (before->cycle != event->cycle)
-		return before->cycle < event->cycle;
-	return names ? names < 0 : before->index < event->index;
+	int names = strcmp(event_names[previous->kind], event_names[event->kind]);
+	if (previous->cycle != event->cycle)
+		return previous->cycle < event->cycle;
+	return names ? names < 0 : previous->index < event->index;
 }
 
 static void on_event(void *context, const struct sim_event *event)
 {
 	struct program_run *run = context;
 	if ((unsigned)event->kind >= TPU_EVENTS) {
-		say(run, "no such kind", "?", event->kind);
+		report_fault(run, "no such kind", "?", event->kind);
 		return;
 	}
 	struct program_events *events = &run->events[event->kind];
 	const char *name = event_names[event->kind];
 	if (event->index < 0 || event->index >= events->count) {
-		say(run, "no such index", name, event->index);
+		report_fault(run, "no such index", name, event->index);
 		return;
 	}
 	if (events->cycle[event->index] != PROGRAM_NEVER)
-		say(run, "came twice", name, event->index);
+		report_fault(run, "came twice", name, event->index);
 	if (run->any && !in_order(&run->last, event))
-		say(run, "came after a later one", name, event->index);
+		report_fault(run, "came after a later one", name, event->index);
 	run->any = true;
 	run->last = *event;
 	events->cycle[event->index] = event->cycle;
@@ -87,7 +87,7 @@ static void on_cycles(void *context, const struct sim_cycles *interval)
 {
 	struct program_run *run = context;
 	if (!program_intervals_add(run->intervals, interval))
-		say(run, "no such class, or no memory", "cycles", interval->cycle_class);
+		report_fault(run, "no such class, or no memory", "cycles", interval->cycle_class);
 }
 
 static uint64_t mix(uint64_t hash, const uint8_t *bytes, int64_t count)
@@ -102,7 +102,7 @@ static int on_retired(void *context, int64_t instruction, struct npl_err *err)
 	struct program_run *run = context;
 	(void)err;
 	if (instruction < 0 || instruction >= run->c->program.count) {
-		say(run, "no such instruction", "retired", instruction);
+		report_fault(run, "no such instruction", "retired", instruction);
 		return 0;
 	}
 	const struct program_result *r = &run->result[instruction];
@@ -291,15 +291,15 @@ static bool same_events(const struct program_run *a, const struct program_run *b
 	return true;
 }
 
-static bool same_bytes(const char *what, const uint8_t *a, const uint8_t *b, size_t count, int64_t row_bytes, char *why,
-		       size_t n)
+static bool same_bytes(const char *label, const uint8_t *a, const uint8_t *b, size_t count, int64_t row_bytes,
+		       char *why, size_t n)
 {
 	if (!memcmp(a, b, count))
 		return true;
 	size_t i = 0;
 	while (a[i] == b[i])
 		i++;
-	snprintf(why, n, "%s: byte %zu (row %lld, lane %lld) is %u and %u", what, i,
+	snprintf(why, n, "%s: byte %zu (row %lld, lane %lld) is %u and %u", label, i,
 		 (long long)((int64_t)i / row_bytes), (long long)((int64_t)i % row_bytes), a[i], b[i]);
 	return false;
 }

@@ -27,8 +27,8 @@ static int64_t bandwidth(uint64_t *rng, int64_t bytes, int64_t clock_hz, double 
 	double per_second = (double)bytes * (double)clock_hz / cycles;
 	if (per_second > 9e14)
 		return 1000000000000000; /* the most there is */
-	int64_t whole = (int64_t)per_second + test_range(rng, 0, 3);
-	return whole < 1 ? 1 : whole;
+	int64_t whole_rate = (int64_t)per_second + test_range(rng, 0, 3);
+	return whole_rate < 1 ? 1 : whole_rate;
 }
 
 static void draw_times(struct tpu_config *config, uint64_t *rng)
@@ -72,13 +72,13 @@ static void draw_times(struct tpu_config *config, uint64_t *rng)
 
 struct tpu_config program_other_times(const struct tpu_config *config, uint64_t seed)
 {
-	struct tpu_config other = *config;
-	draw_times(&other, &seed);
+	struct tpu_config variant = *config;
+	draw_times(&variant, &seed);
 	/* What cannot end with shallower queues is another matter. */
-	other.fifo_tiles = config->fifo_tiles;
-	other.parameter_tables = config->parameter_tables;
-	other.queue_instructions = config->queue_instructions;
-	return other;
+	variant.fifo_tiles = config->fifo_tiles;
+	variant.parameter_tables = config->parameter_tables;
+	variant.queue_instructions = config->queue_instructions;
+	return variant;
 }
 
 static int64_t draw_side(uint64_t *rng)
@@ -151,10 +151,10 @@ static void fill(uint8_t *bytes, size_t count, uint64_t *rng, enum values values
 static void thin_out(uint8_t *weights, int64_t rows, int64_t columns, uint64_t *rng)
 {
 	int percent = (int)test_range(rng, 30, 97);
-	uint8_t nothing = chance(rng, 70) ? 0 : (uint8_t)test_range(rng, 0, 255);
+	uint8_t fill_byte = chance(rng, 70) ? 0 : (uint8_t)test_range(rng, 0, 255);
 	for (int64_t i = 0; i < rows; i++)
 		if (chance(rng, percent))
-			memset(weights + i * columns, nothing, (size_t)columns);
+			memset(weights + i * columns, fill_byte, (size_t)columns);
 }
 
 static void fill_tables(uint8_t *bytes, int64_t entries, uint64_t *rng, enum values values)
@@ -289,27 +289,27 @@ static int get_stuck(struct builder *b, struct npl_err *err)
 	int64_t pass = find(p, from, TPU_MATRIX);
 	bool tables = builder_chance(b, 40);
 	int64_t space = tables ? b->tables : b->tile_rows / b->config.rows;
-	struct tpu_instruction more = {.opcode = TPU_READ_WEIGHTS,
-				       .flags = tables ? TPU_WEIGHTS_PARAMETERS : 0,
-				       .acc = (uint16_t)space,
-				       .length = tables ? (uint32_t)b->tile_rows : 0};
+	struct tpu_instruction read_more = {.opcode = TPU_READ_WEIGHTS,
+					    .flags = tables ? TPU_WEIGHTS_PARAMETERS : 0,
+					    .acc = (uint16_t)space,
+					    .length = tables ? (uint32_t)b->tile_rows : 0};
 	switch (builder_range(b, 0, 2)) {
 	case 0:
 		if (at < 0)
 			return 0;
-		more = tpu_code(p)[at];
+		read_more = tpu_code(p)[at];
 		tpu_code(p)[at] = (struct tpu_instruction){.opcode = TPU_NOP};
-		return builder_chance(b, 80) ? insert(p, builder_range(b, at, last), more, err) : 0;
+		return builder_chance(b, 80) ? insert(p, builder_range(b, at, last), read_more, err) : 0;
 	case 1:
-		return insert(p, from, more, err);
+		return insert(p, from, read_more, err);
 	default:
 		if (pass < 0 || tpu_code(p)[pass].flags & TPU_MATRIX_SWITCH)
-			return insert(p, last, more, err);
+			return insert(p, last, read_more, err);
 		tpu_code(p)[pass].flags |= TPU_MATRIX_SWITCH;
-		more = (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS, .acc = 1};
-		int rc = insert(p, last, more, err);
-		more = (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)builder_range(b, 1, 31)};
-		return rc ? rc : insert(p, builder_range(b, pass, last), more, err);
+		read_more = (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS, .acc = 1};
+		int rc = insert(p, last, read_more, err);
+		read_more = (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)builder_range(b, 1, 31)};
+		return rc ? rc : insert(p, builder_range(b, pass, last), read_more, err);
 	}
 }
 

@@ -168,9 +168,9 @@ static inline bool test_supported(const struct tpu_config *config, const struct 
 	void *state = NULL;
 	struct npl_err err = {0};
 	cr_assert_eq(npl_driver_systolic.open(config, &state, &err), 0, "%s", err.msg);
-	bool yes = npl_driver_systolic.supports(state, layer, why, n);
+	bool supported = npl_driver_systolic.supports(state, layer, why, n);
 	npl_driver_systolic.close(state);
-	return yes;
+	return supported;
 }
 
 /* Runs a layer on a machine through the driver, expecting success; checks what the books check. */

@@ -454,19 +454,20 @@ static struct tpu_config machine_of(const struct worked *w)
 	return m;
 }
 
-static bool differs(const char *what, int64_t index, uint64_t got, uint64_t expected, char *why, size_t n)
+static bool differs(const char *label, int64_t index, uint64_t actual, uint64_t expected, char *why, size_t n)
 {
-	if (got == expected)
+	if (actual == expected)
 		return false;
-	snprintf(why, n, "%s %lld: %lld, expected %lld", what, (long long)index, (long long)got, (long long)expected);
+	snprintf(why, n, "%s %lld: %lld, expected %lld", label, (long long)index, (long long)actual,
+		 (long long)expected);
 	return true;
 }
 
-static bool says_else(const char *what, const char *got, const char *expected, char *why, size_t n)
+static bool text_differs(const char *label, const char *actual, const char *expected, char *why, size_t n)
 {
-	if (!strcmp(got, expected))
+	if (!strcmp(actual, expected))
 		return false;
-	snprintf(why, n, "%s are '%s', expected '%s'", what, got, expected);
+	snprintf(why, n, "%s are '%s', expected '%s'", label, actual, expected);
 	return true;
 }
 
@@ -496,10 +497,10 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 	}
 	char said[800];
 	program_intervals_text(run->intervals, said, sizeof said);
-	if (says_else("intervals", said, w->intervals, why, n))
+	if (text_differs("intervals", said, w->intervals, why, n))
 		return false;
 	program_faults_text(run->faults, run->c->program.count, said, sizeof said);
-	if (says_else("faults", said, w->faults ? w->faults : "", why, n))
+	if (text_differs("faults", said, w->faults ? w->faults : "", why, n))
 		return false;
 	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, why, n) ||
 		 differs("sum of the four counters", 0, all, w->cycles, why, n) ||
