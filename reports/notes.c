@@ -118,7 +118,7 @@ static void put_measurement(FILE *note, const struct npl_device_report *r)
 			100 * r->median_within);
 	if (r->load.busy)
 		fprintf(note, "; measured beside other programs, which took %.1f of %d processors (load average %.1f)",
-			r->load.others, r->load.processors, r->load.load_average);
+			r->load.other_processors, r->load.processors, r->load.load_average);
 }
 
 /* Adds the notes on one entry: what it is, and what applies to it alone. */

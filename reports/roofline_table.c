@@ -136,7 +136,7 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 	if (d->load.busy) {
 		snprintf(line, sizeof line,
 			 "roofs measured beside other programs, which took %.1f of %d processors (load average %.1f)",
-			 d->load.others, d->load.processors, d->load.load_average);
+			 d->load.other_processors, d->load.processors, d->load.load_average);
 		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
 }

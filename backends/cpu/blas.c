@@ -51,7 +51,7 @@ int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct
 	const struct npl_library_setting settings[] = {
 		{.variable = "OPENBLAS_CORETYPE",
 		 .value = cpu_core_for(blas->isa),
-		 .always = core_type && !cpu_core_runs(core_type, blas->isa)},
+		 .overrides_user = core_type && !cpu_core_runs(core_type, blas->isa)},
 		{.variable = "OPENBLAS_THREAD_TIMEOUT", .value = THREAD_TIMEOUT},
 		{.variable = "OPENBLAS_NUM_THREADS", .value = threads ? count : NULL},
 	};

@@ -37,17 +37,17 @@ static struct npl_arena_block *add_block(struct npl_arena *arena, size_t bytes)
 void *npl_arena_raw(struct npl_arena *arena, size_t bytes)
 {
 	size_t align = bytes >= 64 ? 64 : 16;
-	size_t want = bytes ? bytes : 1;
+	size_t payload_bytes = bytes ? bytes : 1;
 	struct npl_arena_block *block = arena->first;
 	size_t start = block ? (block->used + align - 1) & ~(align - 1) : 0;
-	if (!block || start > block->capacity || block->capacity - start < want) {
-		block = add_block(arena, want);
+	if (!block || start > block->capacity || block->capacity - start < payload_bytes) {
+		block = add_block(arena, payload_bytes);
 		if (!block)
 			return NULL;
 		start = 0;
 	}
-	block->used = start + want;
-	arena->bytes += want;
+	block->used = start + payload_bytes;
+	arena->bytes += payload_bytes;
 	return (char *)block + HEADER_BYTES + start;
 }
 
@@ -82,15 +82,15 @@ char *npl_arena_strdup(struct npl_arena *arena, const char *text)
 
 char *npl_arena_printf(struct npl_arena *arena, const char *format, ...)
 {
-	va_list args, again;
+	va_list args, args_copy;
 	va_start(args, format);
-	va_copy(again, args);
+	va_copy(args_copy, args);
 	int n = vsnprintf(NULL, 0, format, args);
 	va_end(args);
 	char *text = n < 0 ? NULL : npl_arena_alloc(arena, (size_t)n + 1);
 	if (text)
-		vsnprintf(text, (size_t)n + 1, format, again);
-	va_end(again);
+		vsnprintf(text, (size_t)n + 1, format, args_copy);
+	va_end(args_copy);
 	return text;
 }
 

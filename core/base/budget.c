@@ -20,7 +20,7 @@
 
 static atomic_uint_fast64_t allowed;
 
-static uint64_t physical(void)
+static uint64_t physical_bytes(void)
 {
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
@@ -33,11 +33,11 @@ void npl_memory_allow(uint64_t bytes)
 uint64_t npl_memory_allowed(void)
 {
 	const uint64_t bytes = atomic_load(&allowed);
-	return bytes ? bytes : physical();
+	return bytes ? bytes : physical_bytes();
 }
 
 /* Returns the number in a file that holds nothing else; UINT64_MAX: there is none ("max"). */
-static uint64_t number_in(const char *path)
+static uint64_t read_number(const char *path)
 {
 	unsigned long long value;
 	FILE *file = fopen(path, "re");
@@ -55,7 +55,7 @@ static uint64_t limit_of_group(const char *folder, const char *path, const char 
 	snprintf(group, sizeof group, "%s", path);
 	for (;;) {
 		snprintf(name, sizeof name, "%s%s/%s", folder, group, file);
-		limit = npl_min_u64(limit, number_in(name));
+		limit = npl_min_u64(limit, read_number(name));
 		char *slash = strrchr(group, '/');
 		if (!slash)
 			return limit;
@@ -87,7 +87,8 @@ uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount)
 
 uint64_t npl_memory_usual(void)
 {
-	const uint64_t bytes = npl_min_u64(physical(), npl_memory_of_cgroups("/proc/self/cgroup", "/sys/fs/cgroup"));
+	const uint64_t bytes = npl_min_u64(physical_bytes(),
+					   npl_memory_of_cgroups("/proc/self/cgroup", "/sys/fs/cgroup"));
 	return npl_min_u64(bytes, process_limit().bytes) / 5 * 4;
 }
 
@@ -101,7 +102,7 @@ uint64_t npl_memory_used(void)
 	return known && resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
+int npl_memory_ask(uint64_t bytes, const char *subject, struct npl_err *err)
 {
 	const struct process_limit limit = process_limit();
 	uint64_t needed;
@@ -119,5 +120,5 @@ int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
 			 limit.name, limit.bytes, limit.option);
 	return npl_fail(err, NPL_ENOMEM,
 			"%s%sout of memory: about %" PRIu64 " bytes are needed, %" PRIu64 " allowed; %s",
-			what ? what : "", what ? ": " : "", needed, npl_memory_allowed(), advice);
+			subject ? subject : "", subject ? ": " : "", needed, npl_memory_allowed(), advice);
 }

@@ -22,13 +22,13 @@ static const struct {
 	{"avx2", AVX2},     {"avx-vnni", AVX2 | NPL_CPU_AVXVNNI},
 	{"avx512", AVX512}, {"avx512-vnni", AVX512 | NPL_CPU_AVXVNNI | NPL_CPU_AVX512VNNI},
 };
-#define WORDS (sizeof words / sizeof *words)
-#define ASKED (1u << 31) /* marks a set that is cached */
+#define WORDS  (sizeof words / sizeof *words)
+#define CACHED (1u << 31) /* marks a set that is cached */
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-static unsigned ask_processor(void)
+static unsigned read_processor_features(void)
 {
 	unsigned set = 0, eax, ebx, ecx, edx;
 	__builtin_cpu_init();
@@ -50,18 +50,18 @@ static unsigned ask_processor(void)
 	return set;
 }
 #else
-static unsigned ask_processor(void)
+static unsigned read_processor_features(void)
 {
 	return 0;
 }
 #endif
 
-static unsigned there(void)
+static unsigned processor_features(void)
 {
 	static _Atomic unsigned known;
 	unsigned set = atomic_load_explicit(&known, memory_order_relaxed);
 	if (!set) {
-		set = ASKED | ask_processor();
+		set = CACHED | read_processor_features();
 		atomic_store_explicit(&known, set, memory_order_relaxed);
 	}
 	return set;
@@ -78,21 +78,21 @@ unsigned npl_cpu_cap_allows(const char *word, bool *known)
 	return 0;
 }
 
-static const char *asked_for(void)
+static const char *requested_cap(void)
 {
 	const char *word = getenv(NPL_MAX_ISA);
 	return word && *word ? word : NULL;
 }
 
-static unsigned usable(void)
+static unsigned usable_features(void)
 {
 	static _Atomic unsigned known;
 	unsigned set = atomic_load_explicit(&known, memory_order_relaxed);
 	if (!set) {
-		const char *word = asked_for();
+		const char *word = requested_cap();
 		bool is_word = false;
 		unsigned allowed = word ? npl_cpu_cap_allows(word, &is_word) : 0;
-		set = is_word ? there() & (allowed | ASKED) : there();
+		set = is_word ? processor_features() & (allowed | CACHED) : processor_features();
 		atomic_store_explicit(&known, set, memory_order_relaxed);
 	}
 	return set;
@@ -100,22 +100,22 @@ static unsigned usable(void)
 
 bool npl_cpu_has(unsigned set)
 {
-	return (usable() & set) == set;
+	return (usable_features() & set) == set;
 }
 
 bool npl_cpu_has_uncapped(unsigned set)
 {
-	return (there() & set) == set;
+	return (processor_features() & set) == set;
 }
 
 const char *npl_cpu_cap(void)
 {
-	return usable() == there() ? NULL : asked_for();
+	return usable_features() == processor_features() ? NULL : requested_cap();
 }
 
 int npl_cpu_cap_check(struct npl_err *err)
 {
-	const char *word = asked_for();
+	const char *word = requested_cap();
 	bool known = true;
 	if (word)
 		npl_cpu_cap_allows(word, &known);

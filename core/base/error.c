@@ -26,15 +26,15 @@ int npl_prefix(struct npl_err *err, const char *format, ...)
 {
 	if (!err)
 		return NPL_EINTERNAL;
-	char joined[2 * sizeof err->msg + 2];
+	char prefixed[2 * sizeof err->msg + 2];
 	va_list args;
 	va_start(args, format);
-	int n = vsnprintf(joined, sizeof err->msg, format, args);
+	int n = vsnprintf(prefixed, sizeof err->msg, format, args);
 	va_end(args);
 	size_t used = n < 0 ? 0 : (size_t)n < sizeof err->msg ? (size_t)n : sizeof err->msg - 1;
-	snprintf(joined + used, sizeof joined - used, ": %s", err->msg);
-	joined[sizeof err->msg - 1] = '\0';
-	memcpy(err->msg, joined, sizeof err->msg);
+	snprintf(prefixed + used, sizeof prefixed - used, ": %s", err->msg);
+	prefixed[sizeof err->msg - 1] = '\0';
+	memcpy(err->msg, prefixed, sizeof err->msg);
 	npl_make_printable(err->msg);
 	return err->code;
 }

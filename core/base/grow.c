@@ -11,9 +11,9 @@ void *npl_grow(void *array, int64_t count, int64_t *capacity, size_t bytes)
 {
 	if (count < *capacity)
 		return array;
-	const int64_t more = *capacity ? 2 * *capacity : FIRST_CAPACITY;
-	void *bigger = reallocarray(array, (size_t)more, bytes);
-	if (bigger)
-		*capacity = more;
-	return bigger;
+	const int64_t new_capacity = *capacity ? 2 * *capacity : FIRST_CAPACITY;
+	void *grown = reallocarray(array, (size_t)new_capacity, bytes);
+	if (grown)
+		*capacity = new_capacity;
+	return grown;
 }

@@ -83,8 +83,8 @@ static inline __attribute__((always_inline)) float bf16_to_float(uint16_t half)
 static inline __attribute__((always_inline)) uint16_t bf16_of_float(float x)
 {
 	uint32_t bits = bits_of(x), is_nan = ALL_IF((bits & 0x7fffffffu) > F32_INFINITY);
-	uint32_t quiet = bits >> 16 | 0x40, rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-	return (uint16_t)((quiet & is_nan) | (rounded & ~is_nan)); /* a NaN is not cut down to an infinity */
+	uint32_t quiet_nan = bits >> 16 | 0x40, rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+	return (uint16_t)((quiet_nan & is_nan) | (rounded & ~is_nan)); /* a NaN is not cut down to an infinity */
 }
 
 float npl_bf16_to_float(uint16_t bits)

@@ -36,8 +36,8 @@ static int distance(const char *a, const char *b)
 		cost[0] = EDIT * (int)i;
 		for (size_t j = 1; j <= columns; j++) {
 			int above = cost[j];
-			int gap = (int)npl_min_i64(above, cost[j - 1]) + EDIT;
-			cost[j] = (int)npl_min_i64(gap, diagonal + replace_cost(a[i - 1], b[j - 1]));
+			int gap_cost = (int)npl_min_i64(above, cost[j - 1]) + EDIT;
+			cost[j] = (int)npl_min_i64(gap_cost, diagonal + replace_cost(a[i - 1], b[j - 1]));
 			diagonal = above;
 		}
 	}
@@ -46,10 +46,10 @@ static int distance(const char *a, const char *b)
 
 static bool is_near(const char *word, const char *candidate, int d)
 {
-	size_t a = strnlen(word, LONGEST), b = strnlen(candidate, LONGEST), longer = a > b ? a : b;
+	size_t a = strnlen(word, LONGEST), b = strnlen(candidate, LONGEST), greatest_length = a > b ? a : b;
 	if (b >= LEAST_BEGINNING && !strncasecmp(word, candidate, b))
 		return true; /* "concatenate" */
-	return 3 * (size_t)d <= EDIT * longer;
+	return 3 * (size_t)d <= EDIT * greatest_length;
 }
 
 const char *npl_nearest(const char *word, const char *const *candidates, int n)

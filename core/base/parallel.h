@@ -25,7 +25,7 @@ void npl_parallel(int workers, int64_t n_tasks, void (*task)(void *context, int6
 
 /* Does the same over the elements [0, count), in pieces of at least `piece` elements, so that short loops wake no
  * thread. */
-void npl_parallel_pieces(int64_t count, int64_t piece, void (*work)(void *context, int64_t first, int64_t end),
+void npl_parallel_pieces(int64_t count, int64_t piece, void (*body)(void *context, int64_t first, int64_t end),
 			 void *context);
 
 /* Sets whether the calling thread's loops run without the pool, for measurements of code with threads of its own.

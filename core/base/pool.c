@@ -22,11 +22,11 @@ struct npl_pool {
 	int threads, started;  /* started: how many of the other threads run */
 	struct worker *worker; /* the workers of index 1 and up */
 	pthread_mutex_t lock;
-	pthread_cond_t work, done;
+	pthread_cond_t tasks_posted, workers_idle;
 	uint64_t generation; /* lists so far */
-	bool listed;         /* the present list has tasks that a worker may come for */
+	bool has_tasks;      /* the present list has tasks that a worker may come for */
 	int busy;            /* workers at work on the list */
-	bool quit;
+	bool is_closing;
 	int64_t n_tasks;
 	atomic_llong next;
 	void (*task)(void *context, int64_t i, int worker);
@@ -47,20 +47,20 @@ static void *worker_main(void *argument)
 {
 	struct worker *self = argument;
 	struct npl_pool *pool = self->pool;
-	uint64_t seen = 0;
+	uint64_t last_generation = 0;
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
-		while (!pool->quit && (!pool->listed || pool->generation == seen))
-			pthread_cond_wait(&pool->work, &pool->lock);
-		if (pool->quit)
+		while (!pool->is_closing && (!pool->has_tasks || pool->generation == last_generation))
+			pthread_cond_wait(&pool->tasks_posted, &pool->lock);
+		if (pool->is_closing)
 			break;
-		seen = pool->generation;
+		last_generation = pool->generation;
 		pool->busy++;
 		pthread_mutex_unlock(&pool->lock);
 		take_tasks(pool, self->index);
 		pthread_mutex_lock(&pool->lock);
 		if (!--pool->busy)
-			pthread_cond_signal(&pool->done);
+			pthread_cond_signal(&pool->workers_idle);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
@@ -73,8 +73,8 @@ int npl_pool_open(int threads, struct npl_pool **pool_out, struct npl_err *err)
 	if (!pool)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", threads);
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->work, NULL);
-	pthread_cond_init(&pool->done, NULL);
+	pthread_cond_init(&pool->tasks_posted, NULL);
+	pthread_cond_init(&pool->workers_idle, NULL);
 	pool->threads = threads;
 	pool->worker = calloc((size_t)threads, sizeof *pool->worker);
 	int failed = pool->worker ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", threads);
@@ -101,13 +101,13 @@ void npl_pool_close(struct npl_pool *pool)
 	if (!pool)
 		return;
 	pthread_mutex_lock(&pool->lock);
-	pool->quit = true;
-	pthread_cond_broadcast(&pool->work);
+	pool->is_closing = true;
+	pthread_cond_broadcast(&pool->tasks_posted);
 	pthread_mutex_unlock(&pool->lock);
 	for (int i = 1; i <= pool->started; i++)
 		pthread_join(pool->worker[i].thread, NULL);
-	pthread_cond_destroy(&pool->done);
-	pthread_cond_destroy(&pool->work);
+	pthread_cond_destroy(&pool->workers_idle);
+	pthread_cond_destroy(&pool->tasks_posted);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool->worker);
 	free(pool);
@@ -125,18 +125,18 @@ void npl_pool_run(struct npl_pool *pool, int64_t n_tasks, void (*task)(void *con
 		return;
 	}
 	pthread_mutex_lock(&pool->lock);
-	pool->listed = true;
+	pool->has_tasks = true;
 	pool->generation++;
 	if (n_tasks - 1 < pool->threads - 1)
 		for (int64_t i = 1; i < n_tasks; i++)
-			pthread_cond_signal(&pool->work);
+			pthread_cond_signal(&pool->tasks_posted);
 	else
-		pthread_cond_broadcast(&pool->work);
+		pthread_cond_broadcast(&pool->tasks_posted);
 	pthread_mutex_unlock(&pool->lock);
 	take_tasks(pool, 0);
 	pthread_mutex_lock(&pool->lock);
-	pool->listed = false;
+	pool->has_tasks = false;
 	while (pool->busy)
-		pthread_cond_wait(&pool->done, &pool->lock);
+		pthread_cond_wait(&pool->workers_idle, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
 }

@@ -35,21 +35,22 @@ static uint32_t decode(const char *bytes, size_t *length)
 	static const struct {
 		unsigned char first, last, mask;
 		size_t length;
-	} lead[] = {{0x01, 0x7f, 0x7f, 1}, {0xc2, 0xdf, 0x1f, 2}, {0xe0, 0xef, 0x0f, 3}, {0xf0, 0xf4, 0x07, 4}};
+	} lead_bytes[] = {{0x01, 0x7f, 0x7f, 1}, {0xc2, 0xdf, 0x1f, 2}, {0xe0, 0xef, 0x0f, 3}, {0xf0, 0xf4, 0x07, 4}};
 	*length = 0;
-	for (size_t i = 0; i < sizeof lead / sizeof *lead; i++) {
-		if (text[0] < lead[i].first || text[0] > lead[i].last)
+	for (size_t i = 0; i < sizeof lead_bytes / sizeof *lead_bytes; i++) {
+		if (text[0] < lead_bytes[i].first || text[0] > lead_bytes[i].last)
 			continue;
-		uint32_t code = text[0] & lead[i].mask;
-		for (size_t k = 1; k < lead[i].length; k++) {
+		uint32_t code = text[0] & lead_bytes[i].mask;
+		for (size_t k = 1; k < lead_bytes[i].length; k++) {
 			if ((text[k] & 0xc0) != 0x80)
 				return 0;
 			code = code << 6 | (text[k] & 0x3f);
 		}
-		bool overlong = (lead[i].length == 3 && code < 0x800) || (lead[i].length == 4 && code < 0x10000);
+		bool overlong = (lead_bytes[i].length == 3 && code < 0x800) ||
+				(lead_bytes[i].length == 4 && code < 0x10000);
 		if (overlong || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff)
 			return 0;
-		*length = lead[i].length;
+		*length = lead_bytes[i].length;
 		return code;
 	}
 	return 0;
@@ -105,12 +106,12 @@ char *npl_make_printable(char *text)
 
 int npl_character_width(uint32_t code)
 {
-	static const struct range none[] = {
+	static const struct range zero_width[] = {
 		{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
 		{0x64b, 0x65f},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200d},
 		{0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef},
 	};
-	static const struct range wide[] = {
+	static const struct range double_width[] = {
 		{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2329, 0x232a},   {0x23e9, 0x23ec},   {0x25fd, 0x25fe},
 		{0x2614, 0x2615},   {0x2648, 0x2653},   {0x26a1, 0x26a1},   {0x26bd, 0x26be},   {0x2705, 0x2705},
 		{0x270a, 0x270b},   {0x274c, 0x274c},   {0x2753, 0x2755},   {0x2795, 0x2797},   {0x2b50, 0x2b50},
@@ -123,7 +124,7 @@ int npl_character_width(uint32_t code)
 		{0x1f680, 0x1f6c5}, {0x1f6d0, 0x1f6d2}, {0x1f7e0, 0x1f7eb}, {0x1f90c, 0x1f93a}, {0x1f93c, 0x1f945},
 		{0x1f947, 0x1f9ff}, {0x1fa70, 0x1faff}, {0x20000, 0x3fffd},
 	};
-	return code < 0x300 ? 1 : IS_IN(code, none) ? 0 : IS_IN(code, wide) ? 2 : 1;
+	return code < 0x300 ? 1 : IS_IN(code, zero_width) ? 0 : IS_IN(code, double_width) ? 2 : 1;
 }
 
 int npl_text_width(const char *text)

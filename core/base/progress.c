@@ -12,7 +12,7 @@
 
 enum { NAME_BYTES = 80, UNIT_BYTES = 24 };
 
-struct counted {
+struct position {
 	char unit[UNIT_BYTES]; /* empty: nothing is counted */
 	char name[NAME_BYTES];
 	int64_t index, count;
@@ -21,24 +21,24 @@ struct counted {
 static struct {
 	pthread_mutex_t lock;
 	char part[NAME_BYTES]; /* empty: nothing is noted */
-	struct counted of_part, step;
+	struct position part_position, step_position;
 } noted = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static atomic_bool is_observed;
 
-static struct counted count_of(const char *unit, int64_t index, int64_t count, const char *name)
+static struct position position_of(const char *unit, int64_t index, int64_t count, const char *name)
 {
-	struct counted counted = {.index = index, .count = count};
-	snprintf(counted.unit, sizeof counted.unit, "%s", unit ? unit : "");
-	snprintf(counted.name, sizeof counted.name, "%s", name ? name : "");
-	return counted;
+	struct position position = {.index = index, .count = count};
+	snprintf(position.unit, sizeof position.unit, "%s", unit ? unit : "");
+	snprintf(position.name, sizeof position.name, "%s", name ? name : "");
+	return position;
 }
 
 void npl_progress_observe(bool observed)
 {
 	pthread_mutex_lock(&noted.lock);
 	noted.part[0] = '\0';
-	noted.of_part = noted.step = (struct counted){0};
+	noted.part_position = noted.step_position = (struct position){0};
 	pthread_mutex_unlock(&noted.lock);
 	atomic_store(&is_observed, observed);
 }
@@ -49,8 +49,8 @@ void npl_progress_part(const char *part, const char *unit, int64_t index, int64_
 		return;
 	pthread_mutex_lock(&noted.lock);
 	snprintf(noted.part, sizeof noted.part, "%s", part);
-	noted.of_part = count_of(unit, index, count, NULL);
-	noted.step = (struct counted){0};
+	noted.part_position = position_of(unit, index, count, NULL);
+	noted.step_position = (struct position){0};
 	pthread_mutex_unlock(&noted.lock);
 }
 
@@ -59,24 +59,25 @@ void npl_progress_step(const char *unit, int64_t index, int64_t count, const cha
 	if (!atomic_load_explicit(&is_observed, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&noted.lock);
-	noted.step = count_of(unit, index, count, name);
+	noted.step_position = position_of(unit, index, count, name);
 	pthread_mutex_unlock(&noted.lock);
 }
 
 /* Appends to a text of `bytes`, of which `used` are in use; returns how many are in use then. */
-static size_t append(char *text, size_t bytes, size_t used, const char *between, const struct counted *counted)
+static size_t append(char *text, size_t bytes, size_t used, const char *separator, const struct position *position)
 {
-	const bool one = counted->count == 1;
-	if (!counted->unit[0] || used >= bytes)
+	const bool is_single = position->count == 1;
+	if (!position->unit[0] || used >= bytes)
 		return used;
-	if (!one && counted->count)
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64 " of %" PRId64, between,
-					 counted->unit, counted->index, counted->count);
-	else if (!one)
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64, between, counted->unit,
-					 counted->index);
-	if (counted->name[0] && used < bytes)
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s", one ? between : ", ", counted->name);
+	if (!is_single && position->count)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64 " of %" PRId64, separator,
+					 position->unit, position->index, position->count);
+	else if (!is_single)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64, separator, position->unit,
+					 position->index);
+	if (position->name[0] && used < bytes)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s", is_single ? separator : ", ",
+					 position->name);
 	return used < bytes ? used : bytes - 1;
 }
 
@@ -84,9 +85,9 @@ bool npl_progress_text(char *text, size_t bytes)
 {
 	pthread_mutex_lock(&noted.lock);
 	const bool known = noted.part[0] != '\0';
-	size_t used = (size_t)snprintf(text, bytes, "%s", noted.part), before = used;
-	used = append(text, bytes, used, ": ", &noted.of_part);
-	append(text, bytes, used, used == before ? ": " : ", ", &noted.step);
+	size_t used = (size_t)snprintf(text, bytes, "%s", noted.part), part_length = used;
+	used = append(text, bytes, used, ": ", &noted.part_position);
+	append(text, bytes, used, used == part_length ? ": " : ", ", &noted.step_position);
 	pthread_mutex_unlock(&noted.lock);
 	npl_make_printable(text);
 	return known;

@@ -6,11 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-bool npl_refuse(char *why, size_t n, const char *format, ...)
+bool npl_refuse(char *reason, size_t n, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	vsnprintf(why, n, format, args);
+	vsnprintf(reason, n, format, args);
 	va_end(args);
 	return false;
 }

@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-/* Writes the reason into why, of n bytes, cut where it is longer. Returns false always, so that a check can end with
+/* Writes the reason, of n bytes, cut where it is longer. Returns false always, so that a check can end with
  * `return npl_refuse(...)` or `return fits || npl_refuse(...)`. */
-bool npl_refuse(char *why, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool npl_refuse(char *reason, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #ifdef __cplusplus
 }

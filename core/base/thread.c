@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-int npl_thread_start(pthread_t *thread, void *(*work)(void *context), void *context)
+int npl_thread_start(pthread_t *thread, void *(*start_routine)(void *context), void *context)
 {
 	pthread_attr_t attributes;
 	int code = pthread_attr_init(&attributes);
@@ -15,7 +15,7 @@ int npl_thread_start(pthread_t *thread, void *(*work)(void *context), void *cont
 		return code;
 	code = pthread_attr_setstacksize(&attributes, NPL_THREAD_STACK_BYTES);
 	if (!code)
-		code = pthread_create(thread, &attributes, work, context);
+		code = pthread_create(thread, &attributes, start_routine, context);
 	pthread_attr_destroy(&attributes);
 	return code;
 }

@@ -14,19 +14,19 @@
 
 #define IDLE_SECONDS 0.5
 
-static int not_open(struct npl_err *err)
+static int fail_not_open(struct npl_err *err)
 {
 	return npl_fail(err, NPL_EDEVICE, "the energy meter is not open");
 }
 
 int npl_energy_meter_start(struct npl_energy_meter *meter, struct npl_err *err)
 {
-	return meter->state ? meter->start(meter->state, err) : not_open(err);
+	return meter->state ? meter->start(meter->state, err) : fail_not_open(err);
 }
 
 int npl_energy_meter_stop(struct npl_energy_meter *meter, struct npl_energy_reading *reading, struct npl_err *err)
 {
-	return meter->state ? meter->stop(meter->state, reading, err) : not_open(err);
+	return meter->state ? meter->stop(meter->state, reading, err) : fail_not_open(err);
 }
 
 void npl_energy_meter_close(struct npl_energy_meter *meter)
@@ -38,19 +38,19 @@ void npl_energy_meter_close(struct npl_energy_meter *meter)
 
 static void sleep_seconds(double seconds)
 {
-	struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * (seconds - floor(seconds)))};
-	while (nanosleep(&left, &left)) /* after a signal, sleeps for the rest */
+	struct timespec remaining = {.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * (seconds - floor(seconds)))};
+	while (nanosleep(&remaining, &remaining)) /* after a signal, sleeps for the rest */
 		;
 }
 
 double npl_energy_meter_idle_watts(struct npl_energy_meter *meter)
 {
 	struct npl_energy_reading reading;
-	struct npl_err why;
-	if (npl_energy_meter_start(meter, &why))
+	struct npl_err error;
+	if (npl_energy_meter_start(meter, &error))
 		return NAN;
 	sleep_seconds(1.05 * fmax(IDLE_SECONDS, meter->shortest_seconds));
-	if (npl_energy_meter_stop(meter, &reading, &why) || !(reading.seconds > 0))
+	if (npl_energy_meter_stop(meter, &reading, &error) || !(reading.seconds > 0))
 		return NAN;
 	return reading.joules / reading.seconds;
 }

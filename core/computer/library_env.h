@@ -13,19 +13,19 @@ extern "C" {
 #endif
 
 struct npl_library_setting {
-	const char *variable, *value; /* value NULL: leave it as it is */
-	const char *unless; /* another variable that, when set, also means that the user has chosen; or NULL */
+	const char *variable, *value;     /* value NULL: leave it as it is */
+	const char *alternative_variable; /* when it is set, the user has chosen too; or NULL */
 	/* set it even where the user has set it, because the library could not run with the user's value; value NULL:
 	 * unset it */
-	bool always;
+	bool overrides_user;
 };
 
 #define NPL_LIBRARY_SETTINGS 4 /* the most settings */
 
 /* Opens a library by dlopen, with the variables set during the call, and keeps it until the process ends. Variables
- * that the user has set (an empty value counts as unset) are left, unless `always` is set. Afterwards the environment
- * is as before; meanwhile no other thread may read or write it except through this function. NULL: dlerror has the
- * reason. */
+ * that the user has set (an empty value counts as unset) are left, unless `overrides_user` is set. Afterwards the
+ * environment is as before; meanwhile no other thread may read or write it except through this function. NULL: dlerror
+ * has the reason. */
 void *npl_library_open(const char *soname, const struct npl_library_setting *setting, int n);
 
 #ifdef __cplusplus

@@ -17,11 +17,11 @@
  * between two convolutions. */
 #define OPENMP_SPINS "30000"
 
-static const void *symbol(void *library, const char *name, void *pointer)
+static const void *load_symbol(void *library, const char *name, void *pointer)
 {
-	void *found = dlsym(library, name);
-	memcpy(pointer, &found, sizeof found);
-	return found;
+	void *address = dlsym(library, name);
+	memcpy(pointer, &address, sizeof address);
+	return address;
 }
 
 static int find_symbols(struct npl_onednn *onednn, const char *soname, struct npl_err *err)
@@ -37,7 +37,7 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 		{"dnnl_set_max_cpu_isa", &onednn->set_max_isa},
 	};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-		if (!symbol(onednn->library, symbols[i].name, symbols[i].pointer))
+		if (!load_symbol(onednn->library, symbols[i].name, symbols[i].pointer))
 			return npl_fail(err, NPL_EDEVICE, "%s is not oneDNN: it has no %s", soname, symbols[i].name);
 	const struct npl_onednn_version *version = onednn->version();
 	if (version->major != 2)
@@ -45,8 +45,8 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 	if (version->cpu_runtime == NPL_ONEDNN_SEQUENTIAL)
 		return 0;
 	if (version->cpu_runtime != NPL_ONEDNN_OPENMP ||
-	    !symbol(onednn->library, "omp_set_num_threads", &onednn->set_num_threads) ||
-	    !symbol(onednn->library, "omp_get_max_threads", &onednn->get_max_threads))
+	    !load_symbol(onednn->library, "omp_set_num_threads", &onednn->set_num_threads) ||
+	    !load_symbol(onednn->library, "omp_get_max_threads", &onednn->get_max_threads))
 		return npl_fail(err, NPL_EDEVICE, "%s has threads that are not OpenMP's and cannot be counted", soname);
 	return 0;
 }
@@ -54,8 +54,8 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 /* Sets oneDNN's limit from NPULAB_MAX_ISA. A library that was used before keeps its former limit, and refuses. */
 static void limit_isa(const struct npl_onednn *onednn)
 {
-	struct npl_onednn_limit own;
-	if (!npl_cpu_cap() || npl_onednn_limit(&own))
+	struct npl_onednn_limit library_limit;
+	if (!npl_cpu_cap() || npl_onednn_limit(&library_limit))
 		return;
 	onednn->set_max_isa(npl_cpu_has(NPL_CPU_AVX512)                   ? NPL_ONEDNN_AVX512
 			    : npl_cpu_has(NPL_CPU_AVX2 | NPL_CPU_AVXVNNI) ? NPL_ONEDNN_AVX2_VNNI
@@ -68,7 +68,7 @@ int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_er
 {
 	*onednn = (struct npl_onednn){0};
 	const struct npl_library_setting settings[] = {
-		{.variable = "GOMP_SPINCOUNT", .value = OPENMP_SPINS, .unless = "OMP_WAIT_POLICY"},
+		{.variable = "GOMP_SPINCOUNT", .value = OPENMP_SPINS, .alternative_variable = "OMP_WAIT_POLICY"},
 	};
 	onednn->library = npl_library_open(soname, settings, sizeof settings / sizeof *settings);
 	if (!onednn->library)

@@ -19,7 +19,7 @@ static const char *value_of(const char *line, const char *key)
 	return *colon == ':' ? colon + 1 + strspn(colon + 1, " \t") : NULL;
 }
 
-static int number(const char *text)
+static int leading_number(const char *text)
 {
 	long value = text ? strtol(text, NULL, 10) : -1;
 	return value < 0 || value > 1 << 20 ? -1 : (int)value;
@@ -51,11 +51,11 @@ static void read_line(struct npl_processor *p, struct counting *c, const char *l
 		if (!*p->model)
 			snprintf(p->model, sizeof p->model, "%.*s", (int)strcspn(value, "\n"), value);
 	} else if ((value = value_of(line, "physical id"))) {
-		c->package = number(value);
+		c->package = leading_number(value);
 		if (c->package >= 0)
 			note_once(c->packages, &c->n_packages, c->package);
 	} else if ((value = value_of(line, "core id"))) {
-		note_once(c->cores, &c->n_cores, (c->package + 1LL) * (2LL << 20) + number(value));
+		note_once(c->cores, &c->n_cores, (c->package + 1LL) * (2LL << 20) + leading_number(value));
 	} else if ((value = value_of(line, "cpu MHz"))) {
 		if (p->clock_hz <= 0)
 			p->clock_hz = 1e6 * strtod(value, NULL);
@@ -67,11 +67,11 @@ static void read_line(struct npl_processor *p, struct counting *c, const char *l
 static void read_cpuinfo(const char *root, struct npl_processor *p)
 {
 	char path[512], *line = NULL;
-	size_t room = 0;
+	size_t line_capacity = 0;
 	struct counting *c = calloc(1, sizeof *c);
 	snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
 	FILE *file = c ? fopen(path, "re") : NULL;
-	while (file && getline(&line, &room, file) > 0)
+	while (file && getline(&line, &line_capacity, file) > 0)
 		read_line(p, c, line);
 	if (c) {
 		p->packages = c->n_packages;
@@ -105,7 +105,7 @@ static bool cache_text(const char *root, int cpu, int index, const char *name, c
 }
 
 /* "48K", "32M" */
-static uint64_t size_of(const char *text)
+static uint64_t cache_bytes(const char *text)
 {
 	char *end;
 	unsigned long long value = strtoull(text, &end, 10);
@@ -121,22 +121,22 @@ static void read_cache(const char *root, int cpu, int index, struct npl_processo
 	    !cache_text(root, cpu, index, "type", type, sizeof type) ||
 	    !cache_text(root, cpu, index, "size", size, sizeof size))
 		return;
-	if (cache_text(root, cpu, index, "shared_cpu_list", shared, sizeof shared) && number(shared) != cpu)
+	if (cache_text(root, cpu, index, "shared_cpu_list", shared, sizeof shared) && leading_number(shared) != cpu)
 		return;
-	const struct npl_cache found = {.level = number(level),
+	const struct npl_cache cache = {.level = leading_number(level),
 					.type = *type == 'D'   ? 'd'
 						: *type == 'I' ? 'i'
 							       : 'u',
-					.bytes = size_of(size),
+					.bytes = cache_bytes(size),
 					.instances = 1};
 	for (int i = 0; i < p->n_caches; i++)
-		if (p->cache[i].level == found.level && p->cache[i].type == found.type &&
-		    p->cache[i].bytes == found.bytes) {
+		if (p->cache[i].level == cache.level && p->cache[i].type == cache.type &&
+		    p->cache[i].bytes == cache.bytes) {
 			p->cache[i].instances++;
 			return;
 		}
-	if (found.level > 0 && found.bytes && p->n_caches < NPL_PROCESSOR_CACHES)
-		p->cache[p->n_caches++] = found;
+	if (cache.level > 0 && cache.bytes && p->n_caches < NPL_PROCESSOR_CACHES)
+		p->cache[p->n_caches++] = cache;
 }
 
 void npl_processor_read(const char *root, struct npl_processor *p)

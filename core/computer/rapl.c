@@ -26,10 +26,10 @@
 /* Reads the start of an open file as text without its newline; 0 or an errno. */
 static int read_text(int fd, char *text, size_t n)
 {
-	ssize_t got = pread(fd, text, n - 1, 0);
-	if (got < 0)
+	ssize_t length = pread(fd, text, n - 1, 0);
+	if (length < 0)
 		return errno;
-	text[got] = '\0';
+	text[length] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	return 0;
 }
@@ -67,8 +67,8 @@ static bool zone_text(const char *root, int zone, const char *file, char *text, 
 	return ok;
 }
 
-/* Adds zone N if it is a package that can be read; otherwise puts the reason into why, which keeps the last one. */
-static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *why, size_t n)
+/* Adds zone N if it is a package that can be read; otherwise writes the reason, of which the last one stays. */
+static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *reason, size_t n)
 {
 	struct npl_rapl_domain domain = {.fd = -1};
 	char range[32];
@@ -77,7 +77,7 @@ static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *wh
 	domain.fd = open_below(root, zone, "energy_uj");
 	int failed = domain.fd < 0 ? errno : read_count(domain.fd, &domain.start_uj);
 	if (failed) {
-		snprintf(why, n, "the counter of %s cannot be read: %s%s", domain.name, strerror(failed),
+		snprintf(reason, n, "the counter of %s cannot be read: %s%s", domain.name, strerror(failed),
 			 failed == EACCES ? " (Linux lets only root read it)" : "");
 		if (domain.fd >= 0)
 			close(domain.fd);
@@ -89,7 +89,7 @@ static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *wh
 }
 
 /* Returns the processor time of this thread: the time that it waits for a processor is no load. */
-static double own_seconds(void)
+static double processor_seconds(void)
 {
 	struct timespec t;
 	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? npl_clock_seconds()
@@ -97,50 +97,51 @@ static double own_seconds(void)
 }
 
 /* Keeps this thread busy until every counter has moved, or for BUSY_SECONDS; drops the counters that stand still. */
-static void drop_dead_counters(struct npl_rapl *rapl, char *why, size_t n)
+static void drop_dead_counters(struct npl_rapl *rapl, char *reason, size_t n)
 {
-	bool moved[NPL_RAPL_DOMAINS] = {false};
-	int still = rapl->n_domains;
-	volatile double work = 1;
-	for (double begin = own_seconds(); still && own_seconds() - begin < BUSY_SECONDS;) {
+	bool has_advanced[NPL_RAPL_DOMAINS] = {false};
+	int n_still = rapl->n_domains;
+	volatile double spin_value = 1;
+	for (double begin = processor_seconds(); n_still && processor_seconds() - begin < BUSY_SECONDS;) {
 		for (int i = 0; i < 100000; i++)
-			work = work * 0.999999 + 1e-6;
+			spin_value = spin_value * 0.999999 + 1e-6;
 		for (int i = 0; i < rapl->n_domains; i++) {
-			uint64_t now;
-			if (!moved[i] && !read_count(rapl->domain[i].fd, &now) && now != rapl->domain[i].start_uj) {
-				moved[i] = true;
-				still--;
+			uint64_t counter_uj;
+			if (!has_advanced[i] && !read_count(rapl->domain[i].fd, &counter_uj) &&
+			    counter_uj != rapl->domain[i].start_uj) {
+				has_advanced[i] = true;
+				n_still--;
 			}
 		}
 	}
-	int kept = 0;
+	int n_kept = 0;
 	for (int i = 0; i < rapl->n_domains; i++) {
-		if (moved[i]) {
-			rapl->domain[kept++] = rapl->domain[i];
+		if (has_advanced[i]) {
+			rapl->domain[n_kept++] = rapl->domain[i];
 			continue;
 		}
 		snprintf(rapl->stuck_package, sizeof rapl->stuck_package, "%s", rapl->domain[i].name);
-		snprintf(why, n, "the counter of %s stands still while the processor works, as in a virtual machine",
+		snprintf(reason, n, "the counter of %s stands still while the processor works, as in a virtual machine",
 			 rapl->domain[i].name);
 		close(rapl->domain[i].fd);
 	}
-	rapl->n_domains = kept;
+	rapl->n_domains = n_kept;
 }
 
 int npl_rapl_open(const char *root, struct npl_rapl *rapl, struct npl_err *err)
 {
-	char why[200];
+	char reason[200];
 	root = root ? root : NPL_POWERCAP_ROOT;
 	*rapl = (struct npl_rapl){.shortest_seconds = NPL_RAPL_SHORTEST_SECONDS};
-	snprintf(why, sizeof why,
+	snprintf(reason, sizeof reason,
 		 !strcmp(root, NPL_POWERCAP_ROOT) ? "there is no package counter below %s, as in most virtual machines"
 						  : "there is no package counter below %s",
 		 root);
 	for (int zone = 0; zone < NPL_RAPL_DOMAINS; zone++)
-		add_zone(rapl, root, zone, why, sizeof why);
-	drop_dead_counters(rapl, why, sizeof why);
+		add_zone(rapl, root, zone, reason, sizeof reason);
+	drop_dead_counters(rapl, reason, sizeof reason);
 	if (!rapl->n_domains)
-		return npl_fail(err, NPL_EDEVICE, "%s", why);
+		return npl_fail(err, NPL_EDEVICE, "%s", reason);
 	return 0;
 }
 
@@ -165,7 +166,7 @@ int npl_rapl_start(struct npl_rapl *rapl, struct npl_err *err)
 
 /* Refuses a difference that means more power than a package can draw: the counter jumped, or went back, which looks
  * like a wrap. */
-static int plausible(const struct npl_rapl_domain *domain, uint64_t delta_uj, double seconds, struct npl_err *err)
+static int check_power(const struct npl_rapl_domain *domain, uint64_t delta_uj, double seconds, struct npl_err *err)
 {
 	const double watts = seconds > 0 ? (double)delta_uj * 1e-6 / seconds : 0;
 	if (watts <= MOST_WATTS || seconds < NPL_RAPL_SHORTEST_SECONDS)
@@ -177,8 +178,8 @@ static int plausible(const struct npl_rapl_domain *domain, uint64_t delta_uj, do
 /* Gives the microjoules since start, with at most one wrap. */
 static int domain_delta(const struct npl_rapl_domain *domain, double seconds, uint64_t *delta_uj, struct npl_err *err)
 {
-	uint64_t now;
-	int failed = read_count(domain->fd, &now);
+	uint64_t counter_uj;
+	int failed = read_count(domain->fd, &counter_uj);
 	if (failed)
 		return npl_fail(err, NPL_EDEVICE, "the counter of %s cannot be read: %s", domain->name,
 				strerror(failed));
@@ -187,19 +188,19 @@ static int domain_delta(const struct npl_rapl_domain *domain, double seconds, ui
 			err, NPL_EDEVICE,
 			"%.0f s are too long for the counter of %s, which may have wrapped twice: at most %.0f s",
 			seconds, domain->name, (double)domain->range_uj / MOST_WATTS * 1e-6);
-	if (now == domain->start_uj && seconds >= NPL_RAPL_SHORTEST_SECONDS)
+	if (counter_uj == domain->start_uj && seconds >= NPL_RAPL_SHORTEST_SECONDS)
 		return npl_fail(err, NPL_EDEVICE, "the counter of %s stood still for %.3g s", domain->name, seconds);
-	if (now >= domain->start_uj) {
-		*delta_uj = now - domain->start_uj;
-		return plausible(domain, *delta_uj, seconds, err);
+	if (counter_uj >= domain->start_uj) {
+		*delta_uj = counter_uj - domain->start_uj;
+		return check_power(domain, *delta_uj, seconds, err);
 	}
 	if (domain->start_uj > domain->range_uj)
 		return npl_fail(err, NPL_EDEVICE,
 				"the counter of %s went back from %llu to %llu uJ, beyond its range of %llu uJ",
-				domain->name, (unsigned long long)domain->start_uj, (unsigned long long)now,
+				domain->name, (unsigned long long)domain->start_uj, (unsigned long long)counter_uj,
 				(unsigned long long)domain->range_uj);
-	*delta_uj = domain->range_uj - domain->start_uj + now;
-	return plausible(domain, *delta_uj, seconds, err);
+	*delta_uj = domain->range_uj - domain->start_uj + counter_uj;
+	return check_power(domain, *delta_uj, seconds, err);
 }
 
 int npl_rapl_stop(struct npl_rapl *rapl, double *joules, double *seconds, struct npl_err *err)

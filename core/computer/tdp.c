@@ -71,28 +71,28 @@ static int read_row(const struct npl_csv *csv, int row, struct npl_tdp *tdp, str
 
 int npl_tdp_find(enum npl_tdp_kind kind, const char *model, struct npl_tdp *tdp, struct npl_err *err)
 {
-	char folder[PATH_MAX - 16], path[PATH_MAX], wanted[NAME], listed[NAME];
-	const char *what = kind == NPL_TDP_CPU ? "cpu" : "gpu";
+	char folder[PATH_MAX - 16], path[PATH_MAX], plain_model[NAME], plain_row[NAME];
+	const char *kind_name = kind == NPL_TDP_CPU ? "cpu" : "gpu";
 	struct npl_arena arena = {0};
 	struct npl_csv csv;
 	*tdp = (struct npl_tdp){0};
-	plain_name(model, wanted);
+	plain_name(model, plain_model);
 	if (npl_data_dir("published", folder, sizeof folder, err))
 		return err->code;
 	snprintf(path, sizeof path, "%s/tdp.csv", folder);
-	int rc = npl_csv_load(path, &arena, &csv, err), found = -1;
+	int rc = npl_csv_load(path, &arena, &csv, err), row = -1;
 	int kinds = rc ? -1 : npl_csv_column(&csv, "kind", err), models = rc ? -1 : npl_csv_column(&csv, "model", err);
 	if (!rc && (kinds < 0 || models < 0))
 		rc = err->code;
-	for (int i = 0; !rc && *wanted && i < csv.n_rows && found < 0; i++) {
-		plain_name(csv.row[i].field[models], listed);
-		if (!strcmp(csv.row[i].field[kinds], what) && !strcmp(listed, wanted))
-			found = i;
+	for (int i = 0; !rc && *plain_model && i < csv.n_rows && row < 0; i++) {
+		plain_name(csv.row[i].field[models], plain_row);
+		if (!strcmp(csv.row[i].field[kinds], kind_name) && !strcmp(plain_row, plain_model))
+			row = i;
 	}
-	if (!rc && found < 0)
+	if (!rc && row < 0)
 		rc = npl_fail(err, NPL_EDEVICE, "no TDP is known of '%s'", *model ? model : "a model without a name");
 	if (!rc)
-		rc = read_row(&csv, found, tdp, err);
+		rc = read_row(&csv, row, tdp, err);
 	npl_arena_free(&arena);
 	return rc;
 }
@@ -101,13 +101,13 @@ void npl_assume_package(const struct npl_processor *p, int threads, double watts
 			struct npl_assumed_power *power)
 {
 	struct npl_tdp tdp = {0};
-	struct npl_err why = {0};
-	int listed = npl_tdp_find(NPL_TDP_CPU, p->model, &tdp, &why);
+	struct npl_err error = {0};
+	int not_listed = npl_tdp_find(NPL_TDP_CPU, p->model, &tdp, &error);
 	const char *source = tdp.source;
 	*power = (struct npl_assumed_power){.watts = NAN};
-	if (listed && !(watts > 0)) {
+	if (not_listed && !(watts > 0)) {
 		snprintf(power->note, sizeof power->note, "%.240s; --set cpu.tdp_watts=W and cpu.tdp_cores=N tell it",
-			 why.msg);
+			 error.msg);
 		return;
 	}
 	if (watts > 0) {
@@ -119,11 +119,12 @@ void npl_assume_package(const struct npl_processor *p, int threads, double watts
 	if (tdp.cores < 1 && p->packages > 0)
 		tdp.cores = p->cores / p->packages;
 	tdp.cores = tdp.cores < 1 ? 1 : tdp.cores;
-	int most = tdp.cores * (p->packages > 1 ? p->packages : 1);
-	int used = threads < 1 ? 1 : threads < most ? threads : most;
-	power->watts = tdp.watts * used / tdp.cores;
+	int present_cores = tdp.cores * (p->packages > 1 ? p->packages : 1);
+	int used_cores = threads < 1 ? 1 : threads < present_cores ? threads : present_cores;
+	power->watts = tdp.watts * used_cores / tdp.cores;
 	snprintf(power->note, sizeof power->note, "TDP %g W (%s) x %d core%s of %d%s: a guess, and an upper bound%s",
-		 tdp.watts, source, used, npl_plural(used), tdp.cores, p->packages > 1 ? " a package" : "",
+		 tdp.watts, source, used_cores, npl_plural(used_cores), tdp.cores,
+		 p->packages > 1 ? " a package" : "",
 		 p->is_virtual
 			 ? "; this is a virtual machine, whose share of a package is not known: each of its processors "
 			   "counts as a core"
@@ -133,11 +134,11 @@ void npl_assume_package(const struct npl_processor *p, int threads, double watts
 void npl_assume_board(const char *name, double watts, struct npl_assumed_power *power)
 {
 	struct npl_tdp tdp = {0};
-	struct npl_err why = {0};
-	int listed = npl_tdp_find(NPL_TDP_GPU, name, &tdp, &why);
-	*power = (struct npl_assumed_power){.watts = watts > 0 ? watts : listed ? NAN : tdp.watts};
-	if (listed && !(watts > 0))
-		snprintf(power->note, sizeof power->note, "%.240s; --set cuda.tdp_watts=W tells it", why.msg);
+	struct npl_err error = {0};
+	int not_listed = npl_tdp_find(NPL_TDP_GPU, name, &tdp, &error);
+	*power = (struct npl_assumed_power){.watts = watts > 0 ? watts : not_listed ? NAN : tdp.watts};
+	if (not_listed && !(watts > 0))
+		snprintf(power->note, sizeof power->note, "%.240s; --set cuda.tdp_watts=W tells it", error.msg);
 	else
 		snprintf(power->note, sizeof power->note,
 			 "TDP %g W (%s) of the whole board: a guess, and an upper bound", power->watts,

@@ -41,11 +41,11 @@ static int read_quoted(struct reader *r, char *to)
 }
 
 /* Reads the fields of one line and passes the line's end. */
-static int read_fields(struct reader *r, const char **field, int most, int *n)
+static int read_fields(struct reader *r, const char **field, int max_fields, int *n)
 {
 	for (*n = 0;;) {
-		if (*n == most)
-			return npl_fail(r->err, NPL_EINPUT, "%s:%d: more than %d fields", r->path, r->line, most);
+		if (*n == max_fields)
+			return npl_fail(r->err, NPL_EINPUT, "%s:%d: more than %d fields", r->path, r->line, max_fields);
 		char *start = r->at;
 		field[(*n)++] = start;
 		if (*start == '"') {
@@ -58,12 +58,12 @@ static int read_fields(struct reader *r, const char **field, int most, int *n)
 						"%s:%d: a quote inside a field that has none around it", r->path,
 						r->line);
 		}
-		char ended = r->at < r->end ? *r->at : '\n';
+		char terminator = r->at < r->end ? *r->at : '\n';
 		*r->at = '\0';
 		r->at += r->at < r->end;
-		if (ended == ',')
+		if (terminator == ',')
 			continue;
-		if (ended == '\r' && *r->at == '\n')
+		if (terminator == '\r' && *r->at == '\n')
 			r->at++;
 		r->line++;
 		return 0;
@@ -103,16 +103,16 @@ static int read_header(struct reader *r, struct npl_arena *arena, struct npl_csv
 
 static int read_rows(struct reader *r, struct npl_arena *arena, struct npl_csv *csv)
 {
-	int room = 1;
+	int max_rows = 1;
 	for (const char *c = r->at; c < r->end; c++)
-		room += *c == '\n' || *c == '\r'; /* either ends a line */
-	csv->row = npl_arena_array(arena, (size_t)room, sizeof *csv->row);
+		max_rows += *c == '\n' || *c == '\r'; /* either ends a line */
+	csv->row = npl_arena_array(arena, (size_t)max_rows, sizeof *csv->row);
 	if (!csv->row)
 		return npl_fail(r->err, NPL_ENOMEM, "%s: out of memory", r->path);
 	for (skip_comments(r); r->at < r->end; skip_comments(r)) {
 		int line = r->line, n;
-		const char *found[NPL_CSV_COLUMNS + 1];
-		if (read_fields(r, found, NPL_CSV_COLUMNS + 1, &n))
+		const char *line_field[NPL_CSV_COLUMNS + 1];
+		if (read_fields(r, line_field, NPL_CSV_COLUMNS + 1, &n))
 			return r->err->code;
 		if (n != csv->n_columns && !r->ragged)
 			return npl_fail(r->err, NPL_EINPUT, "%s:%d: %d fields, expected %d", r->path, line, n,
@@ -120,7 +120,7 @@ static int read_rows(struct reader *r, struct npl_arena *arena, struct npl_csv *
 		const char **field = npl_arena_array(arena, (size_t)n, sizeof *field);
 		if (!field)
 			return npl_fail(r->err, NPL_ENOMEM, "%s: out of memory", r->path);
-		memcpy(field, found, (size_t)n * sizeof *field);
+		memcpy(field, line_field, (size_t)n * sizeof *field);
 		csv->row[csv->n_rows++] = (struct npl_csv_row){.line = line, .n = n, .field = field};
 	}
 	return 0;

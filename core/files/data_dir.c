@@ -22,7 +22,7 @@ static bool is_folder(const char *path)
 
 /* Finds the data root that belongs to the running program: PREFIX/bin/npulab has PREFIX/share/npulab; build/npulab,
  * build/asan/npulab and build/tests/x have a source tree one to three folders up. */
-static bool beside_program(const char *kind, char *path, size_t n)
+static bool find_beside_program(const char *kind, char *path, size_t n)
 {
 	static const char *const roots[] = {"../share/npulab", "..", "../..", "../../.."};
 	char program[PATH_MAX];
@@ -57,7 +57,7 @@ int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err)
 			return 0;
 		return npl_fail(err, NPL_EINPUT, "NPULAB_DATA is '%s', which has no folder '%s'", chosen, kind);
 	}
-	if (beside_program(kind, path, n))
+	if (find_beside_program(kind, path, n))
 		return 0;
 	if (snprintf(path, n, "%s/%s", NPULAB_DATADIR, kind) < (int)n && is_folder(path))
 		return 0;

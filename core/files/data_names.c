@@ -34,28 +34,28 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* A file that appears between the two passes over the folder is left out. */
-static int list(DIR *dir, const char *const *first, int n_first, struct npl_arena *arena, const char *const **names,
-		int *n, struct npl_err *err)
+static int list_names(DIR *dir, const char *const *first, int n_first, struct npl_arena *arena,
+		      const char *const **names, int *n, struct npl_err *err)
 {
 	int capacity = n_first;
 	for (struct dirent *entry; (entry = readdir(dir));)
 		capacity += stem_of(entry->d_name) > 0;
 	rewinddir(dir);
-	const char **all = npl_arena_array(arena, (size_t)capacity, sizeof *all);
-	if (!all)
+	const char **name_list = npl_arena_array(arena, (size_t)capacity, sizeof *name_list);
+	if (!name_list)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (*n = 0; *n < n_first; ++*n)
-		all[*n] = first[*n];
+		name_list[*n] = first[*n];
 	for (struct dirent *entry; *n < capacity && (entry = readdir(dir));) {
 		const size_t length = stem_of(entry->d_name);
 		if (!length)
 			continue;
-		all[*n] = npl_arena_strndup(arena, entry->d_name, length);
-		if (!all[(*n)++])
+		name_list[*n] = npl_arena_strndup(arena, entry->d_name, length);
+		if (!name_list[(*n)++])
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
-	qsort(all + n_first, (size_t)(*n - n_first), sizeof *all, compare_names);
-	*names = all;
+	qsort(name_list + n_first, (size_t)(*n - n_first), sizeof *name_list, compare_names);
+	*names = name_list;
 	return 0;
 }
 
@@ -68,17 +68,17 @@ int npl_data_names(const char *kind, const char *const *first, int n_first, stru
 	DIR *dir = opendir(folder);
 	if (!dir)
 		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed: %s", folder, strerror(errno));
-	const int rc = list(dir, first, n_first, arena, names, n, err);
+	const int rc = list_names(dir, first, n_first, arena, names, n, err);
 	closedir(dir);
 	return rc;
 }
 
-int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool *found, struct npl_err *err)
+int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool *exists, struct npl_err *err)
 {
 	char folder[PATH_MAX];
-	*found = false;
+	*exists = false;
 	if (npl_data_dir(kind, folder, sizeof folder, err))
 		return err->code;
-	*found = snprintf(path, n, "%s/%s" SUFFIX, folder, name) < (int)n && !access(path, F_OK);
+	*exists = snprintf(path, n, "%s/%s" SUFFIX, folder, name) < (int)n && !access(path, F_OK);
 	return 0;
 }

@@ -18,8 +18,8 @@ bool npl_is_yaml_path(const char *word);
 int npl_data_names(const char *kind, const char *const *first, int n_first, struct npl_arena *arena,
 		   const char *const **names, int *n, struct npl_err *err);
 
-/* Writes the path of the file called name in the folder `kind` into path, of n bytes. *found: the file exists. Returns
+/* Writes the path of the file called name in the folder `kind` into path, of n bytes. *exists: the file exists. Returns
  * NPL_EINPUT when there is no such folder. */
-int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool *found, struct npl_err *err);
+int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool *exists, struct npl_err *err);
 
 #endif

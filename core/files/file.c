@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Returns what is wrong with this kind of file, or NULL when it is a regular one. */
-static const char *not_regular(mode_t mode)
+static const char *regular_fault(mode_t mode)
 {
 	if (S_ISREG(mode))
 		return NULL;
@@ -23,7 +23,7 @@ static const char *not_regular(mode_t mode)
 /* O_NONBLOCK: opening a FIFO without a writer must not hang before fstat can refuse it. */
 #define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 
-static int cannot_open(const char *path, struct npl_err *err)
+static int fail_to_open(const char *path, struct npl_err *err)
 {
 	return npl_fail(err, errno == ENOMEM ? NPL_ENOMEM : NPL_EINPUT, "%s: cannot be opened: %s", path,
 			strerror(errno));
@@ -34,14 +34,14 @@ static int map(int fd, const char *path, size_t max_bytes, struct npl_file *file
 {
 	*file = (struct npl_file){0};
 	if (fd < 0)
-		return cannot_open(path, err);
+		return fail_to_open(path, err);
 	int rc = 0;
 	struct stat status;
 	if (fstat(fd, &status)) {
 		rc = npl_fail(err, NPL_EINPUT, "%s: cannot be examined: %s", path, strerror(errno));
 		goto out;
 	}
-	const char *kind = not_regular(status.st_mode);
+	const char *kind = regular_fault(status.st_mode);
 	if ((rc = npl_output_refuse_reading(&status, path, err)) != 0)
 		goto out;
 	if (kind) {
@@ -76,28 +76,29 @@ int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, stru
 }
 
 /* Returns what is wrong with a path that must stay in a folder, by its text alone; NULL: nothing. */
-static const char *leaves(const char *location)
+static const char *path_fault(const char *location)
 {
 	if (!*location)
 		return "it is empty";
 	if (*location == '/')
 		return "it is absolute";
-	for (const char *part = location; *part; part += strcspn(part, "/"), part += strspn(part, "/"))
-		if (!strncmp(part, "..", 2) && (!part[2] || part[2] == '/'))
+	for (const char *component = location; *component;
+	     component += strcspn(component, "/"), component += strspn(component, "/"))
+		if (!strncmp(component, "..", 2) && (!component[2] || component[2] == '/'))
 			return "it holds '..'";
 	return NULL;
 }
 
-/* Opens folder/inside, a path that had no links when it was resolved, without following any: a part that has become a
- * link since is refused. */
-static int open_without_links(const char *folder, char *inside)
+/* Opens folder/relative_path, a path that had no links when it was resolved, without following any: a component that
+ * has become a link since is refused. */
+static int open_without_links(const char *folder, char *relative_path)
 {
 	int at = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
-	for (char *part = inside, *slash; at >= 0; part = slash + 1) {
-		slash = strchr(part, '/');
+	for (char *component = relative_path, *slash; at >= 0; component = slash + 1) {
+		slash = strchr(component, '/');
 		if (slash)
 			*slash = '\0';
-		int next = openat(at, part, READING | O_NOFOLLOW | (slash ? O_DIRECTORY : 0)), failure = errno;
+		int next = openat(at, component, READING | O_NOFOLLOW | (slash ? O_DIRECTORY : 0)), failure = errno;
 		close(at);
 		errno = failure;
 		if (!slash)
@@ -113,16 +114,16 @@ int npl_file_map_beneath(const char *folder, const char *location, size_t max_by
 	char *path = NULL, *base = NULL, *real = NULL;
 	int rc = 0;
 	*file = (struct npl_file){0};
-	if (leaves(location))
+	if (path_fault(location))
 		return npl_fail(err, NPL_EINPUT, "'%s' must be a path inside %s, but %s", location, folder,
-				leaves(location));
+				path_fault(location));
 	if (asprintf(&path, "%s/%s", folder, location) < 0)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
 	base = realpath(folder, NULL);
 	real = base ? realpath(path, NULL) : NULL;
 	size_t length = base && strcmp(base, "/") ? strlen(base) : 0;
 	if (!real)
-		rc = cannot_open(path, err);
+		rc = fail_to_open(path, err);
 	else if (strncmp(real, base, length) != 0 || real[length] != '/')
 		rc = npl_fail(err, NPL_EINPUT, "'%s' leads out of the folder %s through a link: copy the file there",
 			      location, folder);

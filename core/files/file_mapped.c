@@ -17,41 +17,41 @@ struct npl_mapping {
 	_Atomic uintptr_t start;
 	_Atomic size_t bytes; /* 0: the entry is free */
 	char *path;           /* printable */
-	char *spelled;        /* the path as it was given */
+	char *original_path;  /* the path as it was given */
 	struct stat status;   /* the file's status when it was mapped */
 	struct npl_mapping *next, *next_free;
 };
 
-static struct npl_mapping *_Atomic all;
-static struct npl_mapping *all_free;
+static struct npl_mapping *_Atomic mappings;
+static struct npl_mapping *free_mappings;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* the lists; readers need none */
 
 static struct npl_mapping *take_entry(void)
 {
-	struct npl_mapping *entry = all_free;
+	struct npl_mapping *entry = free_mappings;
 	if (entry) {
-		all_free = entry->next_free;
+		free_mappings = entry->next_free;
 	} else if ((entry = calloc(1, sizeof *entry)) != NULL) {
-		entry->next = atomic_load(&all);
-		atomic_store(&all, entry);
+		entry->next = atomic_load(&mappings);
+		atomic_store(&mappings, entry);
 	}
 	return entry;
 }
 
 /* The entry takes over both strings. */
-static void name(struct npl_mapping *entry, char *path, char *spelled)
+static void set_paths(struct npl_mapping *entry, char *path, char *original_path)
 {
 	entry->path = npl_make_printable(path);
-	entry->spelled = spelled;
+	entry->original_path = original_path;
 }
 
 int npl_mapping_add(struct npl_file *file, const char *path, const struct stat *status, struct npl_err *err)
 {
-	char *copy = strdup(path), *spelled = strdup(path);
+	char *copy = strdup(path), *original_path = strdup(path);
 	pthread_mutex_lock(&changing);
-	struct npl_mapping *entry = copy && spelled ? take_entry() : NULL;
+	struct npl_mapping *entry = copy && original_path ? take_entry() : NULL;
 	if (entry) {
-		name(entry, copy, spelled);
+		set_paths(entry, copy, original_path);
 		entry->status = *status;
 		atomic_store(&entry->start, (uintptr_t)file->data);
 		atomic_store(&entry->bytes, file->bytes);
@@ -61,7 +61,7 @@ int npl_mapping_add(struct npl_file *file, const char *path, const struct stat *
 	if (entry)
 		return 0;
 	free(copy);
-	free(spelled);
+	free(original_path);
 	return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
 
@@ -72,22 +72,22 @@ void npl_mapping_remove(struct npl_mapping *mapping)
 	atomic_store(&mapping->bytes, 0);
 	pthread_mutex_lock(&changing);
 	free(mapping->path);
-	free(mapping->spelled);
-	mapping->path = mapping->spelled = NULL;
-	mapping->next_free = all_free;
-	all_free = mapping;
+	free(mapping->original_path);
+	mapping->path = mapping->original_path = NULL;
+	mapping->next_free = free_mappings;
+	free_mappings = mapping;
 	pthread_mutex_unlock(&changing);
 }
 
 int npl_file_unchanged(const struct npl_file *file, struct npl_err *err)
 {
 	const struct npl_mapping *mapping = file->mapping;
-	struct stat now;
-	if (!mapping || stat(mapping->spelled, &now) || now.st_dev != mapping->status.st_dev ||
-	    now.st_ino != mapping->status.st_ino)
+	struct stat status;
+	if (!mapping || stat(mapping->original_path, &status) || status.st_dev != mapping->status.st_dev ||
+	    status.st_ino != mapping->status.st_ino)
 		return 0; /* the file was removed or replaced: the mapped one is unchanged */
-	if (now.st_size == mapping->status.st_size && now.st_mtim.tv_sec == mapping->status.st_mtim.tv_sec &&
-	    now.st_mtim.tv_nsec == mapping->status.st_mtim.tv_nsec)
+	if (status.st_size == mapping->status.st_size && status.st_mtim.tv_sec == mapping->status.st_mtim.tv_sec &&
+	    status.st_mtim.tv_nsec == mapping->status.st_mtim.tv_nsec)
 		return 0;
 	return npl_fail(err, NPL_EINPUT, "%s: it was changed while it was in use: expected it to stay as it was",
 			mapping->path);
@@ -96,7 +96,7 @@ int npl_file_unchanged(const struct npl_file *file, struct npl_err *err)
 const char *npl_file_at(const void *address)
 {
 	const uintptr_t at = (uintptr_t)address, page = 4096;
-	for (const struct npl_mapping *entry = atomic_load(&all); entry; entry = entry->next) {
+	for (const struct npl_mapping *entry = atomic_load(&mappings); entry; entry = entry->next) {
 		const size_t bytes = atomic_load(&entry->bytes);
 		const uintptr_t start = atomic_load(&entry->start);
 		if (bytes && at >= start && at - start < npl_div_up_u64(bytes, page) * page)

@@ -12,57 +12,57 @@
 #include "core/base/grow.h"
 #include "file_impl.h"
 
-enum { MOST = 16, MOST_LINKS = 40 };
+enum { MOST_OUTPUTS = 16, MOST_LINKS = 40 };
 
 static struct declared {
 	char *path; /* as it was spelled; NULL: this entry is free */
 	struct npl_output_target target;
-	bool was_asked_for; /* an attempt was made to read it */
-} declared[MOST];
+	bool read_attempted; /* an attempt was made to read it */
+} declared[MOST_OUTPUTS];
 /* Files that were read since an output was declared. */
 static struct read_file {
 	dev_t device;
 	ino_t inode;
-} * were_read;
+} * files_read;
 static int64_t n_read, read_capacity;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
-static int refused(const char *path, const char *output, struct npl_err *err)
+static int refuse_overwrite(const char *path, const char *output, struct npl_err *err)
 {
-	const bool one_name = !strcmp(path, output);
+	const bool is_same_name = !strcmp(path, output);
 	return npl_fail(err, NPL_EUSAGE, "%s is read by this run and would be overwritten%s%s", path,
-			one_name ? "" : " as ", one_name ? "" : output);
+			is_same_name ? "" : " as ", is_same_name ? "" : output);
 }
 
-static int cannot(const char *path, int failure, struct npl_err *err)
+static int fail_to_write(const char *path, int failure, struct npl_err *err)
 {
 	return npl_fail(err, failure == ENOMEM ? NPL_ENOMEM : NPL_EOUTPUT, "%s: cannot be written: %s", path,
 			strerror(failure));
 }
 
 /* Returns the absolute path of a file that does not exist yet, by its folder; the path unchanged where that fails. */
-static char *in_real_folder(const char *path)
+static char *absolute_path(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	char *folder = NULL, *real = NULL, *joined = NULL;
+	char *folder = NULL, *real = NULL, *target_path = NULL;
 	if (asprintf(&folder, "%.*s.", (int)(base - path), path) < 0)
 		return NULL;
 	real = realpath(folder, NULL);
-	if (asprintf(&joined, "%s/%s", real && strcmp(real, "/") ? real : "", base) < 0)
-		joined = NULL;
-	if (joined && !real) {
-		free(joined);
-		joined = strdup(path);
+	if (asprintf(&target_path, "%s/%s", real && strcmp(real, "/") ? real : "", base) < 0)
+		target_path = NULL;
+	if (target_path && !real) {
+		free(target_path);
+		target_path = strdup(path);
 	}
 	free(folder);
 	free(real);
-	return joined;
+	return target_path;
 }
 
 /* Returns the target of the link at path, which may be a link itself; NULL with errno 0: path is no link. */
 static char *link_target(const char *path)
 {
-	char text[PATH_MAX], *joined = NULL;
+	char text[PATH_MAX], *target_path = NULL;
 	const ssize_t n = readlink(path, text, sizeof text - 1);
 	const char *slash = strrchr(path, '/');
 	errno = 0;
@@ -70,13 +70,13 @@ static char *link_target(const char *path)
 		return NULL;
 	text[n] = '\0';
 	const int folder = *text != '/' && slash ? (int)(slash + 1 - path) : 0;
-	if (asprintf(&joined, "%.*s%s", folder, path, text) < 0)
+	if (asprintf(&target_path, "%.*s%s", folder, path, text) < 0)
 		errno = ENOMEM;
-	return joined;
+	return target_path;
 }
 
 /* Follows links to their last target, which need not exist. Returns NULL with errno set on failure. */
-static char *behind_links(const char *path)
+static char *resolve_links(const char *path)
 {
 	char *at = realpath(path, NULL);
 	if (at)
@@ -85,7 +85,7 @@ static char *behind_links(const char *path)
 	for (int i = 0; at; i++) {
 		char *next = i < MOST_LINKS ? link_target(at) : NULL;
 		if (!next && errno == 0 && i < MOST_LINKS) {
-			next = in_real_folder(at);
+			next = absolute_path(at);
 			free(at);
 			return next;
 		}
@@ -97,7 +97,7 @@ static char *behind_links(const char *path)
 }
 
 /* Returns why a file of this mode cannot be written; NULL: it can. */
-static const char *cannot_be_written(mode_t mode)
+static const char *mode_fault(mode_t mode)
 {
 	return S_ISDIR(mode)    ? "it is a directory, not a file"
 	       : S_ISBLK(mode)  ? "it is a disk, not a file"
@@ -128,21 +128,21 @@ static int check_folder(const char *path, const char *target, struct npl_err *er
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	const int failure = access(folder, W_OK | X_OK) ? errno : 0;
 	free(folder);
-	return failure ? cannot(path, failure, err) : 0;
+	return failure ? fail_to_write(path, failure, err) : 0;
 }
 
 static int check(const char *path, struct npl_output_target *target, struct npl_err *err)
 {
 	struct stat status;
 	if (stat(path, &status))
-		return errno == ENOENT ? check_folder(path, target->path, err) : cannot(path, errno, err);
+		return errno == ENOENT ? check_folder(path, target->path, err) : fail_to_write(path, errno, err);
 	target->existed = true;
 	target->device = status.st_dev;
 	target->inode = status.st_ino;
-	if (cannot_be_written(status.st_mode))
-		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, cannot_be_written(status.st_mode));
+	if (mode_fault(status.st_mode))
+		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, mode_fault(status.st_mode));
 	if (access(path, W_OK))
-		return cannot(path, errno, err);
+		return fail_to_write(path, errno, err);
 	if (is_printed_to(&status))
 		return npl_fail(err, NPL_EUSAGE, "%s is where standard output or standard error goes", path);
 	if (S_ISREG(status.st_mode))
@@ -152,11 +152,11 @@ static int check(const char *path, struct npl_output_target *target, struct npl_
 	return target->path ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
 
-static int look(const char *path, struct npl_output_target *target, struct npl_err *err)
+static int find_target(const char *path, struct npl_output_target *target, struct npl_err *err)
 {
-	*target = (struct npl_output_target){.path = behind_links(path)};
+	*target = (struct npl_output_target){.path = resolve_links(path)};
 	if (!target->path)
-		return cannot(path, errno, err);
+		return fail_to_write(path, errno, err);
 	int rc = check(path, target, err);
 	if (rc) {
 		free(target->path);
@@ -178,26 +178,26 @@ static bool is_same(const struct npl_output_target *a, const struct npl_output_t
 int npl_file_declare_output(const char *path, struct npl_err *err)
 {
 	struct npl_output_target target;
-	struct declared *place = NULL;
-	if (look(path, &target, err))
+	struct declared *free_entry = NULL;
+	if (find_target(path, &target, err))
 		return err->code;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST && !rc; i++) {
+	for (int i = 0; i < MOST_OUTPUTS && !rc; i++) {
 		if (!declared[i].path)
-			place = place ? place : &declared[i];
+			free_entry = free_entry ? free_entry : &declared[i];
 		else if (is_same(&declared[i].target, &target))
 			rc = npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", path);
 	}
-	char *copy = rc || !place ? NULL : strdup(path);
-	if (!rc && !place)
-		rc = npl_fail(err, NPL_EUSAGE, "%s: more than %d outputs", path, MOST);
+	char *copy = rc || !free_entry ? NULL : strdup(path);
+	if (!rc && !free_entry)
+		rc = npl_fail(err, NPL_EUSAGE, "%s: more than %d outputs", path, MOST_OUTPUTS);
 	else if (!rc && !copy)
 		rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	if (rc)
 		free(target.path);
 	else
-		*place = (struct declared){.path = copy, .target = target};
+		*free_entry = (struct declared){.path = copy, .target = target};
 	pthread_mutex_unlock(&changing);
 	return rc;
 }
@@ -205,16 +205,16 @@ int npl_file_declare_output(const char *path, struct npl_err *err)
 int npl_file_check_output(const char *path, struct npl_err *err)
 {
 	struct npl_output_target target;
-	if (look(path, &target, err))
+	if (find_target(path, &target, err))
 		return err->code;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST && !rc; i++)
+	for (int i = 0; i < MOST_OUTPUTS && !rc; i++)
 		if (declared[i].path && is_same(&declared[i].target, &target))
 			rc = npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", path);
 	for (int64_t i = 0; i < n_read && !rc && target.existed; i++)
-		if (were_read[i].device == target.device && were_read[i].inode == target.inode)
-			rc = refused(path, path, err);
+		if (files_read[i].device == target.device && files_read[i].inode == target.inode)
+			rc = refuse_overwrite(path, path, err);
 	pthread_mutex_unlock(&changing);
 	free(target.path);
 	return rc;
@@ -223,10 +223,10 @@ int npl_file_check_output(const char *path, struct npl_err *err)
 void npl_file_forget_outputs(void)
 {
 	pthread_mutex_lock(&changing);
-	free(were_read);
-	were_read = NULL;
+	free(files_read);
+	files_read = NULL;
 	n_read = read_capacity = 0;
-	for (int i = 0; i < MOST; i++) {
+	for (int i = 0; i < MOST_OUTPUTS; i++) {
 		free(declared[i].path);
 		free(declared[i].target.path);
 		declared[i] = (struct declared){0};
@@ -235,35 +235,35 @@ void npl_file_forget_outputs(void)
 }
 
 /* Notes that a file was read, each file once. */
-static int remember(const struct stat *status, struct npl_err *err)
+static int note_read(const struct stat *status, struct npl_err *err)
 {
 	for (int64_t i = 0; i < n_read; i++)
-		if (were_read[i].device == status->st_dev && were_read[i].inode == status->st_ino)
+		if (files_read[i].device == status->st_dev && files_read[i].inode == status->st_ino)
 			return 0;
-	struct read_file *more = npl_grow(were_read, n_read, &read_capacity, sizeof *more);
-	if (!more)
+	struct read_file *grown = npl_grow(files_read, n_read, &read_capacity, sizeof *grown);
+	if (!grown)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	were_read = more;
-	more[n_read++] = (struct read_file){status->st_dev, status->st_ino};
+	files_read = grown;
+	grown[n_read++] = (struct read_file){status->st_dev, status->st_ino};
 	return 0;
 }
 
 int npl_output_refuse_reading(const struct stat *status, const char *path, struct npl_err *err)
 {
-	bool any = false;
+	bool any_declared = false;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST; i++) {
+	for (int i = 0; i < MOST_OUTPUTS; i++) {
 		const struct npl_output_target *target = &declared[i].target;
-		any |= declared[i].path != NULL;
+		any_declared |= declared[i].path != NULL;
 		if (!declared[i].path || !S_ISREG(status->st_mode) || !target->existed ||
 		    target->device != status->st_dev || target->inode != status->st_ino)
 			continue;
-		declared[i].was_asked_for = true;
-		rc = refused(path, declared[i].path, err);
+		declared[i].read_attempted = true;
+		rc = refuse_overwrite(path, declared[i].path, err);
 	}
-	if (!rc && any && S_ISREG(status->st_mode))
-		rc = remember(status, err);
+	if (!rc && any_declared && S_ISREG(status->st_mode))
+		rc = note_read(status, err);
 	pthread_mutex_unlock(&changing);
 	return rc;
 }
@@ -273,16 +273,16 @@ int npl_output_find(const char *path, struct npl_output_target *target, struct n
 	int rc = 0;
 	bool found = false;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST && !found; i++) {
+	for (int i = 0; i < MOST_OUTPUTS && !found; i++) {
 		found = declared[i].path && !strcmp(declared[i].path, path);
 		if (!found)
 			continue;
 		*target = declared[i].target;
-		if (declared[i].was_asked_for)
-			rc = refused(path, path, err);
+		if (declared[i].read_attempted)
+			rc = refuse_overwrite(path, path, err);
 		else if (!(target->path = strdup(target->path)))
 			rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	}
 	pthread_mutex_unlock(&changing);
-	return found ? rc : look(path, target, err);
+	return found ? rc : find_target(path, target, err);
 }

@@ -48,34 +48,34 @@ static void set_slot(int i, int from, int to)
 }
 
 /* Makes the file and notes it, with signals blocked, so that this thread's handler sees both steps or neither. */
-static void make(struct npl_temporary *t, mode_t mode)
+static void create_file(struct npl_temporary *t, mode_t mode)
 {
-	sigset_t every, before;
-	sigfillset(&every);
-	pthread_sigmask(SIG_SETMASK, &every, &before);
+	sigset_t all_signals, former_mask;
+	sigfillset(&all_signals);
+	pthread_sigmask(SIG_SETMASK, &all_signals, &former_mask);
 	t->slot = claim_slot(t->path);
 	t->fd = open(t->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	int failure = errno;
+	int saved_errno = errno;
 	set_slot(t->slot, MAKING, t->fd < 0 ? FREE : MADE);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	errno = failure;
+	pthread_sigmask(SIG_SETMASK, &former_mask, NULL);
+	errno = saved_errno;
 }
 
 struct npl_temporary npl_temporary_open(const char *target, mode_t mode)
 {
-	static _Atomic unsigned made;
+	static _Atomic unsigned serial;
 	const char *base = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
 	/* A name that is too long is replaced: cutting it could cut a character in two. */
 	const char *stem = strlen(base) + 40 <= NAME_MAX ? base : "npulab";
 	for (int attempt = 0; attempt < 1000; attempt++) {
 		struct npl_temporary t = {.fd = -1, .slot = -1};
 		if (asprintf(&t.path, "%.*s%s.%ld-%u.tmp", (int)(base - target), target, stem, (long)getpid(),
-			     atomic_fetch_add(&made, 1)) < 0) {
+			     atomic_fetch_add(&serial, 1)) < 0) {
 			t.path = NULL;
 			errno = ENOMEM;
 			return t;
 		}
-		make(&t, mode);
+		create_file(&t, mode);
 		if (t.fd >= 0 || errno != EEXIST)
 			return t;
 		free(t.path);
@@ -97,7 +97,7 @@ void npl_temporary_close(struct npl_temporary *t, bool keep)
 
 void npl_file_remove_temporaries(void)
 {
-	const int failure = errno;
+	const int saved_errno = errno;
 	for (int i = 0; i < SLOTS; i++) {
 		const struct timespec moment = {.tv_nsec = 1000000};
 		for (int wait = 0; wait < 1000 && atomic_load(&slot[i].state) == MAKING; wait++)
@@ -106,5 +106,5 @@ void npl_file_remove_temporaries(void)
 		if (atomic_compare_exchange_strong(&slot[i].state, &state, TAKEN))
 			unlink(slot[i].path);
 	}
-	errno = failure;
+	errno = saved_errno;
 }

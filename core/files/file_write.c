@@ -20,7 +20,7 @@ struct document {
 	const struct npl_output_target *target;
 	const struct npl_file_piece *piece;
 	int n_pieces;
-	struct stat now; /* status of the target */
+	struct stat target_status;
 	bool exists;
 };
 
@@ -49,10 +49,10 @@ static int write_pieces(int fd, const struct document *d)
 
 /* Gives a new file the owner, group and mode of the file that it replaces. Where the group cannot be kept, the group
  * gets only the permissions of all users. The mode comes last, since a change of owner takes bits of it away. */
-static void take_after(int fd, const struct stat *old)
+static void copy_ownership(int fd, const struct stat *replaced)
 {
-	mode_t mode = old->st_mode & 0777;
-	if (fchown(fd, old->st_uid, old->st_gid) && fchown(fd, (uid_t)-1, old->st_gid))
+	mode_t mode = replaced->st_mode & 0777;
+	if (fchown(fd, replaced->st_uid, replaced->st_gid) && fchown(fd, (uid_t)-1, replaced->st_gid))
 		mode &= ~(mode_t)070 | (mode & 07) << 3;
 	if (fchmod(fd, mode))
 		return; /* some file systems have no modes */
@@ -67,7 +67,7 @@ static int replace(const struct document *d, bool *in_place)
 	if (!failure)
 		failure = write_pieces(temporary.fd, d);
 	if (!failure && d->exists)
-		take_after(temporary.fd, &d->now);
+		copy_ownership(temporary.fd, &d->target_status);
 	/* Network file systems report delayed errors when a file is closed; closing a duplicate of the descriptor
 	 * reports them too. */
 	const int copy = failure ? -1 : dup(temporary.fd);
@@ -84,22 +84,22 @@ static int replace(const struct document *d, bool *in_place)
 /* Writes the pieces. A FIFO's reader that goes away causes an error of write() here, and no signal. */
 static int write_pieces_unsignalled(int fd, const struct document *d)
 {
-	sigset_t pipe, before, pending;
-	const struct timespec at_once = {0};
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	sigpending(&pending);
-	const bool pending_before = sigismember(&pending, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	sigset_t pipe_signal, former_mask, pending_signals;
+	const struct timespec no_wait = {0};
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	sigpending(&pending_signals);
+	const bool was_pending = sigismember(&pending_signals, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_signal, &former_mask);
 	const int failure = write_pieces(fd, d);
-	if (failure == EPIPE && !pending_before)
-		sigtimedwait(&pipe, NULL, &at_once);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failure == EPIPE && !was_pending)
+		sigtimedwait(&pipe_signal, NULL, &no_wait);
+	pthread_sigmask(SIG_SETMASK, &former_mask, NULL);
 	return failure;
 }
 
 /* Reserves room for the whole document before any of the old one is lost. Returns 0 or an errno. */
-static int make_room(int fd, const struct document *d)
+static int reserve_space(int fd, const struct document *d)
 {
 	struct rlimit limit;
 	off_t bytes = 0;
@@ -115,9 +115,9 @@ static int make_room(int fd, const struct document *d)
 /* Writes the document over the file. Returns 0 or an errno. */
 static int write_in_place(const struct document *d)
 {
-	const bool regular = S_ISREG(d->now.st_mode);
+	const bool regular = S_ISREG(d->target_status.st_mode);
 	struct stat status;
-	if (S_ISFIFO(d->now.st_mode))
+	if (S_ISFIFO(d->target_status.st_mode))
 		npl_progress_step("document", 1, 1, "waiting for a reader");
 	const int fd = open(d->target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
@@ -126,7 +126,7 @@ static int write_in_place(const struct document *d)
 	if (!failure && d->target->existed && (status.st_dev != d->target->device || status.st_ino != d->target->inode))
 		failure = ESTALE; /* the file is not the one that was declared, and may be one that was read */
 	if (!failure && regular)
-		failure = make_room(fd, d);
+		failure = reserve_space(fd, d);
 	if (!failure)
 		failure = write_pieces_unsignalled(fd, d);
 	if (!failure && regular && ftruncate(fd, lseek(fd, 0, SEEK_CUR)))
@@ -141,8 +141,8 @@ static int write_in_place(const struct document *d)
 static int write_document(struct document *d)
 {
 	bool in_place = false;
-	d->exists = !stat(d->target->path, &d->now);
-	if (d->exists && !S_ISREG(d->now.st_mode))
+	d->exists = !stat(d->target->path, &d->target_status);
+	if (d->exists && !S_ISREG(d->target_status.st_mode))
 		return write_in_place(d);
 	const int failure = replace(d, &in_place);
 	return failure && in_place && d->exists ? write_in_place(d) : failure;

@@ -26,7 +26,7 @@ void npl_sha256_update(struct npl_sha256 *state, const void *data, size_t bytes)
 	SHA256_CTX *context = (SHA256_CTX *)state;
 	const unsigned char *at = data;
 	if (bytes >= FEW_BYTES && npl_sha256_has_instructions()) {
-		const size_t held = (size_t)(context->bitcount[0] / 8 % BLOCK), fill = (BLOCK - held) % BLOCK;
+		const size_t buffered = (size_t)(context->bitcount[0] / 8 % BLOCK), fill = (BLOCK - buffered) % BLOCK;
 		const size_t blocks = (bytes - fill) / BLOCK;
 		SHA256_Update(context, at, fill); /* now libmd holds no part of a block */
 		npl_sha256_blocks(context->state.st32, at + fill, blocks);

@@ -23,12 +23,12 @@ int npl_words_open(struct npl_words *words, const char *source, const char *text
 
 int npl_words_complain(const struct npl_words *words, const char *format, ...)
 {
-	char what[400];
+	char message[400];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
+	vsnprintf(message, sizeof message, format, args);
 	va_end(args);
-	return npl_fail(words->err, NPL_EINPUT, "%s:%d: %s", words->source, words->line, what);
+	return npl_fail(words->err, NPL_EINPUT, "%s:%d: %s", words->source, words->line, message);
 }
 
 static bool is_blank(char c)
@@ -42,7 +42,7 @@ static bool is_one_of(char c, const char *characters)
 }
 
 /* Returns the text after the blanks, within the line. */
-static const char *past_blanks(const struct npl_words *words)
+static const char *skip_blanks(const struct npl_words *words)
 {
 	const char *at = words->at;
 	while (at < words->end && is_blank(*at))
@@ -52,7 +52,7 @@ static const char *past_blanks(const struct npl_words *words)
 
 int npl_words_next(struct npl_words *words)
 {
-	const char *first = words->at = past_blanks(words);
+	const char *first = words->at = skip_blanks(words);
 	if (words->at < words->end && is_one_of(*words->at, words->marks))
 		words->at++;
 	else
@@ -69,13 +69,13 @@ int npl_words_next(struct npl_words *words)
 
 bool npl_words_follows(const struct npl_words *words, char mark)
 {
-	const char *at = past_blanks(words);
+	const char *at = skip_blanks(words);
 	return at < words->end && *at == mark;
 }
 
 bool npl_words_at_end(const struct npl_words *words)
 {
-	return past_blanks(words) == words->end;
+	return skip_blanks(words) == words->end;
 }
 
 /* Goes to the next line; false: there is none. */
@@ -150,7 +150,7 @@ bool npl_parse_bytes(const char *word, int64_t *value)
 	digits[n] = '\0';
 	if (!npl_parse_count(digits, value))
 		return false;
-	for (long times = power ? power - powers + 1 : 0; times > 0; times--)
+	for (long exponent = power ? power - powers + 1 : 0; exponent > 0; exponent--)
 		if (__builtin_mul_overflow(*value, unit[1] == 'i' ? 1024 : 1000, value))
 			return false;
 	return true;

@@ -26,9 +26,9 @@ uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount);
 
 /* Returns the bytes of private memory that the process has in use; 0: not known. */
 uint64_t npl_memory_used(void);
-/* Returns 0 when `bytes` more may be taken for `what` (NULL: unnamed), as few bytes always may. Otherwise returns
+/* Returns 0 when `bytes` more may be taken for `subject` (NULL: unnamed), as few bytes always may. Otherwise returns
  * NPL_ENOMEM with one sentence: the bytes needed, the bytes allowed and what would help. */
-int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err);
+int npl_memory_ask(uint64_t bytes, const char *subject, struct npl_err *err);
 
 #ifdef __cplusplus
 }

@@ -25,10 +25,11 @@ struct npl_system_load {
 	double load_average; /* the average over the minute before the start; NAN: not known */
 	/* processors that other programs kept busy on average; NAN: not known, or the measurement was shorter than 0.1
 	 * s */
-	double others;
-	bool busy; /* others >= NPL_BUSY_PROCESSORS */
+	double other_processors;
+	bool busy; /* other_processors >= NPL_BUSY_PROCESSORS */
 	const char *root;
-	double start_seconds, start_total, start_own; /* seconds of the clock, of all processors, of this process */
+	double start_seconds, start_total_seconds,
+		start_process_seconds; /* seconds of the clock, of all processors, of this process */
 };
 
 /* Starts a measurement. root: the folder of loadavg and stat, borrowed until stop; NULL: NPL_PROC_ROOT. */

@@ -14,7 +14,7 @@ extern "C" {
 #define NPL_THREAD_STACK_BYTES ((size_t)2 << 20) /* several times the need of any work of the library */
 
 /* Starts a thread as pthread_create does, with a stack of this size. Returns 0 or a code for strerror. */
-int npl_thread_start(pthread_t *thread, void *(*work)(void *context), void *context);
+int npl_thread_start(pthread_t *thread, void *(*start_routine)(void *context), void *context);
 
 /* Returns the number of processors that this process may run on: those online, less those that a container or taskset
  * takes away. */

@@ -54,27 +54,28 @@ Test(system_load, what_others_take)
 	struct npl_system_load load = measure(folder, second, 0, 0.5,
 					      false); /* a second's work in at least half a second */
 	cr_assert(load.load_average == 2.25 && load.processors >= 1, "as it was at the start");
-	cr_assert(load.others > 0.2 && load.others <= 2.0 && load.busy, "%g", load.others);
+	cr_assert(load.other_processors > 0.2 && load.other_processors <= 2.0 && load.busy, "%g",
+		  load.other_processors);
 	load = measure(folder, 0, second, 0.5, false);
 	cr_assert(load.busy, "what a hypervisor takes is others' work");
 	load = measure(folder, 0, 0, 0.2, false);
-	cr_assert(load.others == 0 && !load.busy);
+	cr_assert(load.other_processors == 0 && !load.busy);
 	load = measure(folder, second / 100, 0, 0.3, true);
-	cr_assert(load.others < 0.05 && !load.busy, "its own work is no other's: %g", load.others);
+	cr_assert(load.other_processors < 0.05 && !load.busy, "its own work is no other's: %g", load.other_processors);
 	load = measure(folder, 10 * second, 0, 0, false);
-	cr_assert(isnan(load.others) && !load.busy, "too short to tell");
+	cr_assert(isnan(load.other_processors) && !load.busy, "too short to tell");
 	write_proc(folder, NULL, NULL);
 	npl_system_load_start(&load, folder);
 	pass_time(0.15, false);
 	npl_system_load_stop(&load);
-	cr_assert(isnan(load.load_average) && isnan(load.others) && !load.busy, "no files");
+	cr_assert(isnan(load.load_average) && isnan(load.other_processors) && !load.busy, "no files");
 	static const char *const odd[] = {"", "cpu 1 2 3\n", "cpux 1 2 3 4 5 6 7 8\n", "nothing\n"};
 	for (int i = 0; i < 4; i++) {
 		write_proc(folder, "much\n", odd[i]);
 		npl_system_load_start(&load, folder);
 		pass_time(0.11, false);
 		npl_system_load_stop(&load);
-		cr_assert(isnan(load.load_average) && isnan(load.others), "%s", odd[i]);
+		cr_assert(isnan(load.load_average) && isnan(load.other_processors), "%s", odd[i]);
 	}
 	write_proc(folder, NULL, NULL);
 	rmdir(folder);
@@ -87,6 +88,7 @@ Test(system_load, this_computer)
 	npl_system_load_start(&load, NULL);
 	pass_time(0.2, true);
 	npl_system_load_stop(&load);
-	cr_assert(!isnan(load.load_average) && !isnan(load.others), "Linux has both");
-	cr_assert(load.others >= 0 && load.others <= load.processors + 0.5, "%g of %d", load.others, load.processors);
+	cr_assert(!isnan(load.load_average) && !isnan(load.other_processors), "Linux has both");
+	cr_assert(load.other_processors >= 0 && load.other_processors <= load.processors + 0.5, "%g of %d",
+		  load.other_processors, load.processors);
 }
