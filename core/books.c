@@ -14,7 +14,7 @@
 #define BAD(...) npl_fail(err, NPL_EINTERNAL, "the books of " __VA_ARGS__)
 
 /* Says whether parts with this sum are the whole: parts of a time are rounded. */
-static bool is_whole(const struct npl_counter_def *part, int n, uint64_t sum, const struct npl_result *result)
+static bool sums_to_whole(const struct npl_counter_def *part, int n, uint64_t sum, const struct npl_result *result)
 {
 	if (strcmp(part->unit, NPL_COUNTER_TIME) != 0)
 		return sum == result->cycles;
@@ -32,13 +32,13 @@ static int check_causes(const char *device, const struct npl_device_info *info, 
 	const int n = npl_causes_of(info->counter_def, info->n_counters, result, cause);
 	uint64_t sum = 0;
 	for (int i = 0; i < n; i++) {
-		const uint64_t counted = result->counter[cause[i].counter_def - info->counter_def];
-		if (cause[i].amount > counted)
+		const uint64_t amount = result->counter[cause[i].counter_def - info->counter_def];
+		if (cause[i].amount > amount)
 			return BAD("%s on layer %s: the parts of %s are more than its %" PRIu64 " %s", device,
-				   layer->name, cause[i].counter_def->name, counted, cause[i].counter_def->unit);
+				   layer->name, cause[i].counter_def->name, amount, cause[i].counter_def->unit);
 		sum += cause[i].amount;
 	}
-	if (n && !is_whole(cause[0].counter_def, n, sum, result))
+	if (n && !sums_to_whole(cause[0].counter_def, n, sum, result))
 		return BAD("%s on layer %s: the causes of its %s sum to %" PRIu64 ", not %" PRIu64 " cycles or %g s",
 			   device, layer->name, cause[0].counter_def->unit, sum, result->cycles, result->seconds);
 	return 0;
@@ -48,23 +48,23 @@ static int check_causes(const char *device, const struct npl_device_info *info, 
 static int check_peak(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 		      const struct npl_result *result, struct npl_err *err)
 {
-	double counted = 0;
+	double counted_macs = 0;
 	if (info->kind != NPL_KIND_SIMULATED || !(info->clock_hz > 0) || !(info->peak_macs_per_second > 0))
 		return 0;
-	const double most = info->peak_macs_per_second / info->clock_hz * (double)result->cycles * (1 + 1e-9);
+	const double greatest_macs = info->peak_macs_per_second / info->clock_hz * (double)result->cycles * (1 + 1e-9);
 	for (size_t i = 0; i < info->n_counters; i++)
 		if (info->counter_def[i].kind == NPL_COUNTER_USED || info->counter_def[i].kind == NPL_COUNTER_IDLE)
-			counted += (double)result->counter[i];
-	if ((double)result->macs > most)
+			counted_macs += (double)result->counter[i];
+	if ((double)result->macs > greatest_macs)
 		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates in %" PRIu64
 			   " cycles, at its peak it does %.0f",
-			   device, layer->name, result->macs, result->cycles, floor(most));
+			   device, layer->name, result->macs, result->cycles, floor(greatest_macs));
 	/* Counters of 16-bit operands are of their two halves. */
-	if (counted > most * (info->format == NPL_FORMAT_INT8X16 ? 2 : 1))
+	if (counted_macs > greatest_macs * (info->format == NPL_FORMAT_INT8X16 ? 2 : 1))
 		return BAD(
 			"%s on layer %s: multiply-accumulates that were done and that could have been sum to %.0f, in "
 			"%" PRIu64 " cycles it does at most %.0f",
-			device, layer->name, counted, result->cycles, floor(most));
+			device, layer->name, counted_macs, result->cycles, floor(greatest_macs));
 	return 0;
 }
 
@@ -72,10 +72,11 @@ static int check_peak(const char *device, const struct npl_device_info *info, co
 static int check_partitions(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 			    const struct npl_result *result, struct npl_err *err)
 {
-	int last = 0;
+	int n_partitions = 0;
 	for (size_t i = 0; i < info->n_counters; i++)
-		last = info->counter_def[i].partition > last ? info->counter_def[i].partition : last;
-	for (int partition = 1; partition <= last; partition++) {
+		n_partitions = info->counter_def[i].partition > n_partitions ? info->counter_def[i].partition
+									     : n_partitions;
+	for (int partition = 1; partition <= n_partitions; partition++) {
 		const struct npl_counter_def *part = NULL;
 		uint64_t sum = 0;
 		int n = 0;
@@ -85,7 +86,7 @@ static int check_partitions(const char *device, const struct npl_device_info *in
 				sum += result->counter[i];
 				n++;
 			}
-		if (part && !is_whole(part, n, sum, result))
+		if (part && !sums_to_whole(part, n, sum, result))
 			return BAD("%s on layer %s: the parts of its %s sum to %" PRIu64 ", not %" PRIu64
 				   " cycles or %g s",
 				   device, layer->name, part->unit, sum, result->cycles, result->seconds);

@@ -16,37 +16,37 @@ static bool is_cause(const struct npl_counter_def *def)
 }
 
 /* Returns the amount of the counter that belongs to none of its parts; *parts: how many parts it has. */
-static uint64_t left_of(const struct npl_counter_def *def, size_t n_counters, size_t at,
-			const struct npl_result *result, int *parts)
+static uint64_t remaining_amount(const struct npl_counter_def *def, size_t n_counters, size_t at,
+				 const struct npl_result *result, int *parts)
 {
-	uint64_t left = result->counter[at];
+	uint64_t remaining = result->counter[at];
 	*parts = 0;
 	for (size_t i = 0; i < n_counters; i++)
 		if (def[i].part_of && !strcmp(def[i].part_of, def[at].name)) {
-			left -= result->counter[i];
+			remaining -= result->counter[i];
 			++*parts;
 		}
-	return left;
+	return remaining;
 }
 
 int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const struct npl_result *result,
 		  struct npl_cause cause[NPL_MAX_CAUSES])
 {
 	int n = 0;
-	for (int rest = 0; rest < 2; rest++)
+	for (int has_parts = 0; has_parts < 2; has_parts++)
 		for (size_t i = 0; i < n_counters; i++) {
 			int parts;
 			if (!is_cause(&def[i]))
 				continue;
-			const uint64_t left = left_of(def, n_counters, i, result, &parts);
-			if ((parts > 0) == (rest > 0))
-				cause[n++] = (struct npl_cause){&def[i], parts ? "other" : def[i].name, left};
+			const uint64_t remaining = remaining_amount(def, n_counters, i, result, &parts);
+			if ((parts > 0) == (has_parts > 0))
+				cause[n++] = (struct npl_cause){&def[i], parts ? "other" : def[i].name, remaining};
 		}
 	return n;
 }
 
 /* Returns the share of the MACs that were possible while the machine computed. */
-static double used_share(const struct npl_device_info *info, const struct npl_result *result)
+static double used_macs_share(const struct npl_device_info *info, const struct npl_result *result)
 {
 	double used = 0, idle = 0;
 	for (size_t i = 0; i < info->n_counters; i++) {
@@ -56,13 +56,13 @@ static double used_share(const struct npl_device_info *info, const struct npl_re
 	return used > 0 ? used / (used + idle) : 0;
 }
 
-static double share_of(double work, double rate, double seconds)
+static double share_of(double amount, double rate, double seconds)
 {
-	return rate > 0 && seconds > 0 ? work / rate / seconds : 0;
+	return rate > 0 && seconds > 0 ? amount / rate / seconds : 0;
 }
 
 /* Returns the amount of all causes with the kind and bound of this counter. */
-static uint64_t amount_alike(const struct npl_cause *cause, int n, const struct npl_counter_def *def)
+static uint64_t sum_of_bound(const struct npl_cause *cause, int n, const struct npl_counter_def *def)
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < n; i++)
@@ -75,23 +75,23 @@ const char *npl_bound_of(const struct npl_device_info *info, const struct npl_re
 {
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	const int n = npl_causes_of(info->counter_def, info->n_counters, result, cause);
-	const struct npl_counter_def *most = NULL;
+	const struct npl_counter_def *greatest_def = NULL;
 	uint64_t greatest = 0;
 	for (int i = 0; i < n; i++) {
-		const uint64_t alike = amount_alike(cause, n, cause[i].counter_def);
-		most = alike > greatest ? cause[i].counter_def : most;
-		greatest = alike > greatest ? alike : greatest;
+		const uint64_t bound_amount = sum_of_bound(cause, n, cause[i].counter_def);
+		greatest_def = bound_amount > greatest ? cause[i].counter_def : greatest_def;
+		greatest = bound_amount > greatest ? bound_amount : greatest;
 	}
-	if (!most)
+	if (!greatest_def)
 		return NULL;
-	if (most->kind == NPL_COUNTER_WORK)
-		return used_share(info, result) >= WELL_USED ? "peak" : most->bound;
-	if (most->kind == NPL_COUNTER_MEMORY)
+	if (greatest_def->kind == NPL_COUNTER_WORK)
+		return used_macs_share(info, result) >= WELL_USED ? "peak" : greatest_def->bound;
+	if (greatest_def->kind == NPL_COUNTER_MEMORY)
 		return share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second, result->seconds) >=
 				       MEMORY_BUSY
 			       ? "memory"
-			       : most->bound;
+			       : greatest_def->bound;
 	return share_of((double)result->bytes[NPL_MEM_HOST], info->link.bytes_per_second, result->seconds) >= LINK_BUSY
 		       ? "link"
-		       : most->bound;
+		       : greatest_def->bound;
 }

@@ -16,34 +16,34 @@ static const struct npl_counter_def *find(const struct npl_counter_def *table, s
 }
 
 /* Checks a counter of partition 1, or one that is a part of such a counter. */
-static bool cause_ok(const struct npl_counter_def *table, size_t n, const struct npl_counter_def *def, char *why,
-		     size_t why_bytes)
+static bool cause_ok(const struct npl_counter_def *table, size_t n, const struct npl_counter_def *def, char *reason,
+		     size_t reason_bytes)
 {
-	const struct npl_counter_def *whole = def->part_of ? find(table, n, def->part_of) : NULL;
-	if (def->part_of && (!whole || whole->partition != 1))
-		return npl_refuse(why, why_bytes, "counter %s is a part of %s, expected a counter of partition 1",
+	const struct npl_counter_def *parent = def->part_of ? find(table, n, def->part_of) : NULL;
+	if (def->part_of && (!parent || parent->partition != 1))
+		return npl_refuse(reason, reason_bytes, "counter %s is a part of %s, expected a counter of partition 1",
 				  def->name, def->part_of);
 	if (def->kind != NPL_COUNTER_WORK && def->kind != NPL_COUNTER_MEMORY && def->kind != NPL_COUNTER_WAITING)
-		return npl_refuse(why, why_bytes, "counter %s has no kind, expected WORK, MEMORY or WAITING",
+		return npl_refuse(reason, reason_bytes, "counter %s has no kind, expected WORK, MEMORY or WAITING",
 				  def->name);
 	if (!def->bound || !*def->bound || strlen(def->bound) > NPL_BOUND_LETTERS)
-		return npl_refuse(why, why_bytes, "counter %s has the bound '%s', expected 1 to %d letters", def->name,
-				  def->bound ? def->bound : "", NPL_BOUND_LETTERS);
+		return npl_refuse(reason, reason_bytes, "counter %s has the bound '%s', expected 1 to %d letters",
+				  def->name, def->bound ? def->bound : "", NPL_BOUND_LETTERS);
 	return true;
 }
 
-bool npl_counters_ok(const struct npl_counter_def *table, size_t n, char *why, size_t why_bytes)
+bool npl_counters_ok(const struct npl_counter_def *table, size_t n, char *reason, size_t reason_bytes)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct npl_counter_def *def = &table[i];
 		if (find(table, n, def->name) != def)
-			return npl_refuse(why, why_bytes, "two counters are named %s", def->name);
-		if ((def->partition == 1 || def->part_of) && !cause_ok(table, n, def, why, why_bytes))
+			return npl_refuse(reason, reason_bytes, "two counters are named %s", def->name);
+		if ((def->partition == 1 || def->part_of) && !cause_ok(table, n, def, reason, reason_bytes))
 			return false;
 		for (size_t k = 0; k < i && def->partition > 0; k++)
 			if (table[k].partition == def->partition && strcmp(table[k].unit, def->unit))
 				return npl_refuse(
-					why, why_bytes,
+					reason, reason_bytes,
 					"counters %s and %s of partition %d count %s and %s, expected one unit",
 					table[k].name, def->name, def->partition, table[k].unit, def->unit);
 	}

@@ -15,7 +15,8 @@ struct npl_device {
 	/* That file without --set, or the shipped file that the machine was copied from; name NULL: there is none. */
 	struct npl_description shipped;
 	const char *note[3];
-	const char *resized; /* the note about other sizes than the shipped machine's, for reports alone; NULL: none */
+	const char *
+		resized_note; /* the note about other sizes than the shipped machine's, for reports alone; NULL: none */
 	int n_notes;
 	struct npl_device_info info;
 	struct npl_arena arena;

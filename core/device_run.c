@@ -43,10 +43,10 @@ static int tell_program(struct npl_device *device, const struct npl_layer *layer
  * Returns the argument for npl_parallel_alone after the run. */
 static bool begin_run(const struct npl_device *device)
 {
-	const bool before = npl_parallel_alone(true);
+	const bool was_alone = npl_parallel_alone(true);
 	if (npl_device_kind_is_modelled(device->info.kind))
-		npl_parallel_alone(before);
-	return before;
+		npl_parallel_alone(was_alone);
+	return was_alone;
 }
 
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
@@ -57,9 +57,9 @@ int npl_device_run(struct npl_device *device, const struct npl_layer *layer, str
 		return NPL_EINTERNAL;
 	if (device->sink && tell_program(device, layer, NULL, err))
 		return err->code;
-	const bool before = begin_run(device);
+	const bool was_alone = begin_run(device);
 	const int rc = device->driver->run(device->state, layer, result, &local);
-	npl_parallel_alone(before);
+	npl_parallel_alone(was_alone);
 	if (rc)
 		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
 	const struct npl_least_bytes least = npl_least_bytes_of(&device->info, layer);
@@ -70,9 +70,9 @@ struct npl_layer_group_handle {
 	struct npl_device *device;
 	struct npl_layer_group group;
 	struct npl_layer_group_info info;
-	void *opened;
+	void *driver_handle;
 	struct npl_least_bytes *least; /* of each layer */
-	bool program_given;            /* the sink has received its program */
+	bool program_told;             /* the sink has received its program */
 };
 
 bool npl_device_has_layer_groups(const struct npl_device *device)
@@ -81,10 +81,10 @@ bool npl_device_has_layer_groups(const struct npl_device *device)
 }
 
 int npl_device_open_layer_group(struct npl_device *device, const struct npl_layer_group *group,
-				struct npl_layer_group_handle **opened, struct npl_err *err)
+				struct npl_layer_group_handle **handle_out, struct npl_err *err)
 {
 	struct npl_err local = {0};
-	*opened = NULL;
+	*handle_out = NULL;
 	for (int i = 0; i < group->n; i++)
 		if (npl_op_check_attrs(group->layer[i]->op, group->layer[i]->attrs, err))
 			return NPL_EINTERNAL;
@@ -95,11 +95,11 @@ int npl_device_open_layer_group(struct npl_device *device, const struct npl_laye
 	}
 	handle->device = device;
 	handle->group = *group;
-	int rc = device->driver->open_layer_group(device->state, group, &handle->opened, &handle->info, &local);
+	int rc = device->driver->open_layer_group(device->state, group, &handle->driver_handle, &handle->info, &local);
 	if (!rc)
 		rc = npl_least_bytes_of_group(&device->info, group, &handle->info, handle->least, &local);
 	if (!rc) {
-		*opened = handle;
+		*handle_out = handle;
 		return 0;
 	}
 	npl_device_close_layer_group(handle);
@@ -116,12 +116,12 @@ int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struc
 {
 	struct npl_device *device = group->device;
 	struct npl_err local = {0};
-	if (device->sink && !group->program_given && tell_program(device, NULL, group->opened, err))
+	if (device->sink && !group->program_told && tell_program(device, NULL, group->driver_handle, err))
 		return err->code;
-	group->program_given |= device->sink != NULL;
-	const bool before = begin_run(device);
-	const int rc = device->driver->run_layer_group(device->state, group->opened, observer, results, &local);
-	npl_parallel_alone(before);
+	group->program_told |= device->sink != NULL;
+	const bool was_alone = begin_run(device);
+	const int rc = device->driver->run_layer_group(device->state, group->driver_handle, observer, results, &local);
+	npl_parallel_alone(was_alone);
 	if (rc)
 		return group->group.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
 						      group->group.layer[0]->name, local.msg)
@@ -138,7 +138,7 @@ void npl_device_close_layer_group(struct npl_layer_group_handle *group)
 {
 	if (!group)
 		return;
-	group->device->driver->close_layer_group(group->opened);
+	group->device->driver->close_layer_group(group->driver_handle);
 	free(group->least);
 	free(group);
 }

@@ -34,12 +34,12 @@ const struct npl_driver *npl_driver_named(const char *name)
 
 int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
 {
-	const char *alone[sizeof npl_drivers / sizeof *npl_drivers];
-	int n_alone = 0;
+	const char *fileless[sizeof npl_drivers / sizeof *npl_drivers];
+	int n_fileless = 0;
 	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
 		if (!(*d)->needs_machine)
-			alone[n_alone++] = (*d)->name;
-	return npl_data_names("machines", alone, n_alone, arena, names, n, err);
+			fileless[n_fileless++] = (*d)->name;
+	return npl_data_names("machines", fileless, n_fileless, arena, names, n, err);
 }
 
 bool npl_device_is_known(const char *name)
@@ -91,13 +91,13 @@ static int check_name(const struct npl_description *machine, const struct npl_dr
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
 	const char *name = machine->name;
-	const struct npl_driver *named = npl_driver_named(name);
+	const struct npl_driver *namesake = npl_driver_named(name);
 	size_t length = strlen(name);
 	if (!length || length > 32 || strspn(name, allowed) != length)
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
 				machine->path, name);
 	if (!strcmp(name, "placement") || (!strcmp(name, "host") && !driver->may_be_host) ||
-	    (named && !named->needs_machine && strcmp(name, machine->driver_or_model)))
+	    (namesake && !namesake->needs_machine && strcmp(name, machine->driver_or_model)))
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
 				name);
 	return 0;
@@ -182,19 +182,19 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 			 npl_arena_printf(&dev->arena, "%s: `model:` is called `driver:` now; it is read as before",
 					  dev->machine.path));
 	if (!dev->ships && dev->machine.path)
-		add_note(dev, npl_description_left_out(&dev->machine, driver->params, driver->former_defaults,
-						       driver->former_machine, &dev->arena));
+		add_note(dev, npl_description_left_out_note(&dev->machine, driver->params, driver->former_defaults,
+							    driver->former_machine, &dev->arena));
 	add_note(dev, adapted);
 	if (adapted && find_sources(dev, err))
 		return err->code;
 	if (dev->shipped.name)
-		dev->resized = npl_description_resized(&dev->machine, driver->params, driver->size_keys, &dev->shipped,
-						       &dev->arena);
+		dev->resized_note = npl_description_resized_note(&dev->machine, driver->params, driver->size_keys,
+								 &dev->shipped, &dev->arena);
 	return 0;
 }
 
 /* Hashes the machine's parameters, and those of a memory that one of them names. */
-static void hash(struct npl_device *dev)
+static void set_sha256(struct npl_device *dev)
 {
 	struct npl_sha256 state;
 	npl_sha256_init(&state);
@@ -218,12 +218,12 @@ static const char *nearest_driver(const char *name, char *text, size_t n)
 /* Reads the driver and its parameters, before it starts. */
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
-	char near[200];
+	char nearest_text[200];
 	dev->driver = npl_driver_named(dev->machine.driver_or_model);
 	if (!dev->driver)
 		return npl_fail(err, NPL_EINPUT, "%s: there is no driver '%s'%s", dev->machine.path,
 				dev->machine.driver_or_model,
-				nearest_driver(dev->machine.driver_or_model, near, sizeof near));
+				nearest_driver(dev->machine.driver_or_model, nearest_text, sizeof nearest_text));
 	if (dev->machine.path && check_name(&dev->machine, dev->driver, err))
 		return err->code;
 	if (options && apply_options(dev, options, err))
@@ -261,20 +261,20 @@ static int choose_engine(struct npl_device *dev, const char *name, struct npl_er
 	return dev->driver->choose_engine(dev->state, name, err);
 }
 
-bool npl_driver_ok(const struct npl_driver *driver, char *why, size_t n)
+bool npl_driver_ok(const struct npl_driver *driver, char *reason, size_t n)
 {
 	const int groups = (driver->open_layer_group != NULL) + (driver->run_layer_group != NULL) +
 			   (driver->close_layer_group != NULL);
 	if (groups != 0 && groups != 3)
-		return npl_refuse(why, n, "%d of the three functions of layer groups, expected all or none", groups);
+		return npl_refuse(reason, n, "%d of the three functions of layer groups, expected all or none", groups);
 	if ((driver->engines != NULL) != (driver->choose_engine != NULL))
-		return npl_refuse(why, n, "engines and choose_engine go together");
+		return npl_refuse(reason, n, "engines and choose_engine go together");
 	if (driver->isa && !driver->engines)
-		return npl_refuse(why, n, "an instruction set without engines to run its programs");
+		return npl_refuse(reason, n, "an instruction set without engines to run its programs");
 	if ((driver->dump_layer || driver->dump_layer_group) && !driver->isa)
-		return npl_refuse(why, n, "dumps of programs without an instruction set");
+		return npl_refuse(reason, n, "dumps of programs without an instruction set");
 	if ((driver->dump_layer && groups) != (driver->dump_layer_group != NULL))
-		return npl_refuse(why, n,
+		return npl_refuse(reason, n,
 				  "dump_layer and layer groups go with dump_layer_group, which goes with nothing else");
 	return true;
 }
@@ -283,17 +283,17 @@ bool npl_driver_ok(const struct npl_driver *driver, char *why, size_t n)
 static int check_info(const struct npl_device *dev, struct npl_err *err)
 {
 	const struct npl_device_info *info = &dev->info;
-	const unsigned all = info->crosses[NPL_MEM_DRAM] | info->crosses[NPL_MEM_BUFFER];
-	const unsigned needed = NPL_CROSS_WEIGHTS | NPL_CROSS_ACTIVATIONS;
-	char why[200];
-	if (!npl_driver_ok(dev->driver, why, sizeof why))
-		return npl_fail(err, NPL_EINTERNAL, "%s: its driver: %s", dev->machine.name, why);
+	const unsigned crossings = info->crosses[NPL_MEM_DRAM] | info->crosses[NPL_MEM_BUFFER];
+	const unsigned required = NPL_CROSS_WEIGHTS | NPL_CROSS_ACTIVATIONS;
+	char reason[200];
+	if (!npl_driver_ok(dev->driver, reason, sizeof reason))
+		return npl_fail(err, NPL_EINTERNAL, "%s: its driver: %s", dev->machine.name, reason);
 	if (info->n_counters > NPL_MAX_COUNTERS)
 		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, info->n_counters,
 				NPL_MAX_COUNTERS);
-	if (!npl_counters_ok(info->counter_def, info->n_counters, why, sizeof why))
-		return npl_fail(err, NPL_EINTERNAL, "%s: %s", dev->machine.name, why);
-	if (npl_device_kind_is_modelled(info->kind) && (all & needed) != needed)
+	if (!npl_counters_ok(info->counter_def, info->n_counters, reason, sizeof reason))
+		return npl_fail(err, NPL_EINTERNAL, "%s: %s", dev->machine.name, reason);
+	if (npl_device_kind_is_modelled(info->kind) && (crossings & required) != required)
 		return npl_fail(err, NPL_EINTERNAL,
 				"%s: no memory that its weights or its activations cross, expected "
 				"npl_device_info.crosses to name one for both",
@@ -315,7 +315,7 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		return npl_prefix(err, "%s", dev->machine.name);
 	dev->driver->describe(dev->state, &dev->info);
 	if (dev->yaml)
-		hash(dev);
+		set_sha256(dev);
 	return check_info(dev, err);
 }
 
@@ -420,12 +420,12 @@ const char *const *npl_device_notes(const struct npl_device *device, int *n)
 
 const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n)
 {
-	const int all = device->n_notes + (device->resized != NULL);
-	const char **list = npl_arena_array(arena, (size_t)all + 1, sizeof *list);
-	for (int i = 0; list && i < all; i++)
-		if (!(list[i] = npl_arena_strdup(arena, i < device->n_notes ? device->note[i] : device->resized)))
+	const int n_all = device->n_notes + (device->resized_note != NULL);
+	const char **list = npl_arena_array(arena, (size_t)n_all + 1, sizeof *list);
+	for (int i = 0; list && i < n_all; i++)
+		if (!(list[i] = npl_arena_strdup(arena, i < device->n_notes ? device->note[i] : device->resized_note)))
 			return NULL;
-	*n = all;
+	*n = n_all;
 	return list;
 }
 
@@ -434,23 +434,23 @@ const char *npl_device_sha256(const struct npl_device *device)
 	return device->yaml ? device->sha256 : NULL;
 }
 
-bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n)
+bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason, size_t n)
 {
 	struct npl_err err = {0};
 	if (n)
-		why[0] = '\0';
+		reason[0] = '\0';
 	if (npl_op_check_attrs(layer->op, layer->attrs, &err))
-		return npl_refuse(why, n, "%s", err.msg);
+		return npl_refuse(reason, n, "%s", err.msg);
 	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
-		return npl_refuse(why, n, "it does not apply %s to a result on its way",
+		return npl_refuse(reason, n, "it does not apply %s to a result on its way",
 				  npl_activation_name(layer->fused));
 	if (layer->op == NPL_OP_CONV && layer->attrs->conv.private_kernels &&
 	    !(device->info.capabilities & NPL_PRIVATE_KERNELS))
-		return npl_refuse(why, n, "it has no Conv with kernels of its own for every output position");
-	if (!device->driver->supports(device->state, layer, why, n))
+		return npl_refuse(reason, n, "it has no Conv with kernels of its own for every output position");
+	if (!device->driver->supports(device->state, layer, reason, n))
 		return false;
 	if (layer->n_further && !(device->info.capabilities & NPL_MULTIPLE_OUTPUTS))
-		return npl_refuse(why, n, "of its results the device gives the first alone, and others are read");
+		return npl_refuse(reason, n, "of its results the device gives the first alone, and others are read");
 	return true;
 }
 
@@ -471,10 +471,10 @@ static void name_settings(const struct npl_device *device, char *note, size_t n)
 	if (!strcmp(name, device->driver->name))
 		return;
 	for (at = note; (at = strstr(at, option)); at++) {
-		const size_t room = n - (size_t)(at - note);
-		char rest[sizeof((struct npl_assumed_power *)0)->note];
-		snprintf(rest, sizeof rest, "%s", at + length);
-		snprintf(at, room, " %s.%s", name, rest);
+		const size_t available = n - (size_t)(at - note);
+		char tail[sizeof((struct npl_assumed_power *)0)->note];
+		snprintf(tail, sizeof tail, "%s", at + length);
+		snprintf(at, available, " %s.%s", name, tail);
 	}
 }
 

@@ -25,53 +25,53 @@ static bool is_activation(const struct npl_tensor *t)
 	       zero <= integer_max(t->dtype) && (t->dtype != NPL_I16 || !zero);
 }
 
-static bool product_ok(const struct npl_layer *layer, char *why, size_t n)
+static bool product_ok(const struct npl_layer *layer, char *reason, size_t n)
 {
 	const struct npl_tensor *w = layer->n_in > 1 ? layer->in[1] : NULL,
 				*bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
 	bool raw = y->dtype == NPL_I32;
 	if (!w || !is_integer(w) || w->quant.zero_point < integer_min(w->dtype) ||
 	    w->quant.zero_point > integer_max(w->dtype))
-		return npl_refuse(why, n, "its weights are no integers of 8 or 16 bits");
+		return npl_refuse(reason, n, "its weights are no integers of 8 or 16 bits");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
-		return npl_refuse(why, n, "its bias is not one 32-bit integer per output channel");
+		return npl_refuse(reason, n, "its bias is not one 32-bit integer per output channel");
 	if (!raw && !is_activation(y))
-		return npl_refuse(why, n, "its output is no quantised tensor");
+		return npl_refuse(reason, n, "its output is no quantised tensor");
 	if (raw && layer->fused > NPL_ACT_RELU)
-		return npl_refuse(why, n, "raw sums pass no function");
+		return npl_refuse(reason, n, "raw sums pass no function");
 	return true;
 }
 
-bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
+bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (!x || !is_integer(x) || x->quant.zero_point < integer_min(x->dtype) ||
 	    x->quant.zero_point > integer_max(x->dtype))
-		return npl_refuse(why, n, "its input is no integer tensor of 8 or 16 bits");
+		return npl_refuse(reason, n, "its input is no integer tensor of 8 or 16 bits");
 	if (window && window->rank > NPL_SPATIAL)
-		return npl_refuse(why, n, "in integers there are windows of one or two dimensions alone");
+		return npl_refuse(reason, n, "in integers there are windows of one or two dimensions alone");
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
-		return product_ok(layer, why, n);
+		return product_ok(layer, reason, n);
 	case NPL_OP_MATMUL:
 		if (layer->n_in != 2 || !layer->in[1] || !is_activation(x) || !is_activation(layer->in[1]))
-			return npl_refuse(why, n, "it does not multiply two quantised tensors");
-		return is_activation(layer->out) || npl_refuse(why, n, "its output is no quantised tensor");
+			return npl_refuse(reason, n, "it does not multiply two quantised tensors");
+		return is_activation(layer->out) || npl_refuse(reason, n, "its output is no quantised tensor");
 	case NPL_OP_ADD:
 	case NPL_OP_MUL:
 	case NPL_OP_CONCAT:
 		for (int i = 0; i < layer->n_in; i++)
 			if (!layer->in[i] || !is_activation(layer->in[i]))
-				return npl_refuse(why, n, "an input is no quantised tensor");
+				return npl_refuse(reason, n, "an input is no quantised tensor");
 		if (layer->op != NPL_OP_CONCAT && layer->n_in != 2)
-			return npl_refuse(why, n, "it has not two inputs");
-		return is_activation(layer->out) || npl_refuse(why, n, "its output is no quantised tensor");
+			return npl_refuse(reason, n, "it has not two inputs");
+		return is_activation(layer->out) || npl_refuse(reason, n, "its output is no quantised tensor");
 	case NPL_OP_SIGMOID:
 	case NPL_OP_TANH:
 		return (is_activation(x) && is_activation(layer->out)) ||
-		       npl_refuse(why, n, "it takes and gives quantised tensors");
+		       npl_refuse(reason, n, "it takes and gives quantised tensors");
 	case NPL_OP_RELU:
 	case NPL_OP_CLIP:
 	case NPL_OP_MAXPOOL:
@@ -80,11 +80,11 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	case NPL_OP_SLICE:
 	case NPL_OP_TRANSPOSE:
 		if (layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU)
-			return npl_refuse(why, n, "no function follows it in the same pass");
+			return npl_refuse(reason, n, "no function follows it in the same pass");
 		return npl_tensor_same_quant(x, layer->out) ||
-		       npl_refuse(why, n, "input and output differ in type, scale or zero point");
+		       npl_refuse(reason, n, "input and output differ in type, scale or zero point");
 	default:
-		return npl_refuse(why, n, "there is no rule for %s on integers", npl_op_defs[layer->op].name);
+		return npl_refuse(reason, n, "there is no rule for %s on integers", npl_op_defs[layer->op].name);
 	}
 }
 
@@ -195,9 +195,9 @@ static int64_t broadcast_index(const struct npl_shape *from, const struct npl_sh
 {
 	int64_t at = 0, step = 1;
 	for (int d = 1; d <= from->rank; d++) {
-		int64_t size = to->dim[to->rank - d], mine = from->dim[from->rank - d];
-		at += mine > 1 && size > 1 ? (i % size) * step : 0;
-		step *= mine;
+		int64_t size = to->dim[to->rank - d], extent = from->dim[from->rank - d];
+		at += extent > 1 && size > 1 ? (i % size) * step : 0;
+		step *= extent;
 		i = size > 1 ? i / size : i;
 	}
 	return at;
@@ -218,11 +218,11 @@ static void matmul(struct sums *s, const int32_t *x, const int32_t *w)
 	const struct npl_shape *a = &s->layer->in[0]->shape, *b = &s->layer->in[1]->shape;
 	const int64_t rows = a->rank > 1 ? a->dim[a->rank - 2] : 1, k = a->dim[a->rank - 1],
 		      columns = b->rank > 1 ? b->dim[b->rank - 1] : 1;
-	const struct npl_shape of_a = stack_of(a, 2), of_b = stack_of(b, 2),
-			       of_y = stack_of(&s->out->shape, (a->rank > 1) + (b->rank > 1));
-	for (int64_t product = 0, count = npl_shape_count(&of_y), at = 0; product < count; product++) {
-		const int32_t *left = x + broadcast_index(&of_a, &of_y, product) * rows * k,
-			      *right = w + broadcast_index(&of_b, &of_y, product) * k * columns;
+	const struct npl_shape a_stack = stack_of(a, 2), b_stack = stack_of(b, 2),
+			       y_stack = stack_of(&s->out->shape, (a->rank > 1) + (b->rank > 1));
+	for (int64_t product = 0, count = npl_shape_count(&y_stack), at = 0; product < count; product++) {
+		const int32_t *left = x + broadcast_index(&a_stack, &y_stack, product) * rows * k,
+			      *right = w + broadcast_index(&b_stack, &y_stack, product) * k * columns;
 		for (int64_t i = 0; i < rows; i++)
 			for (int64_t j = 0; j < columns; j++) {
 				int64_t sum = 0;
@@ -283,30 +283,30 @@ static void convert(const struct npl_tensor *x, enum npl_activation function, st
 static int run_concat(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts,
 		      struct npl_err *err)
 {
-	struct npl_tensor made[NPL_LAYER_INPUTS] = {{0}};
+	struct npl_tensor requantised[NPL_LAYER_INPUTS] = {{0}};
 	const struct npl_tensor *in[NPL_LAYER_INPUTS];
 	int rc = 0;
 	for (int i = 0; i < layer->n_in && !rc; i++) {
 		in[i] = layer->in[i];
 		if (npl_tensor_same_quant(in[i], out))
 			continue;
-		made[i] = (struct npl_tensor){.dtype = out->dtype, .shape = in[i]->shape, .quant = out->quant};
-		rc = npl_tensor_alloc(&made[i], err);
+		requantised[i] = (struct npl_tensor){.dtype = out->dtype, .shape = in[i]->shape, .quant = out->quant};
+		rc = npl_tensor_alloc(&requantised[i], err);
 		if (!rc)
-			convert(in[i], NPL_ACT_NONE, &made[i], counts);
-		in[i] = &made[i];
+			convert(in[i], NPL_ACT_NONE, &requantised[i], counts);
+		in[i] = &requantised[i];
 	}
 	if (!rc)
 		rc = npl_op_run(NPL_OP_CONCAT, layer->attrs, in, layer->n_in, out, 1, err);
 	for (int i = 0; i < layer->n_in; i++)
-		npl_tensor_free(&made[i]);
+		npl_tensor_free(&requantised[i]);
 	return rc;
 }
 
 static int64_t divide_half_even(int64_t sum, int64_t count)
 {
-	int64_t down = sum / count - (sum % count < 0), rest = sum - down * count;
-	return down + (2 * rest > count || (2 * rest == count && (down & 1)));
+	int64_t quotient = sum / count - (sum % count < 0), remainder = sum - quotient * count;
+	return quotient + (2 * remainder > count || (2 * remainder == count && (quotient & 1)));
 }
 
 /* Returns the average of one window: taps outside the image count in the divisor where the layer says so. */
@@ -360,7 +360,7 @@ static void run_clip(const struct npl_layer *layer, struct npl_tensor *out)
 /* Runs operators that only pick integers, and Relu after any of them. */
 static int run_pick(const struct npl_layer *layer, struct npl_tensor *out, struct npl_err *err)
 {
-	const struct npl_tensor *made = out;
+	const struct npl_tensor *result = out;
 	int rc = 0;
 	if (layer->op == NPL_OP_AVERAGEPOOL || layer->op == NPL_OP_GLOBALAVERAGEPOOL)
 		run_average(layer, out);
@@ -369,7 +369,7 @@ static int run_pick(const struct npl_layer *layer, struct npl_tensor *out, struc
 	else
 		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
 	if (!rc && layer->fused == NPL_ACT_RELU)
-		rc = npl_op_run(NPL_OP_RELU, NULL, &made, 1, out, 1, err);
+		rc = npl_op_run(NPL_OP_RELU, NULL, &result, 1, out, 1, err);
 	return rc;
 }
 

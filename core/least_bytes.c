@@ -31,7 +31,7 @@ static enum npl_crossing crossing_of(const struct npl_layer *layer, int k)
 
 /* Returns the tensor's bytes in the device's memory. A device whose elements are narrower than float32 is taken to keep
  * integers in the same ratio. */
-static uint64_t kept_bytes(const struct npl_device_info *info, const struct npl_tensor *tensor)
+static uint64_t tensor_bytes(const struct npl_device_info *info, const struct npl_tensor *tensor)
 {
 	const uint64_t bytes = npl_tensor_bytes(tensor);
 	return info->element_bytes && info->element_bytes < sizeof(float) ? bytes * info->element_bytes / sizeof(float)
@@ -44,7 +44,7 @@ static uint64_t read_bytes(const struct npl_device_info *info, const struct npl_
 	const struct npl_tensor *x = layer->in[k];
 	const struct npl_image in = npl_image_of(&x->shape), out = npl_image_of(&layer->out->shape);
 	const struct npl_window *window = slides_a_window(layer) ? npl_op_window(layer->op, layer->attrs) : NULL;
-	uint64_t bytes = kept_bytes(info, x);
+	uint64_t bytes = tensor_bytes(info, x);
 	if (!npl_tensor_count(layer->out) || npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES)
 		return 0;
 	if (k || !window || x->shape.rank < 3)
@@ -81,7 +81,7 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
 	if (!npl_device_kind_is_modelled(info->kind) || only_moves(layer))
 		return least;
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
-		add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least);
+		add(info, NPL_CROSS_ACTIVATIONS, tensor_bytes(info, &layer->out[k]), &least);
 	for (int k = 0; k < layer->n_in; k++)
 		if (layer->in[k] && !reads(layer, layer->in[k], k))
 			add(info, crossing_of(layer, k), read_bytes(info, layer, k), &least);
@@ -114,7 +114,7 @@ static int compare_results(const void *a, const void *b)
 }
 
 /* Returns the member that makes the tensor, as its result *k; NULL: the tensor is given. */
-static struct member *maker_of(const struct members *m, const struct npl_tensor *tensor, int *k)
+static struct member *find_producer(const struct members *m, const struct npl_tensor *tensor, int *k)
 {
 	int low = 0, high = m->n; /* results at by_result[low - 1] and before begin at or below the tensor */
 	while (low < high) {
@@ -124,11 +124,11 @@ static struct member *maker_of(const struct members *m, const struct npl_tensor 
 		else
 			high = middle;
 	}
-	const struct member *maker = low ? m->by_result[low - 1] : NULL;
-	if (!tensor || !maker || tensor > maker->layer->out + maker->layer->n_further)
+	const struct member *producer = low ? m->by_result[low - 1] : NULL;
+	if (!tensor || !producer || tensor > producer->layer->out + producer->layer->n_further)
 		return NULL;
-	*k = (int)(tensor - maker->layer->out);
-	return &m->member[maker->index];
+	*k = (int)(tensor - producer->layer->out);
+	return &m->member[producer->index];
 }
 
 static int merge_readers(int a, int b)
@@ -144,9 +144,9 @@ static void find_origins(struct members *m)
 		struct member *member = &m->member[i];
 		member->origin = member->pass;
 		for (int in = 0; in < member->layer->n_in && member->pass == NO_PASS; in++) {
-			const struct member *maker = maker_of(m, member->layer->in[in], &k);
-			if (maker && maker->origin > member->origin)
-				member->origin = maker->origin;
+			const struct member *producer = find_producer(m, member->layer->in[in], &k);
+			if (producer && producer->origin > member->origin)
+				member->origin = producer->origin;
 		}
 	}
 }
@@ -156,9 +156,9 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 {
 	int k;
 	for (int w = 0; w < group->n_wanted; w++) {
-		struct member *maker = maker_of(m, group->wanted[w], &k);
-		if (maker)
-			maker->readers[k] = MANY_PASSES;
+		struct member *producer = find_producer(m, group->wanted[w], &k);
+		if (producer)
+			producer->readers[k] = MANY_PASSES;
 	}
 	for (int i = m->n - 1; i >= 0; i--) {
 		const struct member *member = &m->member[i];
@@ -166,9 +166,9 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 		for (int out = 0; out < npl_layer_outputs(member->layer) && member->pass == NO_PASS; out++)
 			reader = merge_readers(reader, member->readers[out]);
 		for (int in = 0; in < member->layer->n_in; in++) {
-			struct member *maker = maker_of(m, member->layer->in[in], &k);
-			if (maker)
-				maker->readers[k] = merge_readers(maker->readers[k], reader);
+			struct member *producer = find_producer(m, member->layer->in[in], &k);
+			if (producer)
+				producer->readers[k] = merge_readers(producer->readers[k], reader);
 		}
 	}
 }
@@ -190,11 +190,11 @@ static void count_member(const struct npl_device_info *info, const struct member
 	int result;
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (member->readers[k] != NO_PASS && member->readers[k] != member->pass)
-			add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least[member->pass]);
+			add(info, NPL_CROSS_ACTIVATIONS, tensor_bytes(info, &layer->out[k]), &least[member->pass]);
 	for (int k = 0; k < layer->n_in; k++) {
 		const struct npl_tensor *in = layer->in[k];
-		const struct member *maker = in ? maker_of(m, in, &result) : NULL;
-		if (!in || (maker && maker->origin == member->first_pass) || reads(layer, in, k) ||
+		const struct member *producer = in ? find_producer(m, in, &result) : NULL;
+		if (!in || (producer && producer->origin == member->first_pass) || reads(layer, in, k) ||
 		    is_read_before(m, member, in))
 			continue;
 		const enum npl_crossing crossing = crossing_of(layer, k);
@@ -210,17 +210,20 @@ static int named_pass(const int *pass, int i, int n)
 	return pass && pass[i] >= 0 && pass[i] < n ? pass[i] : i;
 }
 
-static void fill_members(struct members *m, const struct npl_layer_group *group, const struct npl_layer_group_info *how)
+static void fill_members(struct members *m, const struct npl_layer_group *group,
+			 const struct npl_layer_group_info *group_info)
 {
 	for (int i = 0; i < m->n; i++) {
 		const struct npl_layer *layer = group->layer[i];
-		const bool moves = only_moves(layer);
-		m->member[i] = (struct member){
-			.layer = layer,
-			.index = i,
-			.pass = moves ? NO_PASS : named_pass(how->pass, i, m->n),
-			.first_pass = moves ? NO_PASS
-					    : named_pass(how->first_pass ? how->first_pass : how->pass, i, m->n)};
+		const bool is_move = only_moves(layer);
+		m->member[i] = (struct member){.layer = layer,
+					       .index = i,
+					       .pass = is_move ? NO_PASS : named_pass(group_info->pass, i, m->n),
+					       .first_pass = is_move ? NO_PASS
+								     : named_pass(group_info->first_pass
+											  ? group_info->first_pass
+											  : group_info->pass,
+										  i, m->n)};
 		for (int k = 0; k < NPL_MAX_OUTPUTS; k++)
 			m->member[i].readers[k] = NO_PASS;
 		m->by_result[i] = &m->member[i];
@@ -229,7 +232,8 @@ static void fill_members(struct members *m, const struct npl_layer_group *group,
 }
 
 int npl_least_bytes_of_group(const struct npl_device_info *info, const struct npl_layer_group *group,
-			     const struct npl_layer_group_info *how, struct npl_least_bytes *least, struct npl_err *err)
+			     const struct npl_layer_group_info *group_info, struct npl_least_bytes *least,
+			     struct npl_err *err)
 {
 	struct members m = {.n = group->n};
 	for (int i = 0; i < m.n; i++)
@@ -238,16 +242,16 @@ int npl_least_bytes_of_group(const struct npl_device_info *info, const struct np
 		return 0;
 	m.member = calloc((size_t)m.n, sizeof *m.member);
 	m.by_result = calloc((size_t)m.n, sizeof *m.by_result);
-	const bool there = m.member && m.by_result;
-	if (there) {
-		fill_members(&m, group, how);
+	const bool allocated = m.member && m.by_result;
+	if (allocated) {
+		fill_members(&m, group, group_info);
 		find_origins(&m);
 		find_readers(&m, group);
 	}
-	for (int i = 0; there && i < m.n; i++)
+	for (int i = 0; allocated && i < m.n; i++)
 		if (m.member[i].pass != NO_PASS)
 			count_member(info, &m, &m.member[i], least);
 	free(m.member);
 	free(m.by_result);
-	return there ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return allocated ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 }

@@ -20,7 +20,7 @@ struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, co
  * stay inside the machine and are not counted, unless another pass reads them or they are wanted. Returns 0 or
  * NPL_ENOMEM. */
 int npl_least_bytes_of_group(const struct npl_device_info *info, const struct npl_layer_group *group,
-			     const struct npl_layer_group_info *how, struct npl_least_bytes *least,
+			     const struct npl_layer_group_info *group_info, struct npl_least_bytes *least,
 			     struct npl_err *err);
 
 #endif

@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-/* Returns false, with the reason in why, for a layer in a number format other than float32, float16 and bfloat16, which
+/* Returns false, and writes the reason, for a layer in a number format other than float32, float16 and bfloat16, which
  * float32 holds. Integers that only pass through an operator, such as shapes, are accepted. */
-bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n);
+bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t n);
 /* Says whether the operator computes in float32 and an input is float16 or bfloat16: such inputs come widened to
  * float32, and its results are rounded to the type once. */
 bool npl_layer_widens(const struct npl_layer *layer);

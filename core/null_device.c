@@ -29,11 +29,11 @@ static void null_describe(const void *state, struct npl_device_info *info)
 	strcpy(info->detail, "computes nothing and costs nothing: its outputs are zero");
 }
 
-static bool null_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+static bool null_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
 {
 	(void)state;
 	(void)layer;
-	(void)why;
+	(void)reason;
 	(void)n;
 	return true;
 }

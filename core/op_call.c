@@ -64,17 +64,17 @@ static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_i
 static int shape_half(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		      struct npl_tensor *out, int n_out, enum npl_dtype half, struct npl_err *err)
 {
-	struct npl_tensor *seen = calloc((size_t)n_in, sizeof *seen);
+	struct npl_tensor *widened = calloc((size_t)n_in, sizeof *widened);
 	const struct npl_tensor **at = calloc((size_t)n_in, sizeof *at);
-	int rc = seen && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = widened && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int k = 0; k < n_in && !rc; k++) {
 		at[k] = in[k];
 		if (!npl_op_widens(op, in[k]))
 			continue;
-		seen[k] = *in[k];
-		seen[k].dtype = NPL_F32;
-		seen[k].data = NULL;
-		at[k] = &seen[k];
+		widened[k] = *in[k];
+		widened[k].dtype = NPL_F32;
+		widened[k].data = NULL;
+		at[k] = &widened[k];
 	}
 	if (!rc)
 		rc = npl_op_defs[op].shape(attrs, at, n_in, out, n_out, err);
@@ -82,7 +82,7 @@ static int shape_half(enum npl_op op, struct npl_attrs *attrs, const struct npl_
 	for (int k = 0; k < n_out && !rc; k++)
 		if (out[k].dtype == NPL_F32 && (k == 0 || rounds_all))
 			out[k].dtype = half;
-	free(seen);
+	free(widened);
 	free(at);
 	return rc;
 }
@@ -142,7 +142,7 @@ static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct 
 }
 
 /* Says whether the outputs have no elements: a shape such as 0 x 2^31 has none, and no kernel counts to 2^31 for it. */
-static bool makes_nothing(const struct npl_tensor *out, int n_out)
+static bool has_no_elements(const struct npl_tensor *out, int n_out)
 {
 	for (int k = 0; k < n_out; k++)
 		if (npl_tensor_count(&out[k]) != 0)
@@ -153,16 +153,16 @@ static bool makes_nothing(const struct npl_tensor *out, int n_out)
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err)
 {
-	struct npl_attrs own;
+	struct npl_attrs own_attrs;
 	bool half = false;
 	if (npl_op_check_attrs(op, attrs, err))
 		return NPL_EINTERNAL;
 	if (!attrs || attrs->op != op) { /* made by hand, or of the operator that this one stands for */
-		own = attrs ? *attrs : (struct npl_attrs){0};
-		own.op = op;
-		attrs = &own;
+		own_attrs = attrs ? *attrs : (struct npl_attrs){0};
+		own_attrs.op = op;
+		attrs = &own_attrs;
 	}
-	if (makes_nothing(out, n_out))
+	if (has_no_elements(out, n_out))
 		return 0;
 	for (int k = 0; k < n_in && !half; k++)
 		half = npl_op_widens(op, in[k]);

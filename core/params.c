@@ -16,7 +16,8 @@
 #include "quantity.h"
 
 /* Write where a setting came from, for messages, and return the code for a wrong one. */
-static const char *place(const struct npl_description *machine, const struct npl_setting *setting, char *buf, size_t n)
+static const char *setting_location(const struct npl_description *machine, const struct npl_setting *setting, char *buf,
+				    size_t n)
 {
 	if (setting->line)
 		snprintf(buf, n, "%s:%d", machine->path ? machine->path : machine->name, setting->line);
@@ -25,7 +26,7 @@ static const char *place(const struct npl_description *machine, const struct npl
 	return buf;
 }
 
-static int blame(const struct npl_setting *setting)
+static int blame_code(const struct npl_setting *setting)
 {
 	return setting->line ? NPL_EINPUT : NPL_EUSAGE;
 }
@@ -70,60 +71,60 @@ static int choice_of(const char *words, const char *value)
 }
 
 /* Refuses a number, and names the range and units that are accepted. */
-static int refuse_number(const struct npl_param *param, const char *value, const char *where, int code,
+static int refuse_number(const struct npl_param *param, const char *value, const char *location, int code,
 			 struct npl_err *err)
 {
 	char low[32], high[32], units[120];
 	double plain;
 	const bool has_units = *npl_quantity_units(param->unit, units, sizeof units) &&
 			       !npl_parse_number(value, &plain);
-	return npl_fail(err, code, "%s: %s must be %s from %s to %s%s%s%s%s%s, got '%s'", where, param->key,
+	return npl_fail(err, code, "%s: %s must be %s from %s to %s%s%s%s%s%s, got '%s'", location, param->key,
 			param->type == NPL_PARAM_INT ? "a whole number" : "a number",
 			npl_double_text(param->min, low, sizeof low), npl_double_text(param->max, high, sizeof high),
 			*param->unit ? " " : "", param->unit, has_units ? " (or with one of " : "",
 			has_units ? units : "", has_units ? " behind it)" : "", value);
 }
 
-static int parse_number(const struct npl_param *param, const char *given, void *field, const char *where, int code,
+static int parse_number(const struct npl_param *param, const char *text, void *field, const char *location, int code,
 			struct npl_err *err)
 {
 	char converted[80];
-	const char *value = npl_quantity_in(given, param->unit, converted, sizeof converted);
+	const char *value = npl_quantity_in(text, param->unit, converted, sizeof converted);
 	bool is_int = param->type == NPL_PARAM_INT;
 	double number = 0;
-	int64_t whole = 0;
-	bool good = is_int && npl_parse_count(value, &whole);
-	if (good) {
-		number = (double)whole;
+	int64_t integer = 0;
+	bool is_valid = is_int && npl_parse_count(value, &integer);
+	if (is_valid) {
+		number = (double)integer;
 	} else {
-		good = npl_parse_number(value, &number);
-		if (is_int && good) { /* 0.7e9 is a whole number too */
-			good = fabs(number) < 0x1p53 && number == trunc(number);
-			whole = good ? (int64_t)number : 0;
+		is_valid = npl_parse_number(value, &number);
+		if (is_int && is_valid) { /* 0.7e9 is a whole number too */
+			is_valid = fabs(number) < 0x1p53 && number == trunc(number);
+			integer = is_valid ? (int64_t)number : 0;
 		}
 	}
-	if (!good || number < param->min || number > param->max)
-		return refuse_number(param, given, where, code, err);
+	if (!is_valid || number < param->min || number > param->max)
+		return refuse_number(param, text, location, code, err);
 	if (is_int)
-		*(int64_t *)field = whole;
+		*(int64_t *)field = integer;
 	else
 		*(double *)field = number;
 	return 0;
 }
 
-int params_parse(const struct npl_param *param, const char *value, void *config, const char *where, int code,
+int params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
 		 struct npl_err *err)
 {
 	void *field = (char *)config + param->offset;
 	switch (param->type) {
 	case NPL_PARAM_INT:
 	case NPL_PARAM_DOUBLE:
-		return parse_number(param, value, field, where, code, err);
+		return parse_number(param, value, field, location, code, err);
 	case NPL_PARAM_CHOICE: {
 		int choice = choice_of(param->words, value);
 		char list[200];
 		if (choice < 0)
-			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key,
+			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", location, param->key,
 					list_choices(param->words, list, sizeof list), value);
 		*(int *)field = choice;
 		return 0;
@@ -135,16 +136,16 @@ int params_parse(const struct npl_param *param, const char *value, void *config,
 				"%s: %s must say where the energy comes from (modelled:TABLE, calibrated:PAPER, "
 				"assumed:tdp, absent, measured:rapl-pkg, measured:nvml-energy or "
 				"measured:nvml-power-integral), got '%s'",
-				where, param->key, value);
+				location, param->key, value);
 		/* fall through */
 	case NPL_PARAM_STRING:
 		*(const char **)field = value;
 		return 0;
 	}
-	return npl_fail(err, NPL_EINTERNAL, "%s: parameter %s has no type", where, param->key);
+	return npl_fail(err, NPL_EINTERNAL, "%s: parameter %s has no type", location, param->key);
 }
 
-static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *where,
+static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *location,
 		       struct npl_err *err)
 {
 	const char *keys[512];
@@ -153,13 +154,13 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 		keys[n++] = p->key;
 	const char *nearest = n ? npl_nearest(setting->key, keys, n) : NULL;
 	for (int i = 0; i < n && !nearest; i++) { /* 'rows' for 'array.rows' */
-		const char *last = strrchr(keys[i], '.');
-		nearest = last && !strcmp(last + 1, setting->key) ? keys[i] : NULL;
+		const char *dot = strrchr(keys[i], '.');
+		nearest = dot && !strcmp(dot + 1, setting->key) ? keys[i] : NULL;
 	}
 	if (!nearest)
-		return npl_fail(err, blame(setting), "%s: there is no parameter '%s'", where, setting->key);
-	return npl_fail(err, blame(setting), "%s: there is no parameter '%s'; the nearest is '%s'", where, setting->key,
-			nearest);
+		return npl_fail(err, blame_code(setting), "%s: there is no parameter '%s'", location, setting->key);
+	return npl_fail(err, blame_code(setting), "%s: there is no parameter '%s'; the nearest is '%s'", location,
+			setting->key, nearest);
 }
 
 /* Returns the last setting of a key of `length` characters; NULL: it is not given. */
@@ -190,7 +191,7 @@ static int check_given(const struct npl_param *schema, const struct npl_descript
 /* Refuses a figure that is missing beside its origin: it would count as a known 0. */
 static int check_origins(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
-	char where[256];
+	char location[256];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
 		const struct npl_setting *origin = npl_description_setting(machine, p->key);
 		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || npl_origin_is_absent(origin->value))
@@ -199,10 +200,10 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)
 			if (!find_setting(machine, word, length))
 				return npl_fail(
-					err, blame(origin),
+					err, blame_code(origin),
 					"%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
-					place(machine, origin, where, sizeof where), (int)length, word, p->key,
-					origin->value);
+					setting_location(machine, origin, location, sizeof location), (int)length, word,
+					p->key, origin->value);
 	}
 	return 0;
 }
@@ -210,7 +211,7 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err)
 {
-	char where[256];
+	char location[256];
 	for (const struct npl_param *p = schema; p && p->key; p++)
 		if (p->default_text && params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
@@ -219,13 +220,13 @@ int npl_params_read(const struct npl_param *schema, const struct npl_description
 		const struct npl_param *p = schema;
 		while (p && p->key && strcmp(p->key, setting->key))
 			p++;
-		place(machine, setting, where, sizeof where);
+		setting_location(machine, setting, location, sizeof location);
 		if (!p || !p->key)
-			return unknown_key(schema, setting, where, err);
+			return unknown_key(schema, setting, location, err);
 		const char *copy = npl_arena_strdup(arena, setting->value);
 		if (!copy)
-			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", where);
-		if (params_parse(p, copy, config, where, blame(setting), err))
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
+		if (params_parse(p, copy, config, location, blame_code(setting), err))
 			return err->code;
 	}
 	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;
@@ -238,39 +239,39 @@ static bool is_heading(const char *key)
 }
 
 /* Says whether a key of the file names what runs it; a machine may have `model:` or `driver:`, not both. */
-static bool says_what_runs(struct npl_description *machine, const char *key)
+static bool names_driver(struct npl_description *machine, const char *key)
 {
-	const bool former = !strcmp(machine->driver_or_model_key, "driver") && !strcmp(key, "model");
-	if (machine->driver_or_model || (!former && strcmp(key, machine->driver_or_model_key)))
+	const bool is_former = !strcmp(machine->driver_or_model_key, "driver") && !strcmp(key, "model");
+	if (machine->driver_or_model || (!is_former && strcmp(key, machine->driver_or_model_key)))
 		return false;
-	machine->former_key = former;
+	machine->former_key = is_former;
 	return true;
 }
 
 int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
 			 struct npl_err *err)
 {
-	struct npl_setting *all;
+	struct npl_setting *list;
 	int n;
 	*machine = (struct npl_description){.path = npl_arena_strdup(arena, path), .driver_or_model_key = key};
 	if (!machine->path)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	if (npl_settings_load(path, arena, &all, &n, err))
+	if (npl_settings_load(path, arena, &list, &n, err))
 		return err->code;
-	machine->setting = npl_arena_array(arena, (size_t)n + 1, sizeof *all);
+	machine->setting = npl_arena_array(arena, (size_t)n + 1, sizeof *list);
 	if (!machine->setting)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	for (int i = 0; i < n; i++) {
-		if (!strcmp(all[i].key, "name"))
-			machine->name = all[i].value;
-		else if (says_what_runs(machine, all[i].key))
-			machine->driver_or_model = all[i].value;
-		else if (!strcmp(all[i].key, "description"))
-			machine->description = all[i].value;
-		else if (!strcmp(all[i].key, "copied_from"))
-			machine->copied_from = all[i].value;
+		if (!strcmp(list[i].key, "name"))
+			machine->name = list[i].value;
+		else if (names_driver(machine, list[i].key))
+			machine->driver_or_model = list[i].value;
+		else if (!strcmp(list[i].key, "description"))
+			machine->description = list[i].value;
+		else if (!strcmp(list[i].key, "copied_from"))
+			machine->copied_from = list[i].value;
 		else
-			machine->setting[machine->n_settings++] = all[i];
+			machine->setting[machine->n_settings++] = list[i];
 	}
 	if (!machine->driver_or_model)
 		return npl_fail(err, NPL_EINPUT, "%s: no `%s:` line, expected one that says what runs it", path, key);
@@ -394,12 +395,12 @@ double npl_param_number(const struct npl_param_value *value, int n, const char *
 static int put_mappings(FILE *out, const char *key, const char *previous)
 {
 	int level = 0;
-	bool same = true;
+	bool is_same = true;
 	const char *at = key;
 	for (const char *dot; (dot = strchr(at, '.')); at = dot + 1, level++) {
-		size_t upto = (size_t)(dot - key) + 1;
-		same = same && !strncmp(key, previous, upto);
-		if (!same)
+		size_t length = (size_t)(dot - key) + 1;
+		is_same = is_same && !strncmp(key, previous, length);
+		if (!is_same)
 			fprintf(out, "%*s%.*s:\n", 2 * level, "", (int)(dot - at), at);
 	}
 	return level;

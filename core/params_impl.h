@@ -7,21 +7,21 @@
 #include "npulab/params.h"
 
 /* Reads one value into its member of config. Members that are texts borrow the value. On failure the message begins
- * with `where`, and `code` is returned. */
-int params_parse(const struct npl_param *param, const char *value, void *config, const char *where, int code,
+ * with `location`, and `code` is returned. */
+int params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
 		 struct npl_err *err);
 /* Returns the value in config as text; buf holds numbers. */
 const char *params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
 
 /* Returns a note on parameters that the machine does not give and whose defaults have become neutral; NULL: there is
  * none, or memory is short. */
-const char *npl_description_left_out(const struct npl_description *machine, const struct npl_param *schema,
-				     const struct npl_former_default *former_defaults, const char *former_machine,
-				     struct npl_arena *arena);
+const char *npl_description_left_out_note(const struct npl_description *machine, const struct npl_param *schema,
+					  const struct npl_former_default *former_defaults, const char *former_machine,
+					  struct npl_arena *arena);
 /* Returns a note on sizes of a shipped machine that the user has changed, while its energies and fitted figures stay;
  * NULL: there is none, or memory is short. */
-const char *npl_description_resized(const struct npl_description *machine, const struct npl_param *schema,
-				    const char *size_keys, const struct npl_description *shipped,
-				    struct npl_arena *arena);
+const char *npl_description_resized_note(const struct npl_description *machine, const struct npl_param *schema,
+					 const char *size_keys, const struct npl_description *shipped,
+					 struct npl_arena *arena);
 
 #endif

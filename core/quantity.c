@@ -93,17 +93,17 @@ const char *npl_quantity_in(const char *text, const char *unit, char *buf, size_
 {
 	size_t mantissa;
 	const size_t length = number_length(text, &mantissa);
-	const char *given = text + length + strspn(text + length, " ");
+	const char *text_unit = text + length + strspn(text + length, " ");
 	const struct kind *kind = kind_of(unit);
-	const struct prefix *prefix = kind ? prefix_of(given, kind) : NULL;
-	if (!length || !*given || length + 16 > n || (!prefix && !is_unit(given, unit)))
+	const struct prefix *prefix = kind ? prefix_of(text_unit, kind) : NULL;
+	if (!length || !*text_unit || length + 16 > n || (!prefix && !is_unit(text_unit, unit)))
 		return text;
-	const int written = length > mantissa ? atoi(text + mantissa + 1) : 0;
-	if (!prefix || is_unit(given, unit)) {
+	const int exponent = length > mantissa ? atoi(text + mantissa + 1) : 0;
+	if (!prefix || is_unit(text_unit, unit)) {
 		snprintf(buf, n, "%.*s", (int)length, text);
 		return buf;
 	}
-	snprintf(buf, n, "%.*se%d", (int)mantissa, text, written + prefix->exponent + kind->exponent);
+	snprintf(buf, n, "%.*se%d", (int)mantissa, text, exponent + prefix->exponent + kind->exponent);
 	if (prefix->shift + kind->shift)
 		snprintf(buf, n, "%.17g", ldexp(strtod(buf, NULL), prefix->shift + kind->shift));
 	return buf;

@@ -8,14 +8,14 @@
 
 bool npl_origin_ok(const char *origin)
 {
-	static const char *const whole[] = {"measured:rapl-pkg", "measured:nvml-energy", "measured:nvml-power-integral",
-					    "assumed:tdp", "absent"};
-	static const char *const with_source[] = {"modelled:", "calibrated:"};
-	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-		if (!strcmp(origin, whole[i]))
+	static const char *const complete[] = {"measured:rapl-pkg", "measured:nvml-energy",
+					       "measured:nvml-power-integral", "assumed:tdp", "absent"};
+	static const char *const prefixes[] = {"modelled:", "calibrated:"};
+	for (size_t i = 0; i < sizeof complete / sizeof *complete; i++)
+		if (!strcmp(origin, complete[i]))
 			return true;
-	for (size_t i = 0; i < sizeof with_source / sizeof *with_source; i++)
-		if (!strncmp(origin, with_source[i], strlen(with_source[i])) && origin[strlen(with_source[i])])
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+		if (!strncmp(origin, prefixes[i], strlen(prefixes[i])) && origin[strlen(prefixes[i])])
 			return true;
 	return false;
 }

@@ -7,9 +7,9 @@
 #include "core/files/words.h"
 #include "params_impl.h"
 
-static bool starts_with(const char *text, const char *with)
+static bool starts_with(const char *text, const char *prefix)
 {
-	return !strncmp(text, with, strlen(with));
+	return !strncmp(text, prefix, strlen(prefix));
 }
 
 /* Returns the source that an energy's origin (result.h) means for the figures beside it. */
@@ -36,8 +36,8 @@ static const struct npl_param *origin_of(const struct npl_param *schema, const s
 static enum npl_source shipped_source(const struct npl_description *shipped, const struct npl_param *schema,
 				      const struct npl_param *param)
 {
-	const struct npl_param *beside = origin_of(schema, param);
-	const struct npl_setting *origin = beside ? npl_description_setting(shipped, beside->key) : NULL;
+	const struct npl_param *origin_param = origin_of(schema, param);
+	const struct npl_setting *origin = origin_param ? npl_description_setting(shipped, origin_param->key) : NULL;
 	const struct npl_setting *setting = npl_description_setting(shipped, param->key);
 	return !setting ? NPL_SOURCE_DEFAULT : origin ? source_of_origin(origin->value) : setting->source;
 }
@@ -46,18 +46,18 @@ static enum npl_source shipped_source(const struct npl_description *shipped, con
 static bool is_as_shipped(const struct npl_description *shipped, const struct npl_param *param, const void *config)
 {
 	union {
-		int64_t whole;
+		int64_t integer;
 		double number;
 		const char *text;
 		int choice;
 	} value;
 	char a[64], b[64];
-	struct npl_param alone = *param;
+	struct npl_param value_param = *param;
 	const struct npl_setting *setting = npl_description_setting(shipped, param->key);
 	const char *text = setting ? setting->value : param->default_text;
-	alone.offset = 0;
-	return text && !params_parse(&alone, text, &value, "", NPL_EINPUT, &(struct npl_err){0}) &&
-	       !strcmp(params_text(&alone, &value, a, sizeof a), params_text(param, config, b, sizeof b));
+	value_param.offset = 0;
+	return text && !params_parse(&value_param, text, &value, "", NPL_EINPUT, &(struct npl_err){0}) &&
+	       !strcmp(params_text(&value_param, &value, a, sizeof a), params_text(param, config, b, sizeof b));
 }
 
 static enum npl_source source_of(const struct npl_description *machine, const struct npl_param *schema,
@@ -95,9 +95,9 @@ enum npl_source npl_description_source(const struct npl_description *machine, co
 	return NPL_SOURCE_DEFAULT;
 }
 
-const char *npl_description_left_out(const struct npl_description *machine, const struct npl_param *schema,
-				     const struct npl_former_default *former, const char *former_machine,
-				     struct npl_arena *arena)
+const char *npl_description_left_out_note(const struct npl_description *machine, const struct npl_param *schema,
+					  const struct npl_former_default *former, const char *former_machine,
+					  struct npl_arena *arena)
 {
 	const char *list = NULL;
 	for (; former && former->key; former++) {
@@ -127,29 +127,29 @@ static bool begins_with_word(const char *key, const char *words)
 	return false;
 }
 
-static const char *listed(const char *list, const char *key, struct npl_arena *arena)
+static const char *append_key(const char *list, const char *key, struct npl_arena *arena)
 {
 	return npl_arena_printf(arena, "%s%s%s", list ? list : "", list ? ", " : "", key);
 }
 
-const char *npl_description_resized(const struct npl_description *machine, const struct npl_param *schema,
-				    const char *size_keys, const struct npl_description *shipped,
-				    struct npl_arena *arena)
+const char *npl_description_resized_note(const struct npl_description *machine, const struct npl_param *schema,
+					 const char *size_keys, const struct npl_description *shipped,
+					 struct npl_arena *arena)
 {
-	const char *own = NULL, *fitted = NULL;
+	const char *own_sizes = NULL, *fitted = NULL;
 	bool energy = false;
 	for (const struct npl_param *p = schema; size_keys && p->key; p++) {
 		const enum npl_source source = npl_description_source(machine, schema, p->key);
 		if (source == NPL_SOURCE_OWN && begins_with_word(p->key, size_keys))
-			own = listed(own, p->key, arena);
+			own_sizes = append_key(own_sizes, p->key, arena);
 		else if (source == NPL_SOURCE_FITTED)
-			fitted = listed(fitted, p->key, arena);
+			fitted = append_key(fitted, p->key, arena);
 		energy |= starts_with(p->key, "energy.") && source != NPL_SOURCE_OWN && source != NPL_SOURCE_DEFAULT;
 	}
-	if (!own || !(fitted || energy))
+	if (!own_sizes || !(fitted || energy))
 		return NULL;
 	return npl_arena_printf(arena,
 				"with its own %s it keeps %s%s%s%s of %s, which go with that machine's sizes and clock",
-				own, energy ? "the energies and watts" : "", energy && fitted ? ", and " : "",
+				own_sizes, energy ? "the energies and watts" : "", energy && fitted ? ", and " : "",
 				fitted ? "the fitted " : "", fitted ? fitted : "", shipped->name);
 }

@@ -33,8 +33,8 @@ INLINE VEC load_some(const void *from, int64_t n)
 {
 	if (n >= LANES)
 		return load(from);
-	const VEC there = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-	return _mm256_maskload_epi32(from, there);
+	const VEC mask = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+	return _mm256_maskload_epi32(from, mask);
 }
 
 /* Both packs work within halves: fours 0 and 2 are in the lower half, 1 and 3 in the upper one. */
@@ -47,10 +47,10 @@ INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 
 #include "finish.h"
 
-INLINE void store_lanes(uint8_t *out, int64_t apart, VEC v)
+INLINE void store_lanes(uint8_t *out, int64_t pitch, VEC v)
 {
 	_mm_store_si128((__m128i *)(void *)out, _mm256_castsi256_si128(v));
-	_mm_store_si128((__m128i *)(void *)(out + apart), _mm256_extracti128_si256(v, 1));
+	_mm_store_si128((__m128i *)(void *)(out + pitch), _mm256_extracti128_si256(v, 1));
 }
 
 #include "pack.h"
@@ -67,7 +67,7 @@ TARGET void npl_int8_pack_bytes_avx2(const struct npl_int8_packing *p)
 
 const struct npl_int8_kernel npl_int8_avx2 = {
 	.name = "avx2",
-	.needs = NPL_CPU_AVX2,
+	.required_features = NPL_CPU_AVX2,
 	.pack = npl_int8_pack_words_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,
 	TILES,

@@ -33,7 +33,7 @@ INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 
 const struct npl_int8_kernel npl_int8_avx512 = {
 	.name = "avx512bw",
-	.needs = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW, /* its pack and dots need AVX2 */
+	.required_features = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW, /* its pack and dots need AVX2 */
 	.pack = npl_int8_pack_words_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,
 	TILES,

@@ -18,15 +18,16 @@
 #define DOT_ROWS NPL_INT8_DOT_ROWS
 INLINE VEC values_at(const struct npl_int8_dots *d, int j, int64_t k)
 {
-	const __mmask64 there = d->k - k < 64 ? ((__mmask64)1 << (d->k - k)) - 1 : ~(__mmask64)0;
-	return _mm512_maskz_loadu_epi8(there, d->b[j] + k) ^ _mm512_set1_epi8((char)d->b_flip);
+	const __mmask64 mask = d->k - k < 64 ? ((__mmask64)1 << (d->k - k)) - 1 : ~(__mmask64)0;
+	return _mm512_maskz_loadu_epi8(mask, d->b[j] + k) ^ _mm512_set1_epi8((char)d->b_flip);
 }
 
 #include "dots.h"
 
 const struct npl_int8_kernel npl_int8_avx512_vnni = {
 	.name = "avx512-vnni",
-	.needs = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512VNNI, /* its pack needs AVX2 */
+	.required_features = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW |
+			     NPL_CPU_AVX512VNNI, /* its pack needs AVX2 */
 	.narrow = true,
 	.pack = npl_int8_pack_bytes_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,

@@ -16,7 +16,7 @@
 
 const struct npl_int8_kernel npl_int8_avx_vnni = {
 	.name = "avx-vnni",
-	.needs = NPL_CPU_AVX2 | NPL_CPU_AVXVNNI,
+	.required_features = NPL_CPU_AVX2 | NPL_CPU_AVXVNNI,
 	.pack = npl_int8_pack_bytes_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,
 	TILES,

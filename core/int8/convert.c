@@ -8,26 +8,26 @@ bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *qu
 {
 	const float zero = (float)quant->zero_point, low = (float)npl_int8_min(dtype) - zero,
 		    high = (float)npl_int8_max(dtype) - zero, scale = quant->scale;
-	const float big = 12582912.0f; /* 1.5 * 2^23: a sum with it has no fraction bits, and is rounded to even */
+	const float rounder = 12582912.0f; /* 1.5 * 2^23: a sum with it has no fraction bits, and is rounded to even */
 	uint8_t *bytes = out;
 	uint32_t not_numbers = 0;
 	while (count > 0) {
-		const int64_t some = count < 1 << 20 ? count : 1 << 20; /* as many as a 32-bit count holds */
-		uint32_t beyond = 0;
-		for (int64_t i = 0; i < some; i++) {
+		const int64_t chunk = count < 1 << 20 ? count : 1 << 20; /* as many as a 32-bit count holds */
+		uint32_t clipped = 0;
+		for (int64_t i = 0; i < chunk; i++) {
 			float q = x[i] / scale;
 			not_numbers |= q != q;
 			q = q > low - 1 ? q : low - 1; /* one beyond the range, so that it is counted; a NaN also */
 			q = q < high + 1 ? q : high + 1;
-			q = (q + big) - big;
-			beyond += (uint32_t)(q < low) + (uint32_t)(q > high);
+			q = (q + rounder) - rounder;
+			clipped += (uint32_t)(q < low) + (uint32_t)(q > high);
 			q = q > low ? q : low;
 			bytes[i] = (uint8_t)(int32_t)((q < high ? q : high) + zero);
 		}
-		*saturations += beyond;
-		x += some;
-		bytes += some;
-		count -= some;
+		*saturations += clipped;
+		x += chunk;
+		bytes += chunk;
+		count -= chunk;
 	}
 	return !not_numbers;
 }

@@ -47,14 +47,14 @@ INLINE void dots_of(struct npl_int8_dots *d, int first, const int rows)
 TARGET void DOTS(struct npl_int8_dots *d)
 {
 	for (int first = 0; first < d->rows; first += DOT_ROWS) {
-		const int left = d->rows - first;
-		if (left >= DOT_ROWS)
+		const int rows_left = d->rows - first;
+		if (rows_left >= DOT_ROWS)
 			dots_of(d, first, DOT_ROWS);
-		else if (left == 1)
+		else if (rows_left == 1)
 			dots_of(d, first, 1);
-		else if (left == 2)
+		else if (rows_left == 2)
 			dots_of(d, first, 2);
-		else if (left == 3)
+		else if (rows_left == 3)
 			dots_of(d, first, 3);
 		else
 			dots_of(d, first, 4);

@@ -15,7 +15,7 @@ enum { MOST_ROWS = NPL_INT8_DOT_ROWS - 1, LEAST_K_PER_ROW = 64 };
 /* The rows of a in the form that the dots need, and the value from which each sum starts. */
 struct rows {
 	struct npl_int8_dots dots;
-	uint8_t *memory, *own; /* own: memory to free */
+	uint8_t *memory, *own_memory; /* own_memory: to free */
 	int32_t start[MOST_ROWS];
 	int32_t za; /* the factor of the sum of b's vector, which is row m of the dots */
 };
@@ -38,13 +38,13 @@ static int32_t value_of(const struct npl_int8_matrix *x, int64_t i, int64_t k)
 }
 
 /* Brings one row of a into form; returns the value from which its sums start, without the part of both zero points. */
-static uint32_t bring_row(const struct npl_int8_matrix *a, int64_t i, int64_t length, int bytes, int32_t minus,
-			  uint8_t *to)
+static uint32_t convert_row(const struct npl_int8_matrix *a, int64_t i, int64_t length, int bytes, int32_t offset,
+			    uint8_t *to)
 {
 	uint32_t sum = 0;
 	int16_t *wide = (int16_t *)(void *)to;
 	for (int64_t k = 0; k < length; k++) {
-		int32_t value = value_of(a, i, k) - minus;
+		int32_t value = value_of(a, i, k) - offset;
 		sum += (uint32_t)value;
 		if (bytes == 1)
 			to[k] = (uint8_t)value;
@@ -54,25 +54,25 @@ static uint32_t bring_row(const struct npl_int8_matrix *a, int64_t i, int64_t le
 	return sum;
 }
 
-static int bring_rows(struct rows *r, const struct npl_int8_product *p, int bytes, struct npl_err *err)
+static int convert_rows(struct rows *r, const struct npl_int8_product *p, int bytes, struct npl_err *err)
 {
-	int32_t minus = p->a.zero_point, zb = p->b.zero_point + (p->b.dtype == NPL_I8 ? 128 : 0);
+	int32_t offset = p->a.zero_point, zb = p->b.zero_point + (p->b.dtype == NPL_I8 ? 128 : 0);
 	if (bytes == 1) { /* signed bytes; the zero point is handled apart */
-		minus = p->a.dtype == NPL_U8 ? 128 : 0;
-		r->za = p->a.zero_point - minus;
+		offset = p->a.dtype == NPL_U8 ? 128 : 0;
+		r->za = p->a.zero_point - offset;
 	}
 	r->dots = (struct npl_int8_dots){.k = p->k, .rows = (int)p->m, .b_flip = p->b.dtype == NPL_I8 ? 0x80 : 0};
 	r->dots.a_pitch = (p->k * bytes + 63) / 64 * 64;
 	size_t size = (size_t)npl_int8_few_rows_bytes(p->k);
 	r->memory = p->workspace;
 	if (!p->workspace || p->workspace_bytes < (int64_t)size)
-		r->memory = r->own = aligned_alloc(64, size);
+		r->memory = r->own_memory = aligned_alloc(64, size);
 	if (!r->memory)
 		return npl_fail(err, NPL_ENOMEM, "8-bit product: out of memory for %zu bytes", size);
 	memset(r->memory, 0, (size_t)(r->dots.a_pitch * NPL_INT8_DOT_ROWS));
 	r->dots.a = r->memory;
 	for (int i = 0; i < p->m; i++) {
-		uint32_t sum = bring_row(&p->a, i, p->k, bytes, minus, r->memory + i * r->dots.a_pitch);
+		uint32_t sum = convert_row(&p->a, i, p->k, bytes, offset, r->memory + i * r->dots.a_pitch);
 		r->start[i] = (int32_t)((uint32_t)zb * ((uint32_t)p->k * (uint32_t)r->za - sum));
 	}
 	if (r->za)
@@ -82,22 +82,22 @@ static int bring_rows(struct rows *r, const struct npl_int8_product *p, int byte
 
 int npl_int8_few_rows(const struct npl_int8_product *p, const struct npl_int8_kernel *kernel, struct npl_err *err)
 {
-	struct rows r = {.own = NULL};
-	if (bring_rows(&r, p, kernel->dot_bytes, err))
+	struct rows r = {.own_memory = NULL};
+	if (convert_rows(&r, p, kernel->dot_bytes, err))
 		return NPL_ENOMEM;
 	const uint8_t *b = p->b.data;
 	for (int64_t j = 0; j < p->n; j += 4) {
-		int64_t there = p->n - j < 4 ? p->n - j : 4;
+		int64_t n_columns = p->n - j < 4 ? p->n - j : 4;
 		for (int64_t v = 0; v < 4; v++)
-			r.dots.b[v] = b + (j + (v < there ? v : 0)) * p->b.stride;
+			r.dots.b[v] = b + (j + (v < n_columns ? v : 0)) * p->b.stride;
 		kernel->dots(&r.dots);
 		for (int64_t i = 0; i < p->m; i++)
-			for (int64_t v = 0; v < there; v++) {
+			for (int64_t v = 0; v < n_columns; v++) {
 				uint32_t columns = r.za ? (uint32_t)r.za * (uint32_t)r.dots.sum[p->m][v] : 0;
 				p->c[i * p->c_stride + j + v] = (int32_t)((uint32_t)r.dots.sum[i][v] +
 									  (uint32_t)r.start[i] - columns);
 			}
 	}
-	free(r.own);
+	free(r.own_memory);
 	return 0;
 }

@@ -37,27 +37,27 @@ INLINE VEC finish_lanes(VEC acc, VEC bias, FLOATS scale, struct lanes *lanes)
 /* Returns results i to i + n - 1 of a row before the zero point, at most LANES. Lanes beyond n have a scale of zero. */
 INLINE VEC finish_vector(const int32_t *acc, int64_t i, int64_t n, struct lanes *lanes)
 {
-	const FLOATS all = lanes->scale;
-	FLOATS scale = all;
+	const FLOATS common_scale = lanes->scale;
+	FLOATS scale = common_scale;
 	if (n <= 0)
 		return V(set1_epi32)(0);
 	if (lanes->each_scale)
 		scale = (FLOATS)load_some(lanes->each_scale + i, n);
 	else if (n < LANES)
-		scale = (FLOATS)load_some(&all, n);
+		scale = (FLOATS)load_some(&common_scale, n);
 	return finish_lanes(load_some(acc + i, n), lanes->each_bias ? load_some(lanes->each_bias + i, n) : lanes->bias,
 			    scale, lanes);
 }
 
 /* Writes results i to i + n - 1 of a row, at most 2 * LANES. */
-INLINE void finish_two(const int32_t *acc, int64_t i, int64_t n, uint8_t *out, struct lanes *lanes)
+INLINE void finish_pair(const int32_t *acc, int64_t i, int64_t n, uint8_t *out, struct lanes *lanes)
 {
 	const VEC words = V(packs_epi32)(finish_vector(acc, i, n, lanes),
 					 finish_vector(acc, i + LANES, n - LANES, lanes));
-	const VEC inside = V(min_epi16)(V(max_epi16)(words, lanes->low), lanes->high);
-	const VEC change = V(sub_epi16)(words, inside); /* -1, 0 or 1 */
-	lanes->saturated = V(add_epi32)(lanes->saturated, V(madd_epi16)(change, change));
-	store_bytes(out + i, V(add_epi16)(inside, lanes->zero), n);
+	const VEC clamped = V(min_epi16)(V(max_epi16)(words, lanes->low), lanes->high);
+	const VEC excess = V(sub_epi16)(words, clamped); /* -1, 0 or 1 */
+	lanes->saturated = V(add_epi32)(lanes->saturated, V(madd_epi16)(excess, excess));
+	store_bytes(out + i, V(add_epi16)(clamped, lanes->zero), n);
 }
 
 TARGET void FINISH(const struct npl_int8_finish *f, const int32_t *acc, int64_t rows, int64_t count, uint8_t *out,
@@ -65,7 +65,7 @@ TARGET void FINISH(const struct npl_int8_finish *f, const int32_t *acc, int64_t 
 {
 	const int32_t low = npl_int8_min(f->dtype) - f->zero_point,
 		      high = (f->has_limit ? f->limit : npl_int8_max(f->dtype)) - f->zero_point;
-	const VEC nothing = V(set1_epi32)(0);
+	const VEC none = V(set1_epi32)(0);
 	struct lanes lanes = {.floor = V(set1_ps)(f->relu ? 0.0f : (float)INT32_MIN),
 			      .least = V(set1_ps)((float)(low - 1)),
 			      .most = V(set1_ps)((float)(high + 1)),
@@ -76,14 +76,14 @@ TARGET void FINISH(const struct npl_int8_finish *f, const int32_t *acc, int64_t 
 			      .bias = V(set1_epi32)(f->bias ? *f->bias : 0),
 			      .each_scale = f->step ? f->scale : NULL,
 			      .each_bias = f->step ? f->bias : NULL,
-			      .wrapped = nothing,
-			      .saturated = nothing};
+			      .wrapped = none,
+			      .saturated = none};
 	for (int64_t row = 0; row < rows; row++, acc += count, out += count) {
 		int64_t i = 0;
 		for (; i + 2 * LANES <= count; i += 2 * LANES)
-			finish_two(acc, i, 2 * LANES, out, &lanes);
+			finish_pair(acc, i, 2 * LANES, out, &lanes);
 		if (i < count)
-			finish_two(acc, i, count - i, out, &lanes);
+			finish_pair(acc, i, count - i, out, &lanes);
 	}
 	counts->overflows += (uint32_t)sum_of_lanes(lanes.wrapped);
 	counts->saturations += (uint32_t)sum_of_lanes(lanes.saturated);

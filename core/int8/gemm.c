@@ -36,9 +36,9 @@ int32_t npl_int8_max(enum npl_dtype dtype)
 	return dtype == NPL_I8 ? 127 : 255;
 }
 
-const char *npl_int8_library(const char **why)
+const char *npl_int8_library(const char **reason)
 {
-	return npl_int8_onednn(why) ? npl_int8_onednn_text() : NULL;
+	return npl_int8_onednn(reason) ? npl_int8_onednn_text() : NULL;
 }
 
 static int64_t max_magnitude(const struct npl_int8_matrix *x)
@@ -49,8 +49,8 @@ static int64_t max_magnitude(const struct npl_int8_matrix *x)
 
 bool npl_int8_may_wrap(const struct npl_int8_product *product)
 {
-	int64_t each = max_magnitude(&product->a) * max_magnitude(&product->b);
-	return each && product->k > INT32_MAX / each;
+	int64_t greatest_product = max_magnitude(&product->a) * max_magnitude(&product->b);
+	return greatest_product && product->k > INT32_MAX / greatest_product;
 }
 
 /* A product in progress. */
@@ -74,9 +74,9 @@ static void pack_a(const struct job *w, int64_t i0, int64_t count, int64_t k0, i
 {
 	const struct npl_int8_block block = {&w->p->a, NPL_I8, i0, count, k0, length, w->kernel->rows};
 	npl_int8_pack(w->kernel, &block, w->a_pack, w->zb ? w->row_start : NULL);
-	uint32_t both = (uint32_t)length * (uint32_t)w->za * (uint32_t)w->zb;
+	uint32_t zero_points = (uint32_t)length * (uint32_t)w->za * (uint32_t)w->zb;
 	for (int64_t i = 0; w->zb && i < count; i++)
-		w->row_start[i] = (int32_t)(both - (uint32_t)w->zb * (uint32_t)w->row_start[i]);
+		w->row_start[i] = (int32_t)(zero_points - (uint32_t)w->zb * (uint32_t)w->row_start[i]);
 }
 
 static void pack_b(const struct job *w, int64_t j0, int64_t count, int64_t k0, int64_t length)
@@ -155,9 +155,9 @@ static int64_t block_length(const struct job *w, int64_t k0)
 	int64_t length = p->k - k0;
 	if (!w->wrapped)
 		return npl_min_i64(length, K_BYTES / w->kernel->value_bytes);
-	int64_t into = k0 % p->k_segment;
-	length = npl_min_i64(length, p->k_segment - into);
-	return npl_min_i64(length, p->k_block - into % p->k_block);
+	int64_t segment_offset = k0 % p->k_segment;
+	length = npl_min_i64(length, p->k_segment - segment_offset);
+	return npl_min_i64(length, p->k_block - segment_offset % p->k_block);
 }
 
 static int check_product(const struct npl_int8_product *p, struct npl_err *err)
@@ -202,25 +202,25 @@ static struct blocks blocks_of(const struct npl_int8_kernel *kernel, int64_t m, 
 
 int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block)
 {
-	int64_t most = npl_int8_few_rows_bytes(k);
+	int64_t greatest_bytes = npl_int8_few_rows_bytes(k);
 	for (int i = 0; k && npl_int8_kernel_list[i]; i++)
 		for (int counting = 0; counting < (k_block ? 2 : 1); counting++) {
 			struct blocks b = blocks_of(npl_int8_kernel_list[i], m, n, k, counting ? k_block : 0);
 			int64_t bytes = b.a_bytes + b.b_bytes + b.start_bytes;
-			most = bytes > most ? bytes : most;
+			greatest_bytes = bytes > greatest_bytes ? bytes : greatest_bytes;
 		}
-	return most;
+	return greatest_bytes;
 }
 
-/* Takes memory for the blocks: the caller's, or new memory in *own, which the caller frees. */
-static int prepare(struct job *w, void **own, struct npl_err *err)
+/* Takes memory for the blocks: the caller's, or new memory in *own_memory, which the caller frees. */
+static int prepare(struct job *w, void **own_memory, struct npl_err *err)
 {
 	const struct npl_int8_product *p = w->p;
 	struct blocks b = blocks_of(w->kernel, p->m, p->n, p->k, w->wrapped ? p->k_block : 0);
 	int64_t bytes = b.a_bytes + b.b_bytes + b.start_bytes;
 	w->a_pack = p->workspace;
 	if (!p->workspace || p->workspace_bytes < bytes)
-		w->a_pack = *own = aligned_alloc(64, (size_t)bytes);
+		w->a_pack = *own_memory = aligned_alloc(64, (size_t)bytes);
 	if (!w->a_pack)
 		return npl_fail(err, NPL_ENOMEM, "8-bit product: out of memory for %lld bytes", (long long)bytes);
 	w->m_block = b.m;
@@ -242,8 +242,8 @@ static int multiply(const struct npl_int8_product *p, const struct npl_int8_kern
 		w.za = p->a.zero_point - (p->a.dtype == NPL_U8 ? 128 : 0);
 		w.zb = p->b.zero_point + (p->b.dtype == NPL_I8 ? 128 : 0);
 	}
-	void *own = NULL;
-	int rc = prepare(&w, &own, err);
+	void *own_memory = NULL;
+	int rc = prepare(&w, &own_memory, err);
 	for (int64_t j0 = 0; j0 < p->n && !rc; j0 += w.n_block) {
 		int64_t nb = npl_min_i64(p->n - j0, w.n_block), kb;
 		for (int64_t k0 = 0; k0 < p->k; k0 += kb) {
@@ -252,7 +252,7 @@ static int multiply(const struct npl_int8_product *p, const struct npl_int8_kern
 			multiply_block(&w, j0, nb, k0, kb);
 		}
 	}
-	free(own);
+	free(own_memory);
 	return rc;
 }
 

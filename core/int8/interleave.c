@@ -10,7 +10,7 @@ int64_t npl_int8_reorder_pitch(int64_t groups)
 	return (groups * 4 + 64 + 63) / 64 * 64; /* vectors of 64 bytes may be written past the end */
 }
 
-static void one_by_one(const struct npl_int8_rows *rows, int64_t first, int64_t n, uint8_t *out)
+static void interleave_singly(const struct npl_int8_rows *rows, int64_t first, int64_t n, uint8_t *out)
 {
 	for (int64_t i = first; i < n; i++)
 		for (int c = 0; c < 4; c++)
@@ -23,11 +23,12 @@ static inline __m128i load(const uint8_t *from, __m128i flip)
 }
 
 /* Interleaves positions `at` to at + 15. */
-static inline void sixteen(const struct npl_int8_rows *rows, int there, int64_t at, __m128i flip, uint8_t *out)
+static inline void interleave_sixteen(const struct npl_int8_rows *rows, int n_present, int64_t at, __m128i flip,
+				      uint8_t *out)
 {
 	__m128i r[4], *to = (__m128i *)(void *)(out + 4 * at);
 	for (int c = 0; c < 4; c++)
-		r[c] = c < there ? load(rows->row[c] + at, flip) : _mm_setzero_si128();
+		r[c] = c < n_present ? load(rows->row[c] + at, flip) : _mm_setzero_si128();
 	__m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
 	__m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
 	_mm_storeu_si128(to, _mm_unpacklo_epi16(low01, low23));
@@ -36,16 +37,16 @@ static inline void sixteen(const struct npl_int8_rows *rows, int there, int64_t 
 	_mm_storeu_si128(to + 3, _mm_unpackhi_epi16(high01, high23));
 }
 
-static inline void interleave(const struct npl_int8_rows *rows, int there, int64_t n, uint8_t *out)
+static inline void interleave(const struct npl_int8_rows *rows, int n_present, int64_t n, uint8_t *out)
 {
 	__m128i flip = _mm_set1_epi8((char)rows->flip);
 	int64_t i = 0;
 	for (; i + 16 <= n; i += 16)
-		sixteen(rows, there, i, flip, out);
+		interleave_sixteen(rows, n_present, i, flip, out);
 	if (i < n && n >= 16)
-		sixteen(rows, there, n - 16, flip, out); /* the last 16, some of them a second time */
+		interleave_sixteen(rows, n_present, n - 16, flip, out); /* the last 16, some of them a second time */
 	else
-		one_by_one(rows, i, n, out);
+		interleave_singly(rows, i, n, out);
 }
 
 void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out)
@@ -81,10 +82,10 @@ static inline void reorder_short(const uint8_t *from, int64_t quads, int64_t tap
 static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at, uint8_t *out)
 {
 	int64_t taps = weights->taps, quads = weights->channels / 4;
-	int64_t room = weights->bytes - at - 3 * taps - 16; /* bytes after those that the first four read */
-	if (taps > 16 || room < 0)
+	int64_t spare_bytes = weights->bytes - at - 3 * taps - 16; /* bytes after those that the first four read */
+	if (taps > 16 || spare_bytes < 0)
 		return 0;
-	quads = quads < room / (4 * taps) + 1 ? quads : room / (4 * taps) + 1;
+	quads = quads < spare_bytes / (4 * taps) + 1 ? quads : spare_bytes / (4 * taps) + 1;
 	__m128i flip = _mm_set1_epi8((char)weights->flip);
 	if (taps == 9)
 		reorder_short(weights->data + at, quads, 9, flip, out);
@@ -96,8 +97,8 @@ void npl_int8_reorder(const struct npl_int8_weights *weights, int64_t filter, ui
 {
 	int64_t taps = weights->taps, at = filter * weights->channels * taps;
 	for (int64_t c = 4 * reorder_first(weights, at, out); c < weights->channels; c += 4) {
-		int64_t left = weights->channels - c;
-		struct npl_int8_rows rows = {.n = left < 4 ? (int)left : 4, .flip = weights->flip};
+		int64_t channels_left = weights->channels - c;
+		struct npl_int8_rows rows = {.n = channels_left < 4 ? (int)channels_left : 4, .flip = weights->flip};
 		for (int i = 0; i < rows.n; i++)
 			rows.row[i] = weights->data + at + (c + i) * taps;
 		npl_int8_interleave(&rows, taps, out + c * taps);

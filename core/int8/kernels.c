@@ -22,7 +22,7 @@ const struct npl_int8_kernel *npl_int8_kernel(int number)
 {
 	number = number > 0 ? number : atomic_load_explicit(&preferred, memory_order_relaxed);
 	for (const struct npl_int8_kernel *const *k = npl_int8_kernel_list; *k; k++)
-		if (npl_cpu_has((*k)->needs) && --number <= 0)
+		if (npl_cpu_has((*k)->required_features) && --number <= 0)
 			return *k;
 	return NULL;
 }
@@ -37,12 +37,12 @@ int npl_int8_kernels(void)
 
 const char *npl_int8_kernel_name(int kernel)
 {
-	const struct npl_int8_kernel *found = npl_int8_kernel(kernel);
-	return found ? found->name : NULL;
+	const struct npl_int8_kernel *entry = npl_int8_kernel(kernel);
+	return entry ? entry->name : NULL;
 }
 
 /* Reads leaf 7 of CPUID, EDX bits 24 and 25: matrix registers, and products of bytes in them. */
-static bool ask_amx(void)
+static bool detect_amx(void)
 {
 	unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
 	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 24 & 3) == 3;
@@ -54,10 +54,10 @@ bool npl_int8_has_amx(void)
 {
 	enum { UNKNOWN, NO, YES };
 	static atomic_int known;
-	int has = atomic_load_explicit(&known, memory_order_relaxed);
-	if (has == UNKNOWN) {
-		has = ask_amx() ? YES : NO;
-		atomic_store_explicit(&known, has, memory_order_relaxed);
+	int state = atomic_load_explicit(&known, memory_order_relaxed);
+	if (state == UNKNOWN) {
+		state = detect_amx() ? YES : NO;
+		atomic_store_explicit(&known, state, memory_order_relaxed);
 	}
-	return has == YES;
+	return state == YES;
 }

@@ -75,7 +75,7 @@ typedef void npl_int8_pack_function(const struct npl_int8_packing *packing);
 #define NPL_INT8_PART_ROWS 6 /* the most of any kernel */
 struct npl_int8_kernel {
 	const char *name;
-	unsigned needs;                     /* the processor's features (npl_cpu_has) */
+	unsigned required_features;         /* the processor's features (npl_cpu_has) */
 	int rows, columns;                  /* width of the panels; multiples of 4 and 8 */
 	int value_bytes;                    /* 2 or 1 */
 	bool narrow;                        /* windows.c may ask for two thirds of a tile's columns at a time */
@@ -111,9 +111,9 @@ bool npl_int8_has_amx(void); /* whether the processor multiplies bytes in matrix
 
 static inline int32_t npl_int8_four_bytes(const void *from)
 {
-	int32_t four;
-	memcpy(&four, from, sizeof four);
-	return four;
+	int32_t bytes;
+	memcpy(&bytes, from, sizeof bytes);
+	return bytes;
 }
 
 /* few_rows.c: computes a product of few rows by a kernel's dots; wrapping is not counted. NPL_ENOMEM. */
@@ -126,7 +126,7 @@ int npl_int8_few_rows(const struct npl_int8_product *product, const struct npl_i
  * added or subtracted if x has the other type. */
 struct npl_int8_block {
 	const struct npl_int8_matrix *x;
-	enum npl_dtype as;
+	enum npl_dtype target_dtype;
 	int64_t first, count, k0, length;
 	int width; /* of the panels */
 };

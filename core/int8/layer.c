@@ -47,22 +47,24 @@ static bool shapes_fit(const struct npl_layer *layer)
 	       y->dim[1] == w->dim[0];
 }
 
-bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n)
+bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
 {
 	if ((layer->op != NPL_OP_CONV && layer->op != NPL_OP_GEMM) || layer->n_in < 2 || !layer->in[0] || !layer->in[1])
-		return npl_refuse(why, n, "not a Conv or Gemm with weights");
+		return npl_refuse(reason, n, "not a Conv or Gemm with weights");
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *y = layer->out;
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	if (!npl_is_byte(x->dtype) || !npl_is_byte(w->dtype) || (!npl_is_byte(y->dtype) && y->dtype != NPL_I32))
-		return npl_refuse(why, n, "the operands are not 8-bit integers, or the results not of 8 or 32 bits");
+		return npl_refuse(reason, n, "the operands are not 8-bit integers, or the results not of 8 or 32 bits");
 	if (!shapes_fit(layer))
-		return npl_refuse(why, n, "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
+		return npl_refuse(reason, n,
+				  "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
 	if (!zero_in_range(x) || !zero_in_range(w) || (npl_is_byte(y->dtype) && !zero_in_range(y)))
-		return npl_refuse(why, n, "a zero point lies outside its 8-bit type");
+		return npl_refuse(reason, n, "a zero point lies outside its 8-bit type");
 	if (layer->fused > NPL_ACT_RELU6 || (layer->fused == NPL_ACT_RELU6 && !npl_is_byte(y->dtype)))
-		return npl_refuse(why, n, "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
+		return npl_refuse(reason, n,
+				  "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
-		return npl_refuse(why, n, "the bias is not one 32-bit integer per output channel");
+		return npl_refuse(reason, n, "the bias is not one 32-bit integer per output channel");
 	return true;
 }
 
@@ -129,7 +131,7 @@ static int gemm_run(struct npl_int8_job *job, int step, int64_t task, struct npl
 	return rc;
 }
 
-const struct npl_int8_method npl_int8_gemm_way = {
+const struct npl_int8_method npl_int8_gemm_method = {
 	.open = gemm_open,
 	.steps = one_step,
 	.tasks = gemm_tasks,
@@ -186,7 +188,7 @@ static void set_sizes(struct npl_int8_job *job)
 
 /* Returns whether the machine's order must be followed: if additions are to be counted and a sum of products could
  * wrap. */
-static bool must_count(const struct npl_int8_job *job, const struct npl_int8_order *order)
+static bool needs_counting(const struct npl_int8_job *job, const struct npl_int8_order *order)
 {
 	const struct npl_int8_product bound = {.k = job->k,
 					       .a = npl_int8_matrix_of(job->layer->in[0], NULL, 1, 1),
@@ -204,12 +206,12 @@ void npl_int8_memory_free(struct npl_int8_memory *memory)
  * own. */
 static int take_memory(struct npl_int8_job *job, struct npl_int8_memory *memory, struct npl_err *err)
 {
-	const size_t before = job->claimed, workers = (size_t)job->n_workers;
+	const size_t claimed_before = job->claimed, workers = (size_t)job->n_workers;
 	size_t acc = npl_int8_claim(job, job->acc_elements * (int64_t)sizeof(int32_t)),
 	       gathered = npl_int8_claim(job, job->gathered_bytes), product = npl_int8_claim(job, job->product_bytes),
-	       each = job->claimed - before, weights = before + workers * each,
+	       worker_bytes = job->claimed - claimed_before, weights = claimed_before + workers * worker_bytes,
 	       bytes = weights + (job->prepared ? 0 : job->weights_claimed);
-	job->claimed = before;
+	job->claimed = claimed_before;
 	if (memory->bytes < bytes) {
 		npl_int8_memory_free(memory);
 		memory->base = aligned_alloc(64, bytes);
@@ -221,9 +223,9 @@ static int take_memory(struct npl_int8_job *job, struct npl_int8_memory *memory,
 	if (!job->prepared)
 		job->weights_base = job->base + weights;
 	for (size_t i = 0; i < workers; i++) {
-		job->worker[i].acc = (int32_t *)(void *)(job->base + acc + i * each);
-		job->worker[i].gathered = job->base + gathered + i * each;
-		job->worker[i].product = job->base + product + i * each;
+		job->worker[i].acc = (int32_t *)(void *)(job->base + acc + i * worker_bytes);
+		job->worker[i].gathered = job->base + gathered + i * worker_bytes;
+		job->worker[i].product = job->base + product + i * worker_bytes;
 	}
 	return 0;
 }
@@ -231,10 +233,10 @@ static int take_memory(struct npl_int8_job *job, struct npl_int8_memory *memory,
 /* Opens a job, except its memory. */
 static int open_without_memory(const struct npl_layer *layer, const struct npl_tensor *out,
 			       const struct npl_int8_order *order, int workers, bool prepared,
-			       struct npl_int8_job **made, struct npl_err *err)
+			       struct npl_int8_job **job_out, struct npl_err *err)
 {
 	struct npl_int8_job *job = calloc(1, sizeof *job);
-	*made = job;
+	*job_out = job;
 	if (!job)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	job->layer = layer;
@@ -246,11 +248,11 @@ static int open_without_memory(const struct npl_layer *layer, const struct npl_t
 	if (!job->worker)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	set_sizes(job);
-	if (must_count(job, order))
+	if (needs_counting(job, order))
 		job->order = *order;
-	job->method = layer->op == NPL_OP_GEMM   ? &npl_int8_gemm_way
-		      : npl_int8_windows_ok(job) ? &npl_int8_windows_way
-						 : &npl_int8_patches_way;
+	job->method = layer->op == NPL_OP_GEMM   ? &npl_int8_gemm_method
+		      : npl_int8_windows_ok(job) ? &npl_int8_windows_method
+						 : &npl_int8_patches_method;
 	int rc = out->dtype == NPL_I32 ? 0 : set_scales(job, err);
 	if (!rc)
 		rc = job->method->open(job, err);
@@ -271,7 +273,7 @@ static int place(struct npl_int8_job *job, struct npl_int8_memory *memory, struc
 }
 
 int npl_int8_job_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **made, struct npl_err *err)
+		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **job_out, struct npl_err *err)
 {
 	struct npl_int8_job *job;
 	int rc = open_without_memory(layer, out, order, workers, false, &job, err);
@@ -281,31 +283,31 @@ int npl_int8_job_open(const struct npl_layer *layer, const struct npl_tensor *ou
 		npl_int8_job_close(job, NULL, NULL);
 		job = NULL;
 	}
-	*made = job;
+	*job_out = job;
 	return rc;
 }
 
-int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **made, struct npl_err *err)
+int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **job_out, struct npl_err *err)
 {
 	struct npl_int8_memory memory = {0};
 	struct npl_int8_job *job;
 	int rc = open_without_memory(layer, layer->out, NULL, workers, true, &job, err);
-	bool gains = !rc && job->method->prepares && job->weights_claimed;
-	if (gains) {
+	bool is_useful = !rc && job->method->prepares && job->weights_claimed;
+	if (is_useful) {
 		job->weights_base = aligned_alloc(64, job->weights_claimed);
 		if (!job->weights_base)
 			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of weights", job->weights_claimed);
 	}
-	if (gains && !rc)
+	if (is_useful && !rc)
 		rc = place(job, &memory, err);
-	for (int64_t task = 0, n = gains && !rc ? job->method->tasks(job, 0) : 0; task < n && !rc; task++)
+	for (int64_t task = 0, n = is_useful && !rc ? job->method->tasks(job, 0) : 0; task < n && !rc; task++)
 		rc = job->method->run(job, 0, task, &job->worker[0], err);
 	npl_int8_memory_free(&memory);
-	if (rc || !gains) {
+	if (rc || !is_useful) {
 		npl_int8_job_close(job, NULL, NULL);
 		job = NULL;
 	}
-	*made = job;
+	*job_out = job;
 	return rc;
 }
 

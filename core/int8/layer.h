@@ -40,13 +40,13 @@ struct npl_int8_job; /* opaque */
 
 /* Returns false, with the reason, unless the layer is a Conv or Gemm of one or two spatial dimensions on 8-bit operands
  * with 8-bit or raw 32-bit results. */
-bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n);
+bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t n);
 
 /* Opens a job for a layer that npl_int8_layer_ok accepts. Results go to `out`, which has the shape and type of the
  * layer's output. order NULL: additions that wrap are not counted. All arguments, memory too, are borrowed until the
  * job is closed. NPL_EINPUT: a scale is negative or not finite. NPL_ENOMEM. */
 int npl_int8_job_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **made, struct npl_err *err);
+		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **job_out, struct npl_err *err);
 int npl_int8_job_steps(const struct npl_int8_job *job);
 int64_t npl_int8_job_tasks(const struct npl_int8_job *job, int step);
 /* Runs a task. worker is in [0, workers) and runs one task at a time. */
@@ -57,7 +57,8 @@ int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts,
 /* Prepares a job for a layer that npl_int8_layer_ok accepts and that runs often with the same weights. The calling
  * thread copies the weights of in[1] into the kernels' form now; the other tensors need no data yet. *made is NULL
  * without an error if nothing is gained by it. */
-int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **made, struct npl_err *err);
+int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **job_out,
+			 struct npl_err *err);
 /* Begins a run of a prepared job. The layer now has its data and is otherwise unchanged; layer, out and memory are
  * borrowed until npl_int8_job_end. Steps and tasks run as in any job; a step may have no tasks. */
 int npl_int8_job_begin(struct npl_int8_job *job, const struct npl_layer *layer, const struct npl_tensor *out,

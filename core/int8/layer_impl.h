@@ -56,11 +56,12 @@ struct npl_int8_method {
 		   struct npl_err *err);
 };
 
-extern const struct npl_int8_method npl_int8_gemm_way;    /* one product of the operands as they are stored */
-extern const struct npl_int8_method npl_int8_patches_way; /* Conv: pixels as they are stored, or gathered; any kernel */
-extern const struct npl_int8_method npl_int8_windows_way; /* Conv: a kernel reads windows in the image */
-/* Returns whether npl_int8_windows_way can compute the layer: it needs a kernel of bytes, weights with the zero point 0
- * and nothing to count. */
+extern const struct npl_int8_method npl_int8_gemm_method; /* one product of the operands as they are stored */
+/* Conv: pixels as they are stored, or gathered; any kernel */
+extern const struct npl_int8_method npl_int8_patches_method;
+extern const struct npl_int8_method npl_int8_windows_method; /* Conv: a kernel reads windows in the image */
+/* Returns whether npl_int8_windows_method can compute the layer: it needs a kernel of bytes, weights with the zero point
+ * 0 and nothing to count. */
 bool npl_int8_windows_ok(const struct npl_int8_job *job);
 /* Returns whether a Conv's pixels are the image as it is stored: 1x1, stride 1, no padding. */
 bool npl_int8_is_direct(const struct npl_int8_job *job);

@@ -12,21 +12,21 @@
 
 #include "npulab/random.h"
 
-/* The layout of an operand: rows `lead` values apart, with k along the rows or across them. */
+/* The layout of an operand: rows `leading_dimension` values apart, with k along the rows or across them. */
 struct layout {
 	char trans;
-	int64_t lead;
+	int64_t leading_dimension;
 };
 
-/* Finds an operand's layout; `plain` is the flag for k along the rows. */
-static bool layout_of(const struct npl_int8_matrix *x, int64_t vectors, int64_t k, char plain, char other,
+/* Finds an operand's layout; `plain` is the flag for k along the rows, `transposed` for k across them. */
+static bool layout_of(const struct npl_int8_matrix *x, int64_t vectors, int64_t k, char plain, char transposed,
 		      struct layout *layout)
 {
-	bool along = x->k_stride == 1 && (x->stride >= k || vectors == 1);
-	bool across = x->stride == 1 && (x->k_stride >= vectors || k == 1);
-	*layout = along ? (struct layout){plain, vectors == 1 ? k : x->stride}
-			: (struct layout){other, k == 1 ? vectors : x->k_stride};
-	return along || across;
+	bool is_k_contiguous = x->k_stride == 1 && (x->stride >= k || vectors == 1);
+	bool is_vector_contiguous = x->stride == 1 && (x->k_stride >= vectors || k == 1);
+	*layout = is_k_contiguous ? (struct layout){plain, vectors == 1 ? k : x->stride}
+				  : (struct layout){transposed, k == 1 ? vectors : x->k_stride};
+	return is_k_contiguous || is_vector_contiguous;
 }
 
 bool npl_int8_onednn_takes(const struct npl_int8_product *p)
@@ -38,7 +38,7 @@ bool npl_int8_onednn_takes(const struct npl_int8_product *p)
 
 bool npl_int8_onednn_run(const struct npl_onednn *onednn, const struct npl_int8_product *p)
 {
-	const int32_t nothing = 0;
+	const int32_t no_offset = 0;
 	struct layout a, b;
 	int threads = onednn->set_num_threads ? onednn->get_max_threads() : 1, status;
 	layout_of(&p->a, p->m, p->k, 'N', 'T', &a);
@@ -46,13 +46,15 @@ bool npl_int8_onednn_run(const struct npl_onednn *onednn, const struct npl_int8_
 	if (threads != 1)
 		onednn->set_num_threads(1);
 	if (p->a.dtype == NPL_U8)
-		status = onednn->gemm_u8s8s32(a.trans, b.trans, 'F', p->m, p->n, p->k, 1, p->a.data, a.lead,
-					      (uint8_t)p->a.zero_point, p->b.data, b.lead, (int8_t)p->b.zero_point, 0,
-					      p->c, p->c_stride, &nothing);
+		status = onednn->gemm_u8s8s32(a.trans, b.trans, 'F', p->m, p->n, p->k, 1, p->a.data,
+					      a.leading_dimension, (uint8_t)p->a.zero_point, p->b.data,
+					      b.leading_dimension, (int8_t)p->b.zero_point, 0, p->c, p->c_stride,
+					      &no_offset);
 	else
-		status = onednn->gemm_s8s8s32(a.trans, b.trans, 'F', p->m, p->n, p->k, 1, p->a.data, a.lead,
-					      (int8_t)p->a.zero_point, p->b.data, b.lead, (int8_t)p->b.zero_point, 0,
-					      p->c, p->c_stride, &nothing);
+		status = onednn->gemm_s8s8s32(a.trans, b.trans, 'F', p->m, p->n, p->k, 1, p->a.data,
+					      a.leading_dimension, (int8_t)p->a.zero_point, p->b.data,
+					      b.leading_dimension, (int8_t)p->b.zero_point, 0, p->c, p->c_stride,
+					      &no_offset);
 	if (threads != 1)
 		onednn->set_num_threads(threads);
 	return !status;
@@ -136,32 +138,33 @@ static struct {
 	struct npl_onednn onednn;
 	char text[80];
 	struct npl_err err;
-} the = {.once = PTHREAD_ONCE_INIT};
+} loaded = {.once = PTHREAD_ONCE_INIT};
 
 static void load_and_check(void)
 {
-	if (npl_onednn_load(NPL_ONEDNN_SONAME, &the.onednn, &the.err) || npl_int8_onednn_check(&the.onednn, &the.err))
+	if (npl_onednn_load(NPL_ONEDNN_SONAME, &loaded.onednn, &loaded.err) ||
+	    npl_int8_onednn_check(&loaded.onednn, &loaded.err))
 		return;
-	const struct npl_onednn_version *version = the.onednn.version();
-	snprintf(the.text, sizeof the.text, "oneDNN %d.%d.%d, %s", version->major, version->minor, version->patch,
-		 npl_onednn_isa_name(the.onednn.effective_isa()));
-	atomic_store_explicit(&the.usable, true, memory_order_release);
+	const struct npl_onednn_version *version = loaded.onednn.version();
+	snprintf(loaded.text, sizeof loaded.text, "oneDNN %d.%d.%d, %s", version->major, version->minor, version->patch,
+		 npl_onednn_isa_name(loaded.onednn.effective_isa()));
+	atomic_store_explicit(&loaded.usable, true, memory_order_release);
 }
 
-const struct npl_onednn *npl_int8_onednn(const char **why)
+const struct npl_onednn *npl_int8_onednn(const char **reason)
 {
-	pthread_once(&the.once, load_and_check);
-	if (why)
-		*why = the.err.msg;
-	return npl_int8_onednn_is_loaded() ? &the.onednn : NULL;
+	pthread_once(&loaded.once, load_and_check);
+	if (reason)
+		*reason = loaded.err.msg;
+	return npl_int8_onednn_is_loaded() ? &loaded.onednn : NULL;
 }
 
 bool npl_int8_onednn_is_loaded(void)
 {
-	return atomic_load_explicit(&the.usable, memory_order_acquire);
+	return atomic_load_explicit(&loaded.usable, memory_order_acquire);
 }
 
 const char *npl_int8_onednn_text(void)
 {
-	return the.text;
+	return loaded.text;
 }

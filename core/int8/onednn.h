@@ -11,8 +11,8 @@
 #include "int8.h"
 
 /* Returns the library if it may be used, which the first call loads and checks (5 to 20 ms); else NULL, with the reason
- * in *why unless that is NULL. Any number of threads may call it. */
-const struct npl_onednn *npl_int8_onednn(const char **why);
+ * in *reason unless that is NULL. Any number of threads may call it. */
+const struct npl_onednn *npl_int8_onednn(const char **reason);
 bool npl_int8_onednn_is_loaded(void);   /* whether it has been loaded and may be used */
 const char *npl_int8_onednn_text(void); /* "oneDNN 2.6.3, AVX-512 VNNI" */
 

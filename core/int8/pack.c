@@ -16,7 +16,7 @@ static void sum_across_k(const struct npl_int8_packing *p, bool is_signed)
 void npl_int8_pack(const struct npl_int8_kernel *kernel, const struct npl_int8_block *b, uint8_t *out, int32_t *sum)
 {
 	const struct npl_int8_matrix *x = b->x;
-	const bool words = kernel->value_bytes == 2, is_signed = b->as == NPL_I8;
+	const bool words = kernel->value_bytes == 2, is_signed = b->target_dtype == NPL_I8;
 	const int64_t groups = words ? (b->length + 1) / 2 : (b->length + 3) / 4;
 	struct npl_int8_packing p = {.data = (const uint8_t *)x->data + b->first * x->stride + b->k0 * x->k_stride,
 				     .stride = x->stride,
@@ -24,7 +24,7 @@ void npl_int8_pack(const struct npl_int8_kernel *kernel, const struct npl_int8_b
 				     .count = b->count,
 				     .length = b->length,
 				     .width = b->width,
-				     .flip = x->dtype == (words ? NPL_U8 : b->as) ? 0 : 0x80,
+				     .flip = x->dtype == (words ? NPL_U8 : b->target_dtype) ? 0 : 0x80,
 				     .unsign = is_signed ? 0x80 : 0,
 				     .zero = words ? (int16_t)(x->zero_point + (x->dtype == NPL_I8 ? 128 : 0)) : 0,
 				     .out = out,

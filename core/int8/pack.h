@@ -70,34 +70,35 @@ INLINE void transpose(const struct npl_int8_packing *p, const bool words, const 
 INLINE void pack_four(const struct npl_int8_packing *p, const bool words, int64_t i, int64_t k, int64_t length,
 		      uint8_t *out)
 {
-	uint8_t nothing[STRETCH], rest[4][CHUNK];
+	uint8_t filler_row[STRETCH], tail[4][CHUNK];
 	_Alignas(16) uint8_t groups[8 * CHUNK];
-	const uint8_t *row[4], *ends[4] = {rest[0], rest[1], rest[2], rest[3]};
-	const int64_t step = 4 * p->width, whole = length / CHUNK * CHUNK, left = length - whole, there = p->count - i;
+	const uint8_t *row[4], *ends[4] = {tail[0], tail[1], tail[2], tail[3]};
+	const int64_t step = 4 * p->width, whole_length = length / CHUNK * CHUNK, tail_length = length - whole_length,
+		      n_vectors = p->count - i;
 	const int per_group = words ? 2 : 4;
 	int32_t sum[4] = {0};
-	for (int64_t g = 0; there <= 0 && per_group * g < length; g++)
+	for (int64_t g = 0; n_vectors <= 0 && per_group * g < length; g++)
 		memset(out + g * step, 0, 16);
-	if (there <= 0)
+	if (n_vectors <= 0)
 		return;
-	if (there < 4)
-		memset(nothing, p->filler, sizeof nothing);
+	if (n_vectors < 4)
+		memset(filler_row, p->filler, sizeof filler_row);
 	for (int j = 0; j < 4; j++)
-		row[j] = j < there ? p->data + (i + j) * p->stride + k : nothing;
+		row[j] = j < n_vectors ? p->data + (i + j) * p->stride + k : filler_row;
 	if (p->sum)
-		transpose(p, words, row, whole, step, out, sum);
+		transpose(p, words, row, whole_length, step, out, sum);
 	else
-		transpose(p, words, row, whole, step, out, NULL);
-	if (left) {
-		memset(rest, p->filler, sizeof rest);
+		transpose(p, words, row, whole_length, step, out, NULL);
+	if (tail_length) {
+		memset(tail, p->filler, sizeof tail);
 		for (int j = 0; j < 4; j++)
-			memcpy(rest[j], row[j] + whole, (size_t)left);
+			memcpy(tail[j], row[j] + whole_length, (size_t)tail_length);
 		transpose(p, words, ends, CHUNK, 16, groups, sum);
-		out += whole / per_group * step;
-		for (int64_t g = 0; per_group * g < left; g++)
+		out += whole_length / per_group * step;
+		for (int64_t g = 0; per_group * g < tail_length; g++)
 			memcpy(out + g * step, groups + 16 * g, 16);
 	}
-	for (int j = 0; p->sum && j < 4 && j < there; j++)
+	for (int j = 0; p->sum && j < 4 && j < n_vectors; j++)
 		p->sum[i + j] = (int32_t)((uint32_t)p->sum[i + j] + (uint32_t)sum[j]);
 }
 
@@ -168,13 +169,13 @@ INLINE void interleave(const struct npl_int8_packing *p, const bool words, const
 INLINE void pack_across_k(const struct npl_int8_packing *p, const bool words)
 {
 	const int per_group = words ? 2 : 4;
-	uint8_t nothing[NPL_INT8_MAX_WIDTH], padded[4][NPL_INT8_MAX_WIDTH];
-	memset(nothing, p->filler, sizeof nothing);
+	uint8_t filler_row[NPL_INT8_MAX_WIDTH], padded[4][NPL_INT8_MAX_WIDTH];
+	memset(filler_row, p->filler, sizeof filler_row);
 	memset(padded, p->filler, sizeof padded);
 	for (int64_t k = 0; k < p->length; k += per_group) {
 		uint8_t *out = p->out + k / per_group * 4 * p->width;
 		for (int64_t at = 0; at < p->count; at += p->width, out += p->panel_bytes) {
-			const uint8_t *r[4] = {nothing, nothing, nothing, nothing};
+			const uint8_t *r[4] = {filler_row, filler_row, filler_row, filler_row};
 			for (int j = 0; j < per_group && k + j < p->length; j++) {
 				r[j] = p->data + (k + j) * p->k_stride + at;
 				if (p->count - at < p->width)

@@ -43,10 +43,10 @@ bool npl_int8_is_direct(const struct npl_int8_job *job)
 /* Reorders the weights of every filter from (channels, taps) to (taps, channels). */
 static void order_weights(struct npl_int8_job *job)
 {
-	const struct patches *own = job->method_state;
+	const struct patches *patches = job->method_state;
 	const uint8_t *from = job->layer->in[1]->data;
-	int64_t filters = own->taps_first ? job->filters * job->groups : 0;
-	uint8_t *to = job->base + own->reordered;
+	int64_t filters = patches->taps_first ? job->filters * job->groups : 0;
+	uint8_t *to = job->base + patches->reordered;
 	for (int64_t m = 0; m < filters; m++, from += job->k)
 		for (int64_t t = 0; t < job->taps; t++)
 			for (int64_t c = 0; c < job->channels; c++)
@@ -54,32 +54,32 @@ static void order_weights(struct npl_int8_job *job)
 }
 
 /* Cuts the layer into blocks of pixels, and of filters too if there are fewer blocks of pixels than workers. */
-static void cut(struct npl_int8_job *job, const struct patches *own)
+static void choose_blocks(struct npl_int8_job *job, const struct patches *patches)
 {
 	int64_t pixels = ACC_ELEMENTS / job->filters;
-	if (!own->direct)
+	if (!patches->direct)
 		pixels = npl_clamp_i64(GATHERED_BYTES / job->k, 0, pixels);
 	pixels = npl_max_i64(npl_round_up_i64(pixels, ROUND_PIXELS), LEAST_PIXELS);
-	int64_t products = job->images * job->groups, wanted = job->n_workers > 1 ? 2 * job->n_workers : 1;
+	int64_t products = job->images * job->groups, least_tasks = job->n_workers > 1 ? 2 * job->n_workers : 1;
 	int64_t filters = job->filters, blocks = npl_div_up_i64(job->pixels, pixels);
-	while (products * blocks * npl_div_up_i64(job->filters, filters) < wanted && filters > 16)
+	while (products * blocks * npl_div_up_i64(job->filters, filters) < least_tasks && filters > 16)
 		filters = (filters + 15) / 16 * 8;
 	job->pixels_at_once = npl_min_i64(npl_max_i64(pixels, 1), job->pixels);
 	job->filters_at_once = filters;
 	job->acc_elements = job->scale ? job->pixels_at_once * filters : 0;
-	job->gathered_bytes = own->direct ? 0 : job->pixels_at_once * job->k;
+	job->gathered_bytes = patches->direct ? 0 : job->pixels_at_once * job->k;
 	job->product_bytes = npl_int8_workspace(filters, job->pixels_at_once, job->k, job->order.k_block);
 }
 
-static int find_columns(const struct npl_int8_job *job, struct patches *own, struct npl_err *err)
+static int find_columns(const struct npl_int8_job *job, struct patches *patches, struct npl_err *err)
 {
 	const struct npl_window *w = &job->layer->attrs->conv.window;
-	own->columns = calloc((size_t)w->kernel[1] + 1, sizeof *own->columns);
-	if (!own->columns)
+	patches->columns = calloc((size_t)w->kernel[1] + 1, sizeof *patches->columns);
+	if (!patches->columns)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld columns", (long long)w->kernel[1]);
-	own->same_rows = w->stride[0] == 1 && w->stride[1] == 1 && job->in_image.size[1] == job->out_image.size[1];
+	patches->same_rows = w->stride[0] == 1 && w->stride[1] == 1 && job->in_image.size[1] == job->out_image.size[1];
 	for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
-		struct tap_columns *c = &own->columns[kw];
+		struct tap_columns *c = &patches->columns[kw];
 		npl_window_range(w, 1, kw, job->in_image.size[1], job->out_image.size[1], &c->low, &c->high);
 		c->shift = kw * w->dilation[1] - w->pad_begin[1];
 	}
@@ -88,23 +88,23 @@ static int find_columns(const struct npl_int8_job *job, struct patches *own, str
 
 static int patches_open(struct npl_int8_job *job, struct npl_err *err)
 {
-	struct patches *own = job->method_state = calloc(1, sizeof *own);
-	if (!own)
+	struct patches *patches = job->method_state = calloc(1, sizeof *patches);
+	if (!patches)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	own->direct = npl_int8_is_direct(job);
-	own->taps_first = job->taps > 1 && job->order.k_block;
-	cut(job, own);
-	if (own->taps_first)
-		own->reordered = npl_int8_claim(job, job->filters * job->groups * job->k);
-	return own->direct ? 0 : find_columns(job, own, err);
+	patches->direct = npl_int8_is_direct(job);
+	patches->taps_first = job->taps > 1 && job->order.k_block;
+	choose_blocks(job, patches);
+	if (patches->taps_first)
+		patches->reordered = npl_int8_claim(job, job->filters * job->groups * job->k);
+	return patches->direct ? 0 : find_columns(job, patches, err);
 }
 
 static void patches_close(struct npl_int8_job *job)
 {
-	struct patches *own = job->method_state;
-	if (own)
-		free(own->columns);
-	free(own);
+	struct patches *patches = job->method_state;
+	if (patches)
+		free(patches->columns);
+	free(patches);
 }
 
 static int patches_steps(const struct npl_int8_job *job)
@@ -149,15 +149,15 @@ static inline void copy_bytes(uint8_t *to, const uint8_t *from, int64_t n)
 
 static inline void fill_bytes(uint8_t *to, uint8_t value, int64_t n)
 {
-	const uint64_t eight = value * UINT64_C(0x0101010101010101);
+	const uint64_t pattern = value * UINT64_C(0x0101010101010101);
 	if (n > SHORT_BYTES) {
 		memset(to, value, (size_t)n);
 	} else if (n >= 8) {
-		memcpy(to, &eight, 8);
-		memcpy(to + n - 8, &eight, 8);
+		memcpy(to, &pattern, 8);
+		memcpy(to + n - 8, &pattern, 8);
 	} else if (n >= 4) {
-		memcpy(to, &eight, 4);
-		memcpy(to + n - 4, &eight, 4);
+		memcpy(to, &pattern, 4);
+		memcpy(to + n - 4, &pattern, 4);
 	} else if (n > 0) {
 		to[0] = to[n / 2] = to[n - 1] = value;
 	}
@@ -209,12 +209,12 @@ static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t
 static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t kh, int64_t kw, uint8_t *out)
 {
 	const struct npl_window *w = g->window;
-	const struct patches *own = g->job->method_state;
+	const struct patches *patches = g->job->method_state;
 	int64_t width = g->job->out_image.size[1], end = g->first + g->count, oh = g->first / width,
 		ow = g->first % width;
-	if (own->same_rows && !ow && g->count % width == 0) {
-		gather_rows(g, plane, oh + kh * w->dilation[0] - w->pad_begin[0], g->count / width, &own->columns[kw],
-			    out);
+	if (patches->same_rows && !ow && g->count % width == 0) {
+		gather_rows(g, plane, oh + kh * w->dilation[0] - w->pad_begin[0], g->count / width,
+			    &patches->columns[kw], out);
 		return;
 	}
 	for (int64_t pixel = g->first; pixel < end; oh++, ow = 0) {
@@ -223,7 +223,8 @@ static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t 
 		if (ih < 0 || ih >= g->job->in_image.size[0])
 			fill_bytes(out, g->zero, span);
 		else
-			gather_span(g, plane + ih * g->job->in_image.size[1], &own->columns[kw], ow, ow + span, out);
+			gather_span(g, plane + ih * g->job->in_image.size[1], &patches->columns[kw], ow, ow + span,
+				    out);
 		pixel += span;
 		out += span;
 	}
@@ -231,7 +232,7 @@ static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t 
 
 static void gather(const struct npl_int8_job *job, const uint8_t *planes, int64_t first, int64_t count, uint8_t *out)
 {
-	const struct patches *own = job->method_state;
+	const struct patches *patches = job->method_state;
 	const struct gathering g = {.job = job,
 				    .window = &job->layer->attrs->conv.window,
 				    .first = first,
@@ -239,8 +240,8 @@ static void gather(const struct npl_int8_job *job, const uint8_t *planes, int64_
 				    .zero = (uint8_t)job->layer->in[0]->quant.zero_point};
 	int64_t kernel_width = g.window->kernel[1], plane = job->in_image.size[0] * job->in_image.size[1];
 	for (int64_t k = 0; k < job->k; k++, out += count) {
-		int64_t channel = own->taps_first ? k % job->channels : k / job->taps,
-			tap = own->taps_first ? k / job->channels : k % job->taps;
+		int64_t channel = patches->taps_first ? k % job->channels : k / job->taps,
+			tap = patches->taps_first ? k / job->channels : k % job->taps;
 		gather_tap(&g, planes + channel * plane, tap / kernel_width, tap % kernel_width, out);
 	}
 }
@@ -249,7 +250,7 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 		       struct npl_err *err)
 {
 	(void)step;
-	const struct patches *own = job->method_state;
+	const struct patches *patches = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
 	int64_t first = task % job->pixel_blocks * job->pixels_at_once,
 		filter = task / job->pixel_blocks % job->filter_blocks * job->filters_at_once,
@@ -257,18 +258,18 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 	int64_t count = npl_clamp_i64(job->pixels - first, 0, job->pixels_at_once);
 	int64_t plane = job->in_image.size[0] * job->in_image.size[1];
 	const uint8_t *planes = (const uint8_t *)x->data + unit * job->channels * plane;
-	const uint8_t *weights = own->taps_first ? job->base + own->reordered : w->data;
+	const uint8_t *weights = patches->taps_first ? job->base + patches->reordered : w->data;
 	int64_t channel = unit % job->groups * job->filters + filter;
 	int64_t at = (unit * job->filters + filter) * job->pixels + first;
-	if (!own->direct)
+	if (!patches->direct)
 		gather(job, planes, first, count, worker->gathered);
 	struct npl_int8_product product = {
 		.m = npl_clamp_i64(job->filters - filter, 0, job->filters_at_once),
 		.n = count,
 		.k = job->k,
 		.a = npl_int8_matrix_of(w, weights + channel * job->k, job->k, 1),
-		.b = own->direct ? npl_int8_matrix_of(x, planes + first, 1, plane)
-				 : npl_int8_matrix_of(x, worker->gathered, 1, count),
+		.b = patches->direct ? npl_int8_matrix_of(x, planes + first, 1, plane)
+				     : npl_int8_matrix_of(x, worker->gathered, 1, count),
 		.c = job->scale ? worker->acc : (int32_t *)job->out.data + at,
 		.c_stride = job->scale ? count : job->pixels,
 		.k_segment = job->order.k_segment,
@@ -283,7 +284,7 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 	return rc;
 }
 
-const struct npl_int8_method npl_int8_patches_way = {
+const struct npl_int8_method npl_int8_patches_method = {
 	.open = patches_open,
 	.place = order_weights,
 	.close = patches_close,

@@ -11,7 +11,7 @@
 
 /* The taps of one window along a dimension: input positions first, first + dilation, ... below end. */
 struct taps {
-	int64_t first, end, counted; /* counted: how many taps the divisor counts */
+	int64_t first, end, divisor_taps; /* divisor_taps: how many taps the divisor counts */
 };
 
 /* Returns a window's taps. The divisor counts taps on the image, or on the padded image; a last window of ceil_mode may
@@ -23,7 +23,7 @@ static struct taps taps_of(const struct npl_window *w, int d, int64_t at, int64_
 		high = w->count_include_pad ? size + w->pad_end[d] : size;
 	for (int64_t k = 0; k < w->kernel[d]; k++) {
 		int64_t p = at * w->stride[d] - w->pad_begin[d] + k * w->dilation[d];
-		t.counted += p >= low && p < high;
+		t.divisor_taps += p >= low && p < high;
 		if (p < 0 || p >= size)
 			continue;
 		t.first = p < t.first ? p : t.first;
@@ -34,12 +34,12 @@ static struct taps taps_of(const struct npl_window *w, int d, int64_t at, int64_
 
 static int32_t divide_half_even(int64_t sum, int64_t count)
 {
-	int64_t quotient = sum / count, rest = sum % count;
-	if (rest < 0) {
+	int64_t quotient = sum / count, remainder = sum % count;
+	if (remainder < 0) {
 		quotient--;
-		rest += count;
+		remainder += count;
 	}
-	if (2 * rest > count || (2 * rest == count && (quotient & 1)))
+	if (2 * remainder > count || (2 * remainder == count && (quotient & 1)))
 		quotient++;
 	return (int32_t)quotient;
 }
@@ -48,7 +48,7 @@ static int32_t divide_half_even(int64_t sum, int64_t count)
  * columns and of windows. */
 struct row {
 	int64_t width; /* number of results */
-	int32_t *on_image, *counted, *column, *sum;
+	int32_t *on_image, *divisor_taps, *column, *sum;
 };
 
 static int open_row(const struct npl_window *w, int64_t in, int64_t out, struct row *row, struct npl_err *err)
@@ -61,7 +61,7 @@ static int open_row(const struct npl_window *w, int64_t in, int64_t out, struct 
 		const struct taps t = taps_of(w, 1, i, in);
 		row->on_image[i] = t.end > t.first ? (int32_t)((t.end - t.first + w->dilation[1] - 1) / w->dilation[1])
 						   : 0;
-		row->counted[i] = (int32_t)t.counted;
+		row->divisor_taps[i] = (int32_t)t.divisor_taps;
 	}
 	return 0;
 }
@@ -88,23 +88,24 @@ static int64_t sum_row(const struct npl_window *w, const uint8_t *x, int64_t wid
 
 /* Converts the quotients of a row to bytes. Sums of up to 2^15 bytes and their divisors are exact in float32, and a
  * quotient that is no tie is never rounded to one. */
-static void divide_row(const struct row *row, int64_t n, int64_t counted, int32_t zero, int32_t zero_point, uint8_t *y)
+static void divide_row(const struct row *row, int64_t n, int64_t divisor_taps, int32_t zero, int32_t zero_point,
+		       uint8_t *y)
 {
-	const float big = 12582912.0f; /* 1.5 * 2^23: rounds to even */
+	const float rounder = 12582912.0f; /* 1.5 * 2^23: rounds to even */
 	for (int64_t i = 0; i < row->width; i++) {
-		const float divisor = (float)(counted * row->counted[i]);
+		const float divisor = (float)(divisor_taps * row->divisor_taps[i]);
 		const float value = (float)(row->sum[i] - (int32_t)n * row->on_image[i] * zero) /
 				    (divisor > 0 ? divisor : 1);
-		y[i] = (uint8_t)((int32_t)((value + big) - big) + zero_point);
+		y[i] = (uint8_t)((int32_t)((value + rounder) - rounder) + zero_point);
 	}
 }
 
 /* Converts the quotients of a row to bytes, for windows of any size. */
-static void divide_large(const struct row *row, int64_t n, int64_t counted, int32_t zero, int32_t zero_point,
+static void divide_large(const struct row *row, int64_t n, int64_t divisor_taps, int32_t zero, int32_t zero_point,
 			 uint8_t *y)
 {
 	for (int64_t i = 0; i < row->width; i++) {
-		const int64_t divisor = counted * row->counted[i];
+		const int64_t divisor = divisor_taps * row->divisor_taps[i];
 		const int64_t sum = row->sum[i] - n * row->on_image[i] * zero;
 		y[i] = (uint8_t)((divisor ? divide_half_even(sum, divisor) : 0) + zero_point);
 	}
@@ -127,7 +128,7 @@ static int average(const struct npl_layer *layer, const struct npl_tensor *out, 
 		for (int64_t oh = 0; oh < to.size[0]; oh++, y += to.size[1]) {
 			const struct taps rows = taps_of(w, 0, oh, from.size[0]);
 			const int64_t n = sum_row(w, x, width, &rows, flip, &row);
-			(large ? divide_large : divide_row)(&row, n, rows.counted, zero, in->quant.zero_point, y);
+			(large ? divide_large : divide_row)(&row, n, rows.divisor_taps, zero, in->quant.zero_point, y);
 		}
 	free(row.on_image);
 	return 0;

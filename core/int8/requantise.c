@@ -16,23 +16,23 @@ float npl_int8_scale(float x_scale, float w_scale, float y_scale)
 uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int step)
 {
 	uint64_t wrapped = 0;
-	for (int64_t done = 0; done < count;) {
-		int64_t end = count - done < 1 << 20 ? count : done + (1 << 20); /* as many as a 32-bit count holds */
-		uint32_t some = 0;
+	for (int64_t begin = 0; begin < count;) {
+		int64_t end = count - begin < 1 << 20 ? count : begin + (1 << 20); /* as many as a 32-bit count holds */
+		uint32_t chunk_wrapped = 0;
 		if (step)
-			for (int64_t i = done; i < end; i++) {
+			for (int64_t i = begin; i < end; i++) {
 				uint32_t a = (uint32_t)acc[i], b = (uint32_t)bias[i], sum = a + b;
-				some += ((a ^ sum) & (b ^ sum)) >> 31;
+				chunk_wrapped += ((a ^ sum) & (b ^ sum)) >> 31;
 				acc[i] = (int32_t)sum;
 			}
 		else
-			for (int64_t i = done; i < end; i++) {
+			for (int64_t i = begin; i < end; i++) {
 				uint32_t a = (uint32_t)acc[i], b = (uint32_t)*bias, sum = a + b;
-				some += ((a ^ sum) & (b ^ sum)) >> 31;
+				chunk_wrapped += ((a ^ sum) & (b ^ sum)) >> 31;
 				acc[i] = (int32_t)sum;
 			}
-		wrapped += some;
-		done = end;
+		wrapped += chunk_wrapped;
+		begin = end;
 	}
 	return wrapped;
 }
@@ -61,13 +61,13 @@ static void finish_sums(const struct npl_int8_finish *f, int32_t *acc, int64_t c
 void npl_int8_finish_rows(const struct npl_int8_finish *f, int32_t *acc, int64_t rows, int64_t count, void *out,
 			  struct npl_int8_counts *counts)
 {
-	struct npl_int8_counts own = {0};
+	struct npl_int8_counts row_counts = {0};
 	if (f->dtype != NPL_I32)
-		npl_int8_kernel(0)->finish(f, acc, rows, count, out, &own);
+		npl_int8_kernel(0)->finish(f, acc, rows, count, out, &row_counts);
 	for (int64_t row = 0; f->dtype == NPL_I32 && row < rows; row++)
-		finish_sums(f, acc + row * count, count, (int32_t *)out + row * count, &own);
-	counts->overflows += own.overflows;
-	counts->saturations += f->has_limit ? 0 : own.saturations;
+		finish_sums(f, acc + row * count, count, (int32_t *)out + row * count, &row_counts);
+	counts->overflows += row_counts.overflows;
+	counts->saturations += f->has_limit ? 0 : row_counts.saturations;
 }
 
 void npl_int8_finish(const struct npl_int8_finish *f, int32_t *acc, int64_t count, void *out,

@@ -84,15 +84,15 @@ static void run_columns(const struct npl_int8_kernel *kernel, struct npl_int8_ti
 
 /* Multiplies a tile's rows by all columns of the panel with a kernel of 16-bit values, DEPTH values of k at a time: the
  * first stores the sums, the others add to them. Rows are widened once for all columns. */
-static void run_widened(const struct npl_int8_kernel *kernel, const struct npl_int8_tile *whole, int64_t columns)
+static void run_widened(const struct npl_int8_kernel *kernel, const struct npl_int8_tile *tile, int64_t columns)
 {
 	_Alignas(16) uint8_t wide[NPL_INT8_PART_ROWS][2 * DEPTH];
 	const uint8_t *row[NPL_INT8_PART_ROWS];
-	for (int64_t k = 0; k < 4 * whole->groups || !k; k += DEPTH) {
-		struct npl_int8_tile part = *whole;
-		part.groups = npl_min_i64(whole->groups - k / 4, DEPTH / 4);
+	for (int64_t k = 0; k < 4 * tile->groups || !k; k += DEPTH) {
+		struct npl_int8_tile part = *tile;
+		part.groups = npl_min_i64(tile->groups - k / 4, DEPTH / 4);
 		part.a_row = row;
-		part.b = (const uint8_t *)whole->b + k * PANEL;
+		part.b = (const uint8_t *)tile->b + k * PANEL;
 		if (k) {
 			part.row_start = part.column_start = zeros;
 			part.add = true;
@@ -100,9 +100,9 @@ static void run_widened(const struct npl_int8_kernel *kernel, const struct npl_i
 		for (int i = 0; i < part.rows; i++) {
 			row[i] = wide[i];
 			if (part.a_signed)
-				widen_row(whole->a_row[i] + k, 4 * part.groups, true, wide[i]);
+				widen_row(tile->a_row[i] + k, 4 * part.groups, true, wide[i]);
 			else
-				widen_row(whole->a_row[i] + k, 4 * part.groups, false, wide[i]);
+				widen_row(tile->a_row[i] + k, 4 * part.groups, false, wide[i]);
 		}
 		run_columns(kernel, &part, columns);
 	}

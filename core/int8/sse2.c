@@ -32,9 +32,9 @@ INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 
 #include "finish.h"
 
-INLINE void store_lanes(uint8_t *out, int64_t apart, VEC v)
+INLINE void store_lanes(uint8_t *out, int64_t pitch, VEC v)
 {
-	(void)apart;
+	(void)pitch;
 	memcpy(out, &v, sizeof v);
 }
 

@@ -42,8 +42,8 @@ INLINE int32_t sum_of_lanes(VEC v)
 	for (int i = LANES / 8; i > 0; i /= 2)
 		for (int j = 0; j < i; j++)
 			part[j] = _mm_add_epi32(part[j], part[i + j]);
-	const __m128i two = _mm_add_epi32(part[0], _mm_srli_si128(part[0], 8));
-	return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_srli_si128(two, 4)));
+	const __m128i pair_sums = _mm_add_epi32(part[0], _mm_srli_si128(part[0], 8));
+	return _mm_cvtsi128_si32(_mm_add_epi32(pair_sums, _mm_srli_si128(pair_sums, 4)));
 }
 
 #ifdef MULTIPLY_BYTES

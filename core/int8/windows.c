@@ -48,10 +48,10 @@ struct windows {
 	struct phases phase[NPL_SPATIAL];
 	int64_t quads, plane, unit; /* fours of channels; elements of a phase's plane; of all planes of a group */
 	int64_t k_groups;           /* groups of k: quads times taps */
-	int64_t columns, column_blocks, columns_at_once, lead; /* lead: sums from filter to filter */
-	int64_t panels;                                        /* panels of a group's filters */
-	int64_t images_at_once;                                /* images of a step */
-	int32_t *group_offset;                                 /* place in a unit of each group of k */
+	int64_t columns, column_blocks, columns_at_once, filter_pitch; /* filter_pitch: sums from filter to filter */
+	int64_t panels;                                                /* panels of a group's filters */
+	int64_t images_at_once;                                        /* images of a step */
+	int32_t *group_offset;                                         /* place in a unit of each group of k */
 	uint8_t *image, *weights;
 	int32_t *start; /* per filter, in whole panels: the value from which its sums start */
 	size_t group_offset_at, image_at, weights_at, start_at; /* offsets in memory */
@@ -98,108 +98,113 @@ static int make_phases(const struct npl_window *window, int d, int64_t outputs, 
 }
 
 /* Finds the place of each group of k in a unit. */
-static void locate(const struct npl_int8_job *job, struct windows *own)
+static void locate(const struct npl_int8_job *job, struct windows *windows)
 {
 	const struct npl_window *w = &job->layer->attrs->conv.window;
-	const struct phases *rows = &own->phase[0], *columns = &own->phase[1];
-	int32_t *at = own->group_offset;
-	for (int64_t quad = 0; quad < own->quads && own->panels_of_columns; quad++)
-		*at++ = (int32_t)(quad * own->kernel->columns);
-	for (int64_t quad = 0; quad < own->quads && !own->panels_of_columns; quad++)
+	const struct phases *rows = &windows->phase[0], *columns = &windows->phase[1];
+	int32_t *at = windows->group_offset;
+	for (int64_t quad = 0; quad < windows->quads && windows->panels_of_columns; quad++)
+		*at++ = (int32_t)(quad * windows->kernel->columns);
+	for (int64_t quad = 0; quad < windows->quads && !windows->panels_of_columns; quad++)
 		for (int64_t kh = 0; kh < w->kernel[0]; kh++)
 			for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
 				int64_t y = kh * w->dilation[0], x = kw * w->dilation[1];
 				int64_t phase = (rows->number[y % w->stride[0]] - 1) * columns->used +
 						columns->number[x % w->stride[1]] - 1;
-				*at++ = (int32_t)((quad * rows->used * columns->used + phase) * own->plane +
+				*at++ = (int32_t)((quad * rows->used * columns->used + phase) * windows->plane +
 						  y / w->stride[0] * columns->size + x / w->stride[1]);
 			}
 }
 
 /* Chooses blocks of columns whose sums stay in the second-level cache and, for several workers, enough tasks in a step:
  * images, and if these are few, blocks of filters. */
-static void cut(struct npl_int8_job *job, struct windows *own)
+static void choose_blocks(struct npl_int8_job *job, struct windows *windows)
 {
-	int64_t width = own->kernel->columns, rows = own->kernel->rows, filters = own->panels * rows;
+	int64_t width = windows->kernel->columns, rows = windows->kernel->rows, filters = windows->panels * rows;
 	int64_t columns = ACC_ELEMENTS / filters / width * width;
 	columns = npl_min_i64(columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns,
-			      npl_div_up_i64(own->columns, width) * width);
-	own->columns_at_once = columns;
-	own->lead = columns + width; /* the last tile may start late and be narrow */
-	own->column_blocks = npl_div_up_i64(own->columns, columns);
-	own->images_at_once = 1;
+			      npl_div_up_i64(windows->columns, width) * width);
+	windows->columns_at_once = columns;
+	windows->filter_pitch = columns + width; /* the last tile may start late and be narrow */
+	windows->column_blocks = npl_div_up_i64(windows->columns, columns);
+	windows->images_at_once = 1;
 	if (job->n_workers > 1) {
 		double macs = (double)(job->groups * job->filters * job->k) * (double)job->pixels;
-		double elements = (double)(job->groups * own->unit), enough = STEP_MACS / macs * job->n_workers;
-		int64_t tasks = job->groups * own->column_blocks, wanted = 4 * job->n_workers;
-		double images = enough > (double)npl_div_up_i64(wanted, tasks) ? enough
-									       : (double)npl_div_up_i64(wanted, tasks);
+		double elements = (double)(job->groups * windows->unit),
+		       enough_images = STEP_MACS / macs * job->n_workers;
+		int64_t tasks = job->groups * windows->column_blocks, least_tasks = 4 * job->n_workers;
+		double images = enough_images > (double)npl_div_up_i64(least_tasks, tasks)
+					? enough_images
+					: (double)npl_div_up_i64(least_tasks, tasks);
 		images = images * elements > STEP_ELEMENTS ? STEP_ELEMENTS / elements : images;
-		own->images_at_once = images < 1 ? 1 : images > (double)job->images ? job->images : (int64_t)images;
-		tasks *= own->images_at_once;
-		while (tasks * npl_div_up_i64(job->filters, filters) < wanted / 2 && filters > 2 * rows)
+		windows->images_at_once = images < 1 ? 1 : images > (double)job->images ? job->images : (int64_t)images;
+		tasks *= windows->images_at_once;
+		while (tasks * npl_div_up_i64(job->filters, filters) < least_tasks / 2 && filters > 2 * rows)
 			filters = npl_div_up_i64(filters, 2 * rows) * rows;
 	}
 	job->filters_at_once = filters;
 	job->pixels_at_once = job->pixels;
-	job->acc_elements = own->lead * filters;
+	job->acc_elements = windows->filter_pitch * filters;
 }
 
-static void claim(struct npl_int8_job *job, struct windows *own)
+static void claim(struct npl_int8_job *job, struct windows *windows)
 {
-	int64_t filters = job->groups * own->panels * own->kernel->rows;
-	own->image_at = npl_int8_claim(job, (own->images_at_once * job->groups * own->unit + SLACK) * 4);
-	own->group_offset_at = npl_int8_claim_weights(job, own->k_groups * (int64_t)sizeof *own->group_offset);
-	own->weights_at = npl_int8_claim_weights(job, filters * own->k_groups * 4);
-	own->start_at = npl_int8_claim_weights(job, filters * (int64_t)sizeof *own->start);
+	int64_t filters = job->groups * windows->panels * windows->kernel->rows;
+	windows->image_at = npl_int8_claim(job, (windows->images_at_once * job->groups * windows->unit + SLACK) * 4);
+	windows->group_offset_at = npl_int8_claim_weights(job,
+							  windows->k_groups * (int64_t)sizeof *windows->group_offset);
+	windows->weights_at = npl_int8_claim_weights(job, filters * windows->k_groups * 4);
+	windows->start_at = npl_int8_claim_weights(job, filters * (int64_t)sizeof *windows->start);
 }
 
 static void windows_place(struct npl_int8_job *job)
 {
-	struct windows *own = job->method_state;
-	own->group_offset = (int32_t *)(void *)(job->weights_base + own->group_offset_at);
-	own->image = job->base + own->image_at;
-	own->weights = job->weights_base + own->weights_at;
-	own->start = (int32_t *)(void *)(job->weights_base + own->start_at);
-	memset(own->image + (size_t)(own->images_at_once * job->groups * own->unit) * 4, 0, (size_t)SLACK * 4);
-	locate(job, own);
+	struct windows *windows = job->method_state;
+	windows->group_offset = (int32_t *)(void *)(job->weights_base + windows->group_offset_at);
+	windows->image = job->base + windows->image_at;
+	windows->weights = job->weights_base + windows->weights_at;
+	windows->start = (int32_t *)(void *)(job->weights_base + windows->start_at);
+	memset(windows->image + (size_t)(windows->images_at_once * job->groups * windows->unit) * 4, 0,
+	       (size_t)SLACK * 4);
+	locate(job, windows);
 }
 
 static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 {
 	const struct npl_window *window = &job->layer->attrs->conv.window;
-	struct windows *own = job->method_state = calloc(1, sizeof *own);
-	if (!own)
+	struct windows *windows = job->method_state = calloc(1, sizeof *windows);
+	if (!windows)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	own->kernel = npl_int8_kernel(0);
+	windows->kernel = npl_int8_kernel(0);
 	for (int d = 0; d < NPL_SPATIAL; d++)
-		if (make_phases(window, d, job->out_image.size[d], &own->phase[d], err))
+		if (make_phases(window, d, job->out_image.size[d], &windows->phase[d], err))
 			return NPL_ENOMEM;
-	own->quads = npl_div_up_i64(job->channels, 4);
-	own->plane = own->phase[0].size * own->phase[1].size;
-	own->panels_of_columns = npl_int8_is_direct(job);
-	if (own->panels_of_columns) /* whole panels */
-		own->plane = npl_div_up_i64(job->pixels, own->kernel->columns) * own->kernel->columns;
-	own->unit = own->quads * own->phase[0].used * own->phase[1].used * own->plane;
-	own->k_groups = own->quads * job->taps;
-	own->columns = (job->out_image.size[0] - 1) * own->phase[1].size + job->out_image.size[1];
-	own->panels = npl_div_up_i64(job->filters, own->kernel->rows);
-	cut(job, own);
+	windows->quads = npl_div_up_i64(job->channels, 4);
+	windows->plane = windows->phase[0].size * windows->phase[1].size;
+	windows->panels_of_columns = npl_int8_is_direct(job);
+	if (windows->panels_of_columns) /* whole panels */
+		windows->plane = npl_div_up_i64(job->pixels, windows->kernel->columns) * windows->kernel->columns;
+	windows->unit = windows->quads * windows->phase[0].used * windows->phase[1].used * windows->plane;
+	windows->k_groups = windows->quads * job->taps;
+	windows->columns = (job->out_image.size[0] - 1) * windows->phase[1].size + job->out_image.size[1];
+	windows->panels = npl_div_up_i64(job->filters, windows->kernel->rows);
+	choose_blocks(job, windows);
 	/* Room for one row of the image, or one panel's weights, before they are reordered. */
-	int64_t row = job->in_image.size[1] * 4, panel = npl_int8_reorder_pitch(own->k_groups) * own->kernel->rows;
+	int64_t row = job->in_image.size[1] * 4,
+		panel = npl_int8_reorder_pitch(windows->k_groups) * windows->kernel->rows;
 	job->gathered_bytes = row > panel ? row : panel;
-	claim(job, own);
+	claim(job, windows);
 	return 0;
 }
 
 static void windows_close(struct npl_int8_job *job)
 {
-	struct windows *own = job->method_state;
-	if (!own)
+	struct windows *windows = job->method_state;
+	if (!windows)
 		return;
 	for (int d = 0; d < NPL_SPATIAL; d++)
-		free(own->phase[d].number);
-	free(own);
+		free(windows->phase[d].number);
+	free(windows);
 }
 
 /* Returns the number of steps. Step 0 packs the weights; then two steps in turn pack some images and multiply. */
@@ -218,80 +223,82 @@ static int64_t units_of(const struct npl_int8_job *job, int step, int64_t *first
 
 static int64_t windows_tasks(const struct npl_int8_job *job, int step)
 {
-	const struct windows *own = job->method_state;
+	const struct windows *windows = job->method_state;
 	int64_t first;
 	if (step == 0)
-		return job->groups * own->panels;
-	return units_of(job, step, &first) * (step % 2 ? own->quads : own->column_blocks * job->filter_blocks);
+		return job->groups * windows->panels;
+	return units_of(job, step, &first) * (step % 2 ? windows->quads : windows->column_blocks * job->filter_blocks);
 }
 
 /* Packs one panel of a group's weights. */
-static void bring_weights(const struct npl_int8_job *job, int64_t task, uint8_t *aside)
+static void pack_weights(const struct npl_int8_job *job, int64_t task, uint8_t *scratch)
 {
-	const struct windows *own = job->method_state;
+	const struct windows *windows = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
-	int rows = own->kernel->rows;
-	int64_t first = task % own->panels * rows, group = task / own->panels, k = 4 * own->k_groups;
-	int64_t count = npl_min_i64(job->filters - first, rows), pitch = npl_int8_reorder_pitch(own->k_groups);
-	int32_t zero = x->quant.zero_point + (x->dtype == NPL_I8 ? 128 : 0), *start = own->start + task * rows;
+	int rows = windows->kernel->rows;
+	int64_t first = task % windows->panels * rows, group = task / windows->panels, k = 4 * windows->k_groups;
+	int64_t count = npl_min_i64(job->filters - first, rows), pitch = npl_int8_reorder_pitch(windows->k_groups);
+	int32_t zero = x->quant.zero_point + (x->dtype == NPL_I8 ? 128 : 0), *start = windows->start + task * rows;
 	const struct npl_int8_weights from = {.data = w->data,
 					      .bytes = job->groups * job->filters * job->k,
 					      .channels = job->channels,
 					      .taps = job->taps,
 					      .flip = w->dtype == NPL_U8 ? 0x80 : 0};
-	struct npl_int8_matrix ordered = {aside, NPL_I8, 0, pitch, 1};
+	struct npl_int8_matrix ordered = {scratch, NPL_I8, 0, pitch, 1};
 	if (job->taps == 1) {
 		ordered = npl_int8_matrix_of(w, from.data + (group * job->filters + first) * job->k, job->k, 1);
 		k = job->k;
 	}
 	for (int64_t i = 0; i < count && job->taps > 1; i++)
-		npl_int8_reorder(&from, group * job->filters + first + i, aside + i * pitch);
+		npl_int8_reorder(&from, group * job->filters + first + i, scratch + i * pitch);
 	const struct npl_int8_block block = {&ordered, NPL_I8, 0, count, 0, k, rows};
-	npl_int8_pack(own->kernel, &block, own->weights + task * rows * own->k_groups * 4, start);
+	npl_int8_pack(windows->kernel, &block, windows->weights + task * rows * windows->k_groups * 4, start);
 	for (int64_t i = 0; i < rows; i++)
 		start[i] = i < count ? (int32_t) - ((uint32_t)zero * (uint32_t)start[i]) : 0;
 }
 
 /* Copies one row of four channels into the planes of its phases. */
-static void bring_row(const struct npl_int8_job *job, const struct npl_int8_rows *rows, int64_t y, uint8_t *planes,
-		      uint8_t *aside)
+static void copy_row(const struct npl_int8_job *job, const struct npl_int8_rows *rows, int64_t y, uint8_t *planes,
+		     uint8_t *scratch)
 {
-	const struct windows *own = job->method_state;
+	const struct windows *windows = job->method_state;
 	const struct npl_window *w = &job->layer->attrs->conv.window;
-	const struct phases *py = &own->phase[0], *px = &own->phase[1];
-	int64_t at_y = y + w->pad_begin[0], phase = py->number[at_y % w->stride[0]] - 1, row = at_y / w->stride[0];
+	const struct phases *py = &windows->phase[0], *px = &windows->phase[1];
+	int64_t padded_y = y + w->pad_begin[0], phase = py->number[padded_y % w->stride[0]] - 1,
+		row = padded_y / w->stride[0];
 	int64_t width = job->in_image.size[1], stride = w->stride[1], pad = w->pad_begin[1];
 	if (phase < 0 || row >= py->size)
 		return;
-	uint8_t *to = planes + (phase * px->used * own->plane + row * px->size) * 4;
+	uint8_t *to = planes + (phase * px->used * windows->plane + row * px->size) * 4;
 	if (stride == 1) {
 		npl_int8_interleave(rows, npl_min_i64(width, px->size - pad), to + 4 * pad);
 		return;
 	}
-	npl_int8_interleave(rows, width, aside);
+	npl_int8_interleave(rows, width, scratch);
 	for (int64_t remainder = 0; remainder < stride; remainder++) {
 		if (!px->number[remainder])
 			continue;
 		/* Column c of the phase is column c * stride + remainder - pad of the image. */
 		int64_t first = pad > remainder ? npl_div_up_i64(pad - remainder, stride) : 0;
 		int64_t end = width + pad > remainder ? npl_div_up_i64(width + pad - remainder, stride) : 0;
-		uint8_t *line = to + (px->number[remainder] - 1) * own->plane * 4;
+		uint8_t *line = to + (px->number[remainder] - 1) * windows->plane * 4;
 		for (int64_t c = first; c < npl_min_i64(end, px->size); c++)
-			memcpy(line + 4 * c, aside + 4 * (c * stride + remainder - pad), 4);
+			memcpy(line + 4 * c, scratch + 4 * (c * stride + remainder - pad), 4);
 	}
 }
 
 /* Packs four channels of a group of one image into its panels. */
-static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t task)
+static void copy_columns(const struct npl_int8_job *job, int64_t first, int64_t task)
 {
-	const struct windows *own = job->method_state;
+	const struct windows *windows = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0];
-	const int64_t unit = first + task / own->quads, quad = task % own->quads, width = own->kernel->columns;
+	const int64_t unit = first + task / windows->quads, quad = task % windows->quads,
+		      width = windows->kernel->columns;
 	const uint8_t *from = (const uint8_t *)x->data + (unit * job->channels + quad * 4) * job->pixels;
-	uint8_t *to = own->image + (size_t)(task / own->quads * own->unit + quad * width) * 4;
+	uint8_t *to = windows->image + (size_t)(task / windows->quads * windows->unit + quad * width) * 4;
 	struct npl_int8_rows rows = {.flip = x->dtype == NPL_I8 ? 0x80 : 0,
 				     .n = (int)npl_min_i64(job->channels - quad * 4, 4)};
-	for (int64_t column = 0; column < job->pixels; column += width, to += own->quads * width * 4) {
+	for (int64_t column = 0; column < job->pixels; column += width, to += windows->quads * width * 4) {
 		for (int c = 0; c < rows.n; c++)
 			rows.row[c] = from + c * job->pixels + column;
 		npl_int8_interleave(&rows, npl_min_i64(job->pixels - column, width), to);
@@ -299,124 +306,128 @@ static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t
 }
 
 /* Copies four channels of a group of one image into planes; `first` is the first unit of the step. */
-static void bring_image(const struct npl_int8_job *job, int64_t first, int64_t task, uint8_t *aside)
+static void copy_image(const struct npl_int8_job *job, int64_t first, int64_t task, uint8_t *scratch)
 {
-	const struct windows *own = job->method_state;
+	const struct windows *windows = job->method_state;
 	const struct npl_tensor *x = job->layer->in[0];
-	int64_t unit = first + task / own->quads, channel = task % own->quads * 4, width = job->in_image.size[1];
-	int64_t planes = own->unit / own->quads, there = npl_min_i64(job->channels - channel, 4);
+	int64_t unit = first + task / windows->quads, channel = task % windows->quads * 4,
+		width = job->in_image.size[1];
+	int64_t planes = windows->unit / windows->quads, n_channels = npl_min_i64(job->channels - channel, 4);
 	int64_t source_plane = job->in_image.size[0] * width;
 	const uint8_t *from = (const uint8_t *)x->data + (unit * job->channels + channel) * source_plane;
-	uint8_t *to = own->image + (size_t)(task * planes) * 4, flip = x->dtype == NPL_I8 ? 0x80 : 0, pad[4] = {0};
-	if (own->panels_of_columns) {
-		bring_columns(job, first, task);
+	uint8_t *to = windows->image + (size_t)(task * planes) * 4, flip = x->dtype == NPL_I8 ? 0x80 : 0, pad[4] = {0};
+	if (windows->panels_of_columns) {
+		copy_columns(job, first, task);
 		return;
 	}
-	memset(pad, (uint8_t)x->quant.zero_point ^ flip, (size_t)there);
+	memset(pad, (uint8_t)x->quant.zero_point ^ flip, (size_t)n_channels);
 	for (int64_t i = 0; i < planes; i++)
 		memcpy(to + 4 * i, pad, 4);
 	for (int64_t y = 0; y < job->in_image.size[0]; y++) {
-		struct npl_int8_rows rows = {.flip = flip, .n = (int)there};
-		for (int c = 0; c < there; c++)
+		struct npl_int8_rows rows = {.flip = flip, .n = (int)n_channels};
+		for (int c = 0; c < n_channels; c++)
 			rows.row[c] = from + c * source_plane + y * width;
-		bring_row(job, &rows, y, to, aside);
+		copy_row(job, &rows, y, to, scratch);
 	}
 }
 
 /* Returns the columns of the next tile. Four thirds of a tile are done in two equal parts, because narrow tiles have
  * fewer sums in progress. A kernel that writes whole tiles would add to columns of the second part twice. */
-static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
+static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t columns_left)
 {
 	int64_t width = kernel->columns;
-	return kernel->narrow && left > width && left <= width / 3 * 4 ? width / 3 * 2 : npl_min_i64(left, width);
+	return kernel->narrow && columns_left > width && columns_left <= width / 3 * 4
+		       ? width / 3 * 2
+		       : npl_min_i64(columns_left, width);
 }
 
 /* Multiplies a block of filters by a block of columns, from `column` on, of the unit at `image`; the sums go to acc. */
 static void multiply(const struct npl_int8_job *job, int64_t group, int64_t filter, int64_t filters,
 		     const uint8_t *image, int64_t column, int64_t columns, int32_t *acc)
 {
-	const struct windows *own = job->method_state;
-	int rows = own->kernel->rows;
-	int64_t panel_bytes = own->k_groups * rows * 4, width;
-	const uint8_t *weights = own->weights + (group * own->panels + filter / rows) * panel_bytes;
-	const int32_t *start = own->start + group * own->panels * rows + filter;
-	for (int64_t k = 0; k < own->k_groups; k += K_GROUPS)
+	const struct windows *windows = job->method_state;
+	int rows = windows->kernel->rows;
+	int64_t panel_bytes = windows->k_groups * rows * 4, width;
+	const uint8_t *weights = windows->weights + (group * windows->panels + filter / rows) * panel_bytes;
+	const int32_t *start = windows->start + group * windows->panels * rows + filter;
+	for (int64_t k = 0; k < windows->k_groups; k += K_GROUPS)
 		for (int64_t i0 = 0; i0 < filters; i0 += ROWS_AT_ONCE)
 			for (int64_t j = 0; j < columns; j += width) {
-				width = own->panels_of_columns ? npl_min_i64(own->kernel->columns, columns - j)
-							       : next_columns(own->kernel, columns - j);
+				width = windows->panels_of_columns ? npl_min_i64(windows->kernel->columns, columns - j)
+								   : next_columns(windows->kernel, columns - j);
 				const uint8_t *tile_at = image +
-							 4 * (column + j) * (own->panels_of_columns ? own->quads : 1);
+							 4 * (column + j) *
+								 (windows->panels_of_columns ? windows->quads : 1);
 				for (int64_t i = i0; i < npl_min_i64(filters, i0 + ROWS_AT_ONCE); i += rows) {
 					const struct npl_int8_tile tile = {
-						.groups = npl_min_i64(own->k_groups - k, K_GROUPS),
+						.groups = npl_min_i64(windows->k_groups - k, K_GROUPS),
 						.a = weights + i / rows * panel_bytes + k * rows * 4,
 						.b = tile_at,
-						.b_at = own->group_offset + k,
+						.b_at = windows->group_offset + k,
 						.row_start = k ? zeros : start + i,
 						.column_start = zeros,
 						.rows = (int)npl_min_i64(filters - i, rows),
 						.columns = (int)width,
 						.add = k > 0,
-						.c = acc + i * own->lead + j,
-						.c_stride = own->lead,
+						.c = acc + i * windows->filter_pitch + j,
+						.c_stride = windows->filter_pitch,
 					};
-					own->kernel->run(&tile);
+					windows->kernel->run(&tile);
 				}
 			}
 }
 
 /* Drops the columns between the rows of outputs; returns how many are left, and the pixel that the first is. */
-static int64_t drop_between(const struct npl_int8_job *job, int32_t *sums, int64_t column, int64_t columns,
-			    int64_t *first)
+static int64_t drop_row_gaps(const struct npl_int8_job *job, int32_t *sums, int64_t column, int64_t columns,
+			     int64_t *first)
 {
 	int64_t pitch = ((const struct windows *)job->method_state)->phase[1].size, width = job->out_image.size[1];
-	int64_t row = column / pitch, into = column % pitch; /* columns of this row before the block */
-	int64_t kept = 0;
-	*first = row * width + npl_min_i64(into, width);
-	for (int64_t at = -into; at < columns; at += pitch) {
+	int64_t row = column / pitch, row_offset = column % pitch; /* columns of this row before the block */
+	int64_t n_kept = 0;
+	*first = row * width + npl_min_i64(row_offset, width);
+	for (int64_t at = -row_offset; at < columns; at += pitch) {
 		int64_t low = at < 0 ? 0 : at, high = npl_min_i64(at + width, columns);
 		if (high <= low)
 			continue;
-		if (kept != low)
-			memmove(sums + kept, sums + low, (size_t)(high - low) * sizeof *sums);
-		kept += high - low;
+		if (n_kept != low)
+			memmove(sums + n_kept, sums + low, (size_t)(high - low) * sizeof *sums);
+		n_kept += high - low;
 	}
-	return kept;
+	return n_kept;
 }
 
 static int windows_run(struct npl_int8_job *job, int step, int64_t task, struct npl_int8_worker *worker,
 		       struct npl_err *err)
 {
 	(void)err;
-	const struct windows *own = job->method_state;
+	const struct windows *windows = job->method_state;
 	int64_t first_unit, first_pixel;
 	if (step == 0) {
-		bring_weights(job, task, worker->gathered);
+		pack_weights(job, task, worker->gathered);
 		return 0;
 	}
 	units_of(job, step, &first_unit);
 	if (step % 2) {
-		bring_image(job, first_unit, task, worker->gathered);
+		copy_image(job, first_unit, task, worker->gathered);
 		return 0;
 	}
-	int64_t column = task % own->column_blocks * own->columns_at_once,
-		filter = task / own->column_blocks % job->filter_blocks * job->filters_at_once,
-		slot = task / own->column_blocks / job->filter_blocks, unit = first_unit + slot;
-	int64_t columns = npl_min_i64(own->columns - column, own->columns_at_once),
+	int64_t column = task % windows->column_blocks * windows->columns_at_once,
+		filter = task / windows->column_blocks % job->filter_blocks * job->filters_at_once,
+		slot = task / windows->column_blocks / job->filter_blocks, unit = first_unit + slot;
+	int64_t columns = npl_min_i64(windows->columns - column, windows->columns_at_once),
 		filters = npl_min_i64(job->filters - filter, job->filters_at_once), group = unit % job->groups;
-	multiply(job, group, filter, filters, own->image + (size_t)(slot * own->unit) * 4, column, columns,
+	multiply(job, group, filter, filters, windows->image + (size_t)(slot * windows->unit) * 4, column, columns,
 		 worker->acc);
 	for (int64_t i = 0; i < filters; i++) {
-		int32_t *sums = worker->acc + i * own->lead;
-		int64_t count = drop_between(job, sums, column, columns, &first_pixel);
+		int32_t *sums = worker->acc + i * windows->filter_pitch;
+		int64_t count = drop_row_gaps(job, sums, column, columns, &first_pixel);
 		npl_int8_finish_row(job, sums, count, group * job->filters + filter + i, 0,
 				    (unit * job->filters + filter + i) * job->pixels + first_pixel, &worker->counts);
 	}
 	return 0;
 }
 
-const struct npl_int8_method npl_int8_windows_way = {
+const struct npl_int8_method npl_int8_windows_method = {
 	.prepares = true,
 	.open = windows_open,
 	.place = windows_place,

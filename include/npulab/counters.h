@@ -52,11 +52,11 @@ struct npl_counter_def {
 	const char *bound;
 };
 
-/* Says whether reports can read a table, and puts the reason into why if they cannot. Names must be unique, and
+/* Says whether reports can read a table, and puts the reason into `reason` if they cannot. Names must be unique, and
  * counters of one partition must have one unit. Counters of partition 1, and parts of them, must have a kind and a
  * bound of at most NPL_BOUND_LETTERS letters. */
 #define NPL_BOUND_LETTERS 12
-bool npl_counters_ok(const struct npl_counter_def *table, size_t n, char *why, size_t why_bytes);
+bool npl_counters_ok(const struct npl_counter_def *table, size_t n, char *reason, size_t reason_bytes);
 /* Copies the counters out of a unit's struct, in table order. */
 void npl_counters_read(const struct npl_counter_def *table, size_t n, const void *unit, uint64_t *values);
 

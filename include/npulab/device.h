@@ -7,7 +7,7 @@
  *
  *     struct npl_device *dev;
  *     if (npl_device_open("tpu_v1", &options, &dev, &err)) ...
- *     if (npl_device_supports(dev, &layer, why, sizeof why) && !npl_device_run(dev, &layer, &result, &err)) ...
+ *     if (npl_device_supports(dev, &layer, reason, sizeof reason) && !npl_device_run(dev, &layer, &result, &err)) ...
  *     npl_device_close(dev);
  *
  * A device is used by one thread at a time. A call borrows its tensors and keeps no pointer to them.
@@ -198,9 +198,9 @@ const char *npl_device_setting(const struct npl_device *device, const char *key)
 double npl_device_setting_number(const struct npl_device *device, const char *key);
 /* Returns the hash of npl_device_yaml and info.memory_yaml; NULL: the device has no parameters. */
 const char *npl_device_sha256(const struct npl_device *device);
-/* Says whether the device runs the layer, its size included. Otherwise puts the reason into why, which may be NULL
+/* Says whether the device runs the layer, its size included. Otherwise puts the reason into `reason`, which may be NULL
  * where n is 0. */
-bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
+bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason, size_t n);
 
 /* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least
  * those that core counts for the tensors, energies are counts times coefficients. Returns NPL_EINTERNAL when they do
@@ -214,7 +214,7 @@ int npl_device_run(struct npl_device *device, const struct npl_layer *layer, str
 bool npl_device_has_layer_groups(const struct npl_device *device);
 struct npl_layer_group_handle; /* opaque; it belongs to its device until it is closed */
 int npl_device_open_layer_group(struct npl_device *device, const struct npl_layer_group *group,
-				struct npl_layer_group_handle **opened, struct npl_err *err);
+				struct npl_layer_group_handle **handle_out, struct npl_err *err);
 const struct npl_layer_group_info *npl_device_layer_group_info(const struct npl_layer_group_handle *group);
 int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struct npl_layer_group_observer *observer,
 			       struct npl_result *results, struct npl_err *err);
