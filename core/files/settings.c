@@ -40,21 +40,21 @@ struct reader {
 /* Reads a tag. A tag of YAML's own (!!str) gives no source. */
 static int read_tag(const struct reader *r, const char *tag, int line, enum npl_source *source, struct npl_err *err)
 {
-	static const enum npl_source of[] = {NPL_SOURCE_PUBLISHED, NPL_SOURCE_MODELLED, NPL_SOURCE_FITTED,
-					     NPL_SOURCE_ASSUMED};
-	const char *names[sizeof of / sizeof *of];
+	static const enum npl_source tagged_source[] = {NPL_SOURCE_PUBLISHED, NPL_SOURCE_MODELLED, NPL_SOURCE_FITTED,
+							NPL_SOURCE_ASSUMED};
+	const char *names[sizeof tagged_source / sizeof *tagged_source];
 	*source = r->depth ? r->source[r->depth - 1] : NPL_SOURCE_OWN;
 	if (!tag || tag[0] != '!' || !tag[1])
 		return 0;
-	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-		names[i] = npl_source_name(of[i]);
+	for (size_t i = 0; i < sizeof tagged_source / sizeof *tagged_source; i++) {
+		names[i] = npl_source_name(tagged_source[i]);
 		if (!strcmp(names[i], tag + 1)) {
-			*source = of[i];
+			*source = tagged_source[i];
 			return 0;
 		}
 	}
 	return npl_fail(err, NPL_EINPUT, "%s:%d: there is no tag '%s'%s", r->path, line, tag,
-			NPL_NEAREST(tag + 1, names, sizeof of / sizeof *of));
+			NPL_NEAREST(tag + 1, names, sizeof tagged_source / sizeof *tagged_source));
 }
 
 static int add_setting(struct reader *r, const char *value, int line, enum npl_source source, struct npl_err *err)

@@ -51,23 +51,23 @@ int op_affinegrid_run(const struct npl_attrs *attrs, const struct npl_tensor *co
 		      struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	const int spatial = out->shape.rank - 2;
-	const int64_t places = op_count(out->shape.dim + 1, spatial);
+	const int64_t positions = op_count(out->shape.dim + 1, spatial);
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	for (int64_t i = 0; i < out->shape.dim[0] * places; i++) {
+	for (int64_t i = 0; i < out->shape.dim[0] * positions; i++) {
 		double at[4] = {0};
-		int64_t rest = i;
+		int64_t remaining = i;
 		for (int d = 0; d < spatial; d++) { /* x, the last dimension of the image, is the first coordinate */
 			const int64_t size = out->shape.dim[spatial - d];
-			at[d] = coordinate(attrs, rest % size, size);
-			rest /= size;
+			at[d] = coordinate(attrs, remaining % size, size);
+			remaining /= size;
 		}
 		at[spatial] = 1;
 		for (int r = 0; r < spatial; r++) {
 			double sum = 0;
 			for (int c = 0; c <= spatial; c++)
-				sum += at[c] * npl_tensor_real(in[0], (rest * spatial + r) * (spatial + 1) + c);
+				sum += at[c] * npl_tensor_real(in[0], (remaining * spatial + r) * (spatial + 1) + c);
 			op_store_real(out, i * spatial + r, sum);
 		}
 	}

@@ -24,9 +24,9 @@ int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	struct npl_shape y = in[0]->shape;
 	if (op_axis(&attrs->arg.axis, y.rank, y.rank - 1, err))
 		return NPL_EINPUT;
-	bool none = !y.dim[attrs->arg.axis];
+	bool is_empty = !y.dim[attrs->arg.axis];
 	y.dim[attrs->arg.axis] = 1;
-	if (none && npl_shape_count(&y))
+	if (is_empty && npl_shape_count(&y))
 		return npl_fail(err, NPL_EINPUT, "axis %lld of %s has no element", (long long)attrs->arg.axis,
 				OP_TEXT(&in[0]->shape));
 	if (!attrs->arg.keep_dims) {
@@ -41,14 +41,14 @@ int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 
 /* Returns the index of the greatest or least of n elements, `step` apart. */
 #define DEFINE_ARG(dtype, type)                                                                                        \
-	static int64_t arg_##type(bool most, bool last, const void *data, int64_t n, int64_t step)                     \
+	static int64_t arg_##type(bool is_greatest, bool last, const void *data, int64_t n, int64_t step)              \
 	{                                                                                                              \
 		const type *x = data;                                                                                  \
 		int64_t best = 0;                                                                                      \
 		for (int64_t i = 1; i < n; i++) {                                                                      \
 			type a = x[i * step], b = x[best * step];                                                      \
 			bool nan_a = a != a, nan_b = b != b;                                                           \
-			bool better = nan_a ? !nan_b : !nan_b && (most ? a > b : a < b);                               \
+			bool better = nan_a ? !nan_b : !nan_b && (is_greatest ? a > b : a < b);                        \
 			bool equal = (nan_a && nan_b) || a == b;                                                       \
 			if (better || (last && equal))                                                                 \
 				best = i;                                                                              \
@@ -62,13 +62,13 @@ int op_arg_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 {
 #define ARG(dtype, type)                                                                                               \
 	case dtype:                                                                                                    \
-		y[i] = arg_##type(most, attrs->arg.select_last, (const type *)in[0]->data + at, n, inner);             \
+		y[i] = arg_##type(is_greatest, attrs->arg.select_last, (const type *)in[0]->data + at, n, inner);      \
 		break;
 	(void)n_in;
 	(void)n_out;
 	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
-	bool most = attrs->op == NPL_OP_ARGMAX;
+	bool is_greatest = attrs->op == NPL_OP_ARGMAX;
 	const int axis = (int)attrs->arg.axis;
 	int64_t n = x->dim[axis], inner = op_count(x->dim + axis + 1, x->rank - 1 - axis);
 	int64_t count = npl_tensor_count(out), *y = out->data;

@@ -22,20 +22,20 @@ int op_attention_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	if (op_attr_flag(list, "is_causal", false, &a->causal, err) ||
 	    op_attr_int(list, "q_num_heads", 0, &a->q_heads, err) ||
 	    op_attr_int(list, "kv_num_heads", 0, &a->kv_heads, err) ||
-	    op_attr_int(list, "qk_matmul_output_mode", 0, &a->shown, err) ||
+	    op_attr_int(list, "qk_matmul_output_mode", 0, &a->score_stage, err) ||
 	    op_attr_float(list, "scale", 0, &a->scale, err) || op_attr_float(list, "softcap", 0, &a->softcap, err) ||
 	    op_attr_type(list, "softmax_precision", &a->softmax_type, err))
 		return NPL_EINPUT;
 	if (a->softcap < 0 || a->scale < 0)
 		return npl_fail(err, NPL_EINPUT, "attributes softcap and scale must not be negative");
-	if (a->shown < 0 || a->shown > 3)
+	if (a->score_stage < 0 || a->score_stage > 3)
 		return npl_fail(err, NPL_EINPUT, "attribute qk_matmul_output_mode is %lld, expected 0 to 3",
-				(long long)a->shown);
+				(long long)a->score_stage);
 	return 0;
 }
 
 /* Reads heads, length and size of one of q, k and v. */
-static int read_heads(const struct npl_shape *x, const char *what, int64_t heads, int64_t *n, int64_t *length,
+static int read_heads(const struct npl_shape *x, const char *tensor_name, int64_t heads, int64_t *n, int64_t *length,
 		      int64_t *size, struct npl_err *err)
 {
 	if (x->rank == 4) {
@@ -45,20 +45,20 @@ static int read_heads(const struct npl_shape *x, const char *what, int64_t heads
 		return 0;
 	}
 	if (heads < 1 || x->dim[2] % heads)
-		return npl_fail(err, NPL_EINPUT, "%s is %s, whose last dimension is not a multiple of %lld heads", what,
-				OP_TEXT(x), (long long)heads);
+		return npl_fail(err, NPL_EINPUT, "%s is %s, whose last dimension is not a multiple of %lld heads",
+				tensor_name, OP_TEXT(x), (long long)heads);
 	*n = heads;
 	*length = x->dim[1];
 	*size = x->dim[2] / heads;
 	return 0;
 }
 
-static int past_shape(const struct op_attention *a, const struct npl_tensor *past, const char *what, int64_t size,
-		      int64_t *length, struct npl_err *err)
+static int past_shape(const struct op_attention *a, const struct npl_tensor *past, const char *tensor_name,
+		      int64_t size, int64_t *length, struct npl_err *err)
 {
 	const struct npl_shape *x = &past->shape;
 	if (x->rank != 4 || x->dim[0] != a->batch || x->dim[1] != a->kv_heads || x->dim[3] != size)
-		return npl_fail(err, NPL_EINPUT, "%s is %s, expected %lldx%lldxNx%lld", what, OP_TEXT(x),
+		return npl_fail(err, NPL_EINPUT, "%s is %s, expected %lldx%lldxNx%lld", tensor_name, OP_TEXT(x),
 				(long long)a->batch, (long long)a->kv_heads, (long long)size);
 	*length = x->dim[2];
 	return 0;
@@ -68,13 +68,13 @@ static int past_shape(const struct op_attention *a, const struct npl_tensor *pas
 static int check_mask(const struct op_attention *a, const struct npl_tensor *mask, enum npl_dtype dtype,
 		      struct npl_err *err)
 {
-	struct npl_shape all = npl_shape_of(4, a->batch, a->q_heads, a->rows, a->past + a->length), both;
+	struct npl_shape scores = npl_shape_of(4, a->batch, a->q_heads, a->rows, a->past + a->length), broadcast;
 	if (mask->dtype != NPL_BOOL && mask->dtype != dtype)
 		return npl_fail(err, NPL_EINPUT, "the mask is %s, expected bool or %s", npl_dtype_name(mask->dtype),
 				npl_dtype_name(dtype));
-	if (op_broadcast_shape(&mask->shape, &all, &both, NULL) || !npl_shape_equal(&both, &all))
+	if (op_broadcast_shape(&mask->shape, &scores, &broadcast, NULL) || !npl_shape_equal(&broadcast, &scores))
 		return npl_fail(err, NPL_EINPUT, "the mask %s does not broadcast to %s", OP_TEXT(&mask->shape),
-				OP_TEXT(&all));
+				OP_TEXT(&scores));
 	return 0;
 }
 
@@ -164,40 +164,40 @@ static double key_at(const struct op_attention *a, const struct npl_tensor *x, c
 }
 
 /* Returns the number that the masks add to a score: 0, the mask's number, or -infinity. */
-static double masked(const struct op_attention *a, bool causal, int64_t b, int64_t h, int64_t row, int64_t i)
+static double mask_term(const struct op_attention *a, bool causal, int64_t b, int64_t h, int64_t row, int64_t i)
 {
 	const struct npl_tensor *mask = a->in[OP_MASK];
 	if (causal && i > row + a->past)
 		return -INFINITY;
 	if (!mask)
 		return 0;
-	const int64_t place[4] = {b, h, row, i};
+	const int64_t query[4] = {b, h, row, i};
 	int64_t stride[NPL_MAX_RANK], at = 0;
 	op_strides(&mask->shape, stride);
 	for (int d = 0; d < mask->shape.rank; d++)
-		at += mask->shape.dim[d] == 1 ? 0 : place[4 - mask->shape.rank + d] * stride[d];
+		at += mask->shape.dim[d] == 1 ? 0 : query[4 - mask->shape.rank + d] * stride[d];
 	if (mask->dtype == NPL_BOOL)
 		return ((const uint8_t *)mask->data)[at] ? 0 : -INFINITY;
 	return npl_tensor_real(mask, at);
 }
 
 /* Computes one row of scores in the four stages that qk_matmul_output_mode names; `score` ends as the weights of v. */
-static void weigh(const struct npl_attention_attrs *how, const struct op_attention *a, const double *scores, int64_t b,
-		  int64_t h, int64_t row, double *score, const struct npl_tensor *shown)
+static void weigh_scores(const struct npl_attention_attrs *options, const struct op_attention *a, const double *scores,
+			 int64_t b, int64_t h, int64_t row, double *score, const struct npl_tensor *score_output)
 {
 	const int64_t all = a->past + a->length, first = ((b * a->q_heads + h) * a->rows + row) * all;
 	double greatest = -INFINITY, sum = 0;
 	for (int64_t i = 0; i < all; i++) {
 		score[i] = scores[i];
-		if (shown && how->shown == 0)
-			op_store_real(shown, first + i, score[i]);
-		if (how->softcap > 0)
-			score[i] = (double)how->softcap * op_tanh(score[i] / (double)how->softcap);
-		if (shown && how->shown == 1)
-			op_store_real(shown, first + i, score[i]);
-		score[i] += masked(a, how->causal, b, h, row, i);
-		if (shown && how->shown == 2)
-			op_store_real(shown, first + i, score[i]);
+		if (score_output && options->score_stage == 0)
+			op_store_real(score_output, first + i, score[i]);
+		if (options->softcap > 0)
+			score[i] = (double)options->softcap * op_tanh(score[i] / (double)options->softcap);
+		if (score_output && options->score_stage == 1)
+			op_store_real(score_output, first + i, score[i]);
+		score[i] += mask_term(a, options->causal, b, h, row, i);
+		if (score_output && options->score_stage == 2)
+			op_store_real(score_output, first + i, score[i]);
 		greatest = score[i] > greatest ? score[i] : greatest;
 	}
 	for (int64_t i = 0; i < all; i++) {
@@ -206,8 +206,8 @@ static void weigh(const struct npl_attention_attrs *how, const struct op_attenti
 	}
 	for (int64_t i = 0; i < all; i++) {
 		score[i] /= sum;
-		if (shown && how->shown == 3)
-			op_store_real(shown, first + i, score[i]);
+		if (score_output && options->score_stage == 3)
+			op_store_real(score_output, first + i, score[i]);
 	}
 }
 
@@ -229,26 +229,26 @@ int op_attention_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	if (op_attention_read(attrs, in, n_in, &a, err))
 		return err ? err->code : NPL_EINPUT;
 	const int64_t all = a.past + a.length, group = a.q_heads / a.kv_heads;
-	const bool flat = in[0]->shape.rank == 3;
+	const bool is_rank_3 = in[0]->shape.rank == 3;
 	double *raw = calloc((size_t)all + 1, 2 * sizeof *raw), *score = raw ? raw + all : NULL;
 	if (!raw)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld scores", (long long)all);
 	for (int64_t n = 0; n < a.batch * a.q_heads * a.rows; n++) {
 		const int64_t row = n % a.rows, h = n / a.rows % a.q_heads, b = n / a.rows / a.q_heads;
-		const int64_t place = flat ? (b * a.rows + row) * a.q_heads + h : n;
+		const int64_t query = is_rank_3 ? (b * a.rows + row) * a.q_heads + h : n;
 		for (int64_t i = 0; i < all; i++) {
 			raw[i] = 0;
 			for (int64_t e = 0; e < a.size; e++)
-				raw[i] += npl_tensor_real(in[0], place * a.size + e) *
+				raw[i] += npl_tensor_real(in[0], query * a.size + e) *
 					  key_at(&a, in[1], a.in[OP_PAST_KEY], b, h / group, i, e, a.size);
 			raw[i] *= a.scale;
 		}
-		weigh(&attrs->attention, &a, raw, b, h, row, score, n_out > 3 && out[3].data ? &out[3] : NULL);
+		weigh_scores(&attrs->attention, &a, raw, b, h, row, score, n_out > 3 && out[3].data ? &out[3] : NULL);
 		for (int64_t e = 0; e < a.v_size && out[0].data; e++) {
 			double sum = 0;
 			for (int64_t i = 0; i < all; i++)
 				sum += score[i] * key_at(&a, in[2], a.in[OP_PAST_VALUE], b, h / group, i, e, a.v_size);
-			op_store_real(&out[0], place * a.v_size + e, sum);
+			op_store_real(&out[0], query * a.v_size + e, sum);
 		}
 	}
 	free(raw);

@@ -48,9 +48,9 @@ struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int
 /* npl_attr_find with its error told apart from "absent" also when the caller passed no err. */
 int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err)
 {
-	struct npl_err wrong = {0};
-	*attr = npl_attr_find(list, name, type, &wrong);
-	return wrong.code ? npl_fail(err, wrong.code, "%s", wrong.msg) : 0;
+	struct npl_err error = {0};
+	*attr = npl_attr_find(list, name, type, &error);
+	return error.code ? npl_fail(err, error.code, "%s", error.msg) : 0;
 }
 
 int op_attr_int(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, struct npl_err *err)

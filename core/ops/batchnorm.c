@@ -93,9 +93,10 @@ static void statistics(const struct layout *l, const float *x, int64_t channel, 
 	*variance = count > 0 ? squares / count : 0;
 }
 
-static float running(const struct npl_attrs *attrs, float before, double now)
+static float running(const struct npl_attrs *attrs, float running_value, double batch_value)
 {
-	return (float)((double)before * (double)attrs->norm.momentum + now * (1 - (double)attrs->norm.momentum));
+	return (float)((double)running_value * (double)attrs->norm.momentum +
+		       batch_value * (1 - (double)attrs->norm.momentum));
 }
 
 int op_batchnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
@@ -106,8 +107,8 @@ int op_batchnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	const struct layout l = layout_of(attrs, &in[0]->shape);
 	const float *x = in[0]->data, *scale = in[SCALE]->data, *bias = in[BIAS]->data;
 	for (int64_t c = 0; c < l.channels; c++) {
-		float before[] = {((const float *)in[MEAN]->data)[c], ((const float *)in[VARIANCE]->data)[c]};
-		double mean = (double)before[0], variance = (double)before[1];
+		float running_value[] = {((const float *)in[MEAN]->data)[c], ((const float *)in[VARIANCE]->data)[c]};
+		double mean = (double)running_value[0], variance = (double)running_value[1];
 		if (attrs->norm.training)
 			statistics(&l, x, c, &mean, &variance);
 		float factor = (float)((double)scale[c] / sqrt(variance + (double)attrs->norm.epsilon));
@@ -119,9 +120,9 @@ int op_batchnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 				to[p] = (from[p] - centre) * factor + shift;
 		}
 		if (n_out > 1 && out[1].data)
-			((float *)out[1].data)[c] = running(attrs, before[0], mean);
+			((float *)out[1].data)[c] = running(attrs, running_value[0], mean);
 		if (n_out > 2 && out[2].data)
-			((float *)out[2].data)[c] = running(attrs, before[1], variance);
+			((float *)out[2].data)[c] = running(attrs, running_value[1], variance);
 	}
 	return 0;
 }

@@ -5,16 +5,16 @@
 
 int op_broadcast_shape(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *out, struct npl_err *err)
 {
-	struct npl_shape joint = {.rank = a->rank > b->rank ? a->rank : b->rank};
-	for (int i = 1; i <= joint.rank; i++) { /* counted from the end */
+	struct npl_shape common = {.rank = a->rank > b->rank ? a->rank : b->rank};
+	for (int i = 1; i <= common.rank; i++) { /* counted from the end */
 		int64_t da = i <= a->rank ? a->dim[a->rank - i] : 1;
 		int64_t db = i <= b->rank ? b->dim[b->rank - i] : 1;
 		if (da != db && da != 1 && db != 1)
 			return npl_fail(err, NPL_EINPUT, "the shapes %s and %s do not broadcast", OP_TEXT(a),
 					OP_TEXT(b));
-		joint.dim[joint.rank - i] = da == 1 ? db : da;
+		common.dim[common.rank - i] = da == 1 ? db : da;
 	}
-	*out = joint;
+	*out = common;
 	return op_output_fits(out, 1, err);
 }
 

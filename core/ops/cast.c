@@ -37,16 +37,16 @@ int op_cast_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 /* Returns the nearest bfloat16. Rounding to float first must not create a tie, so an inexact float is made odd. */
 static uint16_t bf16_of(double x)
 {
-	float near = (float)x;
+	float rounded = (float)x;
 	uint32_t bits;
-	if (x != x || (double)near == x)
-		return npl_bf16_of_float(near);
-	memcpy(&bits, &near, sizeof bits);
-	if ((near < 0.0f ? -(double)near : (double)near) > (x < 0.0 ? -x : x))
+	if (x != x || (double)rounded == x)
+		return npl_bf16_of_float(rounded);
+	memcpy(&bits, &rounded, sizeof bits);
+	if ((rounded < 0.0f ? -(double)rounded : (double)rounded) > (x < 0.0 ? -x : x))
 		bits--; /* towards zero */
 	bits |= 1;
-	memcpy(&near, &bits, sizeof bits);
-	return npl_bf16_of_float(near);
+	memcpy(&rounded, &bits, sizeof bits);
+	return npl_bf16_of_float(rounded);
 }
 
 /* Returns a double that rounds to a 16-bit float as the integer does: the low bits of a large integer are kept as one

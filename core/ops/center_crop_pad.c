@@ -13,10 +13,10 @@ int op_centercroppad_attrs(struct npl_attr_list *list, struct npl_attrs *out, st
 int op_centercroppad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 			   struct npl_tensor *out, int n_out, struct npl_err *err)
 {
-	int64_t asked[NPL_MAX_RANK];
+	int64_t size[NPL_MAX_RANK];
 	int n;
 	(void)n_out;
-	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_input_indices(in[1], "shape", asked, &n, err))
+	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_input_indices(in[1], "shape", size, &n, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
 	for (int d = 0; attrs->axes.n < 0 && d < x->rank; d++)
@@ -31,10 +31,10 @@ int op_centercroppad_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 	out->dtype = in[0]->dtype;
 	out->shape = *x;
 	for (int i = 0; i < n; i++) {
-		if (asked[i] < 0)
+		if (size[i] < 0)
 			return npl_fail(err, NPL_EINPUT, "the shape has a negative dimension, %lld",
-					(long long)asked[i]);
-		out->shape.dim[attrs->axes.axis[i]] = asked[i];
+					(long long)size[i]);
+		out->shape.dim[attrs->axes.axis[i]] = size[i];
 	}
 	return op_output_fits(&out->shape, 1, err);
 }
@@ -50,9 +50,9 @@ int op_centercroppad_run(const struct npl_attrs *attrs, const struct npl_tensor 
 	if (op_index_map_alloc(&map, &out->shape, err))
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++) {
-		const int64_t length = in[0]->shape.dim[d], asked = out->shape.dim[d];
-		const int64_t first = asked < length ? (length - asked) / 2 : -((asked - length) / 2);
-		for (int64_t i = 0; i < asked; i++)
+		const int64_t length = in[0]->shape.dim[d], size = out->shape.dim[d];
+		const int64_t first = size < length ? (length - size) / 2 : -((size - length) / 2);
+		for (int64_t i = 0; i < size; i++)
 			map.from[d][i] = op_inside(first + i, length) ? first + i : -1;
 	}
 	op_index_map_copy(&map, in[0], zero, out);

@@ -28,10 +28,10 @@ int op_col2im_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	if (read_list(list, "strides", 1, b->stride, &strides, err) ||
 	    read_list(list, "dilations", 1, b->dilation, &dilations, err))
 		return NPL_EINPUT;
-	struct npl_err wrong = {0};
-	pads = npl_attr_find(list, "pads", NPL_ATTR_INTS, &wrong);
-	if (wrong.code)
-		return npl_fail(err, NPL_EINPUT, "%s", wrong.msg);
+	struct npl_err error = {0};
+	pads = npl_attr_find(list, "pads", NPL_ATTR_INTS, &error);
+	if (error.code)
+		return npl_fail(err, NPL_EINPUT, "%s", error.msg);
 	b->rank = strides >= 0 ? strides : dilations >= 0 ? dilations : pads ? (int)(pads->n / 2) : 0;
 	if ((strides >= 0 && strides != b->rank) || (dilations >= 0 && dilations != b->rank) ||
 	    (pads && (pads->n != 2 * (int64_t)b->rank || pads->n > 2 * NPL_MAX_RANK)))
@@ -54,8 +54,8 @@ static int64_t positions_along(const struct npl_col2im_attrs *b, int d)
 	int64_t reach;
 	if (__builtin_mul_overflow(b->dilation[d], b->kernel[d] - 1, &reach) || reach > limit)
 		return 0;
-	const int64_t room = b->image[d] + b->pad_begin[d] + b->pad_end[d] - reach - 1;
-	return room < 0 ? 0 : room / b->stride[d] + 1;
+	const int64_t free_positions = b->image[d] + b->pad_begin[d] + b->pad_end[d] - reach - 1;
+	return free_positions < 0 ? 0 : free_positions / b->stride[d] + 1;
 }
 
 int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -74,17 +74,17 @@ int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 				"image_shape and block_shape have %d and %d dimensions, the attributes %d", n, m,
 				b->rank);
 	b->rank = n;
-	struct npl_shape kernel = {.rank = n}, places = {.rank = n}, *y = &out->shape;
+	struct npl_shape kernel = {.rank = n}, windows = {.rank = n}, *y = &out->shape;
 	*y = (struct npl_shape){.rank = n + 2};
 	for (int d = 0; d < n; d++) {
 		kernel.dim[d] = b->kernel[d];
-		places.dim[d] = positions_along(b, d);
+		windows.dim[d] = positions_along(b, d);
 		y->dim[d + 2] = b->image[d];
-		if (!places.dim[d])
+		if (!windows.dim[d])
 			return npl_fail(err, NPL_EINPUT, "the window does not fit into dimension %d of the image", d);
 	}
 	const struct npl_shape *x = &in[0]->shape;
-	const int64_t elements = npl_shape_count(&kernel), positions = npl_shape_count(&places);
+	const int64_t elements = npl_shape_count(&kernel), positions = npl_shape_count(&windows);
 	if (x->rank != 3 || elements < 1 || x->dim[1] % elements || x->dim[2] != positions)
 		return npl_fail(err, NPL_EINPUT, "the input is %s, expected batch x %lld times channels x %lld",
 				OP_TEXT(x), (long long)elements, (long long)positions);
@@ -94,8 +94,8 @@ int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return op_output_fits(y, 1, err);
 }
 
-/* Finds the position in the image of element `tap` of the window at `place`; false: it is in the padding. */
-static bool element_at(const struct npl_col2im_attrs *b, int64_t place, int64_t tap, int64_t *at)
+/* Finds the position in the image of element `tap` of a window; false: it is in the padding. */
+static bool find_element(const struct npl_col2im_attrs *b, int64_t window, int64_t tap, int64_t *at)
 {
 	int64_t step = 1;
 	*at = 0;
@@ -103,13 +103,13 @@ static bool element_at(const struct npl_col2im_attrs *b, int64_t place, int64_t 
 		const int64_t positions = positions_along(b, d);
 		if (!positions)
 			return false;
-		const int64_t i = place % positions * b->stride[d] - b->pad_begin[d] +
+		const int64_t i = window % positions * b->stride[d] - b->pad_begin[d] +
 				  tap % b->kernel[d] * b->dilation[d];
 		if (!op_inside(i, b->image[d]))
 			return false;
 		*at += i * step;
 		step *= b->image[d];
-		place /= positions;
+		window /= positions;
 		tap /= b->kernel[d];
 	}
 	return true;
@@ -130,10 +130,11 @@ int op_col2im_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 		for (int64_t i = 0; i < image; i++)
 			sum[i] = 0;
 		for (int64_t tap = 0; tap < elements; tap++)
-			for (int64_t place = 0; place < positions; place++) {
+			for (int64_t window = 0; window < positions; window++) {
 				int64_t at;
-				if (element_at(b, place, tap, &at))
-					sum[at] += npl_tensor_real(in[0], (plane * elements + tap) * positions + place);
+				if (find_element(b, window, tap, &at))
+					sum[at] += npl_tensor_real(in[0],
+								   (plane * elements + tap) * positions + window);
 			}
 		for (int64_t i = 0; i < image; i++)
 			op_store_real(out, plane * image + i, sum[i]);

@@ -23,20 +23,20 @@ int op_compress_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *condition = &in[1]->shape;
-	bool flat = attrs->along.axis == NO_AXIS;
-	if (!flat && op_axis(&attrs->along.axis, x->rank, x->rank - 1, err))
+	bool is_flat = attrs->along.axis == NO_AXIS;
+	if (!is_flat && op_axis(&attrs->along.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
-	int64_t size = flat ? npl_shape_count(x) : x->dim[attrs->along.axis], taken = 0;
+	int64_t size = is_flat ? npl_shape_count(x) : x->dim[attrs->along.axis], n_selected = 0;
 	if (in[1]->dtype != NPL_BOOL || condition->rank != 1 || condition->dim[0] > size)
 		return npl_fail(err, NPL_EINPUT, "the condition is %s %s, expected at most %lld bools in one dimension",
 				npl_dtype_name(in[1]->dtype), OP_TEXT(condition), (long long)size);
 	if (condition->dim[0] && !in[1]->data)
-		return op_not_constant("condition", err);
+		return op_refuse_not_constant("condition", err);
 	for (int64_t i = 0; i < condition->dim[0]; i++)
-		taken += op_whole(in[1], i);
+		n_selected += op_whole(in[1], i);
 	out->dtype = in[0]->dtype;
-	out->shape = flat ? npl_shape_of(1, taken) : *x;
-	out->shape.dim[flat ? 0 : attrs->along.axis] = taken;
+	out->shape = is_flat ? npl_shape_of(1, n_selected) : *x;
+	out->shape.dim[is_flat ? 0 : attrs->along.axis] = n_selected;
 	return 0;
 }
 
@@ -47,18 +47,18 @@ int op_compress_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	(void)n_out;
 	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
-	bool flat = attrs->along.axis == NO_AXIS;
-	int axis = flat ? 0 : (int)attrs->along.axis;
-	int64_t outer = flat ? 1 : op_count(x->dim, axis), size = flat ? npl_shape_count(x) : x->dim[axis];
-	size_t piece = npl_dtype_size(out->dtype) *
-		       (size_t)(flat ? 1 : op_count(x->dim + axis + 1, x->rank - axis - 1));
+	bool is_flat = attrs->along.axis == NO_AXIS;
+	int axis = is_flat ? 0 : (int)attrs->along.axis;
+	int64_t outer = is_flat ? 1 : op_count(x->dim, axis), size = is_flat ? npl_shape_count(x) : x->dim[axis];
+	size_t element_bytes = npl_dtype_size(out->dtype) *
+			       (size_t)(is_flat ? 1 : op_count(x->dim + axis + 1, x->rank - axis - 1));
 	char *to = out->data;
-	for (int64_t o = 0; o < outer && piece; o++)
+	for (int64_t o = 0; o < outer && element_bytes; o++)
 		for (int64_t i = 0; i < in[1]->shape.dim[0]; i++) {
 			if (!op_whole(in[1], i))
 				continue;
-			memcpy(to, (const char *)in[0]->data + (size_t)(o * size + i) * piece, piece);
-			to += piece;
+			memcpy(to, (const char *)in[0]->data + (size_t)(o * size + i) * element_bytes, element_bytes);
+			to += element_bytes;
 		}
 	return 0;
 }
@@ -78,14 +78,14 @@ int op_nonzero_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	int64_t count = npl_tensor_count(in[0]), found = 0;
+	int64_t count = npl_tensor_count(in[0]), n_nonzero = 0;
 	if (count && !in[0]->data)
-		return op_not_constant("input", err);
+		return op_refuse_not_constant("input", err);
 	for (int64_t i = 0; i < count; i++)
-		found += npl_tensor_real(in[0], i) != 0.0;
+		n_nonzero += npl_tensor_real(in[0], i) != 0.0;
 	out->dtype = NPL_I64;
 	/* as numpy has it, a scalar has one index */
-	out->shape = npl_shape_of(2, in[0]->shape.rank ? in[0]->shape.rank : 1, found);
+	out->shape = npl_shape_of(2, in[0]->shape.rank ? in[0]->shape.rank : 1, n_nonzero);
 	return op_output_fits(&out->shape, 1, err);
 }
 
@@ -96,7 +96,7 @@ int op_nonzero_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	int64_t stride[NPL_MAX_RANK], count = npl_tensor_count(in[0]), found = out->shape.dim[1], k = 0;
+	int64_t stride[NPL_MAX_RANK], count = npl_tensor_count(in[0]), n_nonzero = out->shape.dim[1], k = 0;
 	int64_t *y = out->data;
 	op_strides(&in[0]->shape, stride);
 	for (int64_t i = 0; i < count; i++) {
@@ -104,7 +104,7 @@ int op_nonzero_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 			continue;
 		y[k] = 0;
 		for (int d = 0; d < in[0]->shape.rank; d++)
-			y[d * found + k] = i / stride[d] % in[0]->shape.dim[d];
+			y[d * n_nonzero + k] = i / stride[d] % in[0]->shape.dim[d];
 		k++;
 	}
 	return 0;

@@ -40,27 +40,28 @@ int op_constant_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 	static const struct {
 		const char *name;
 		int type;
-	} forms[] = {{"value", NPL_ATTR_TENSOR},
-		     {"value_float", NPL_ATTR_FLOAT},
-		     {"value_floats", NPL_ATTR_FLOATS},
-		     {"value_int", NPL_ATTR_INT},
-		     {"value_ints", NPL_ATTR_INTS}};
-	int found = 0;
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		struct npl_err wrong = {0};
-		const struct npl_attr *attr = npl_attr_find(list, forms[i].name, forms[i].type, &wrong);
-		if (wrong.code)
-			return npl_fail(err, wrong.code, "%s", wrong.msg);
+	} value_attributes[] = {{"value", NPL_ATTR_TENSOR},
+				{"value_float", NPL_ATTR_FLOAT},
+				{"value_floats", NPL_ATTR_FLOATS},
+				{"value_int", NPL_ATTR_INT},
+				{"value_ints", NPL_ATTR_INTS}};
+	int n_found = 0;
+	for (size_t i = 0; i < sizeof value_attributes / sizeof *value_attributes; i++) {
+		struct npl_err error = {0};
+		const struct npl_attr *attr = npl_attr_find(list, value_attributes[i].name, value_attributes[i].type,
+							    &error);
+		if (error.code)
+			return npl_fail(err, error.code, "%s", error.msg);
 		if (!attr)
 			continue;
 		out->constant.value = value_of(attr);
-		found++;
+		n_found++;
 	}
-	if (found != 1)
+	if (n_found != 1)
 		return npl_fail(err, NPL_EINPUT,
 				"expected one of the attributes value, value_float, value_floats, value_int and "
 				"value_ints, got %d (strings and sparse tensors are not supported)",
-				found);
+				n_found);
 	return 0;
 }
 
@@ -87,10 +88,10 @@ int op_constant_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 
 int op_constantofshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_err wrong = {0};
-	const struct npl_attr *attr = npl_attr_find(list, "value", NPL_ATTR_TENSOR, &wrong);
-	if (wrong.code)
-		return npl_fail(err, wrong.code, "%s", wrong.msg);
+	struct npl_err error = {0};
+	const struct npl_attr *attr = npl_attr_find(list, "value", NPL_ATTR_TENSOR, &error);
+	if (error.code)
+		return npl_fail(err, error.code, "%s", error.msg);
 	out->constant.value = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(1, 1)}; /* no data: zero */
 	if (attr && (npl_tensor_count(attr->tensor) != 1 || !attr->tensor->data))
 		return npl_fail(err, NPL_EINPUT, "the attribute value is %s, expected one element",
@@ -108,7 +109,7 @@ int op_constantofshape_shape(struct npl_attrs *attrs, const struct npl_tensor *c
 	int64_t dims[NPL_MAX_RANK];
 	int n;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_input_dims(in[0], "shape", dims, &n, err) ||
-	    op_asked_shape(dims, n, &y, err))
+	    op_requested_shape(dims, n, &y, err))
 		return NPL_EINPUT;
 	out->dtype = attrs->constant.value.dtype;
 	out->shape = y;

@@ -108,8 +108,8 @@ static int split_into_runs(const struct patches *p, int64_t n0, int cols, struct
 	int n_runs = 0;
 	for (int first = 0; first < cols; n_runs++) {
 		int64_t row = (n0 + first) / p->out[1], ox = (n0 + first) % p->out[1];
-		int64_t left = p->out[1] - ox;
-		int count = left < cols - first ? (int)left : cols - first;
+		int64_t row_left = p->out[1] - ox;
+		int count = row_left < cols - first ? (int)row_left : cols - first;
 		run[n_runs] = (struct run){.z = op_window_reads(&p->window, NPL_DEPTH, row / p->out[0], 0),
 					   .y = op_window_reads(&p->window, 0, row % p->out[0], 0),
 					   .x = op_window_reads(&p->window, 1, ox, 0),

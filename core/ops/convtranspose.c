@@ -35,18 +35,18 @@ static int complete_dimension(struct npl_conv_attrs *conv, int d, int64_t input,
 {
 	struct npl_window *w = &conv->window;
 	int64_t *padding = &conv->output_padding[d];
-	const int64_t asked = conv->output_shape[d];
-	if (*padding < 0 || *padding > INT32_MAX || asked < 0)
+	const int64_t requested = conv->output_shape[d];
+	if (*padding < 0 || *padding > INT32_MAX || requested < 0)
 		return npl_fail(err, NPL_EINPUT,
 				"output_padding and output_shape must not be negative, got %lld and %lld",
-				(long long)*padding, (long long)asked);
+				(long long)*padding, (long long)requested);
 	int64_t natural; /* without pads; the addends are below 2^63 as their factors are below 2^31 */
 	if (input < 1 || __builtin_mul_overflow(input - 1, w->stride[d], &natural) ||
 	    __builtin_add_overflow(natural, npl_window_extent(w, d) + *padding, &natural))
 		return npl_fail(err, NPL_EINPUT, "an input of %lld positions with stride %lld gives no output",
 				(long long)input, (long long)w->stride[d]);
-	if (asked)
-		pads_for(w, d, natural, asked, padding);
+	if (requested)
+		pads_for(w, d, natural, requested, padding);
 	else if (w->auto_pad == NPL_PAD_SAME_UPPER || w->auto_pad == NPL_PAD_SAME_LOWER)
 		pads_for(w, d, natural, input * w->stride[d], padding);
 	else if (w->auto_pad == NPL_PAD_VALID)

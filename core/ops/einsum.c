@@ -62,10 +62,10 @@ struct sums {
 	int64_t step[EINSUM_LABELS][EINSUM_OPERANDS];
 };
 
-static void step_all(int64_t *at, const int64_t *step, int operands, int64_t times)
+static void advance_all(int64_t *at, const int64_t *step, int operands, int64_t count)
 {
 	for (int k = 0; k < operands; k++)
-		at[k] += times * step[k];
+		at[k] += count * step[k];
 }
 
 /* Returns the sum of the products of one output element, whose operands begin at `at`; `at` is restored at the end. */
@@ -83,10 +83,10 @@ static void step_all(int64_t *at, const int64_t *step, int operands, int64_t tim
 				product *= (wide)((const type *)in[k]->data)[at[k]];                                   \
 			sum += product;                                                                                \
 			for (d = s->n - 1; d >= 0; d--) {                                                              \
-				step_all(at, s->step[d], s->operands, 1);                                              \
+				advance_all(at, s->step[d], s->operands, 1);                                           \
 				if (++index[d] < s->size[d])                                                           \
 					break;                                                                         \
-				step_all(at, s->step[d], s->operands, -s->size[d]);                                    \
+				advance_all(at, s->step[d], s->operands, -s->size[d]);                                 \
 				index[d] = 0;                                                                          \
 			}                                                                                              \
 		}                                                                                                      \
@@ -104,7 +104,7 @@ static void sum_all(const struct einsum *e, const struct npl_tensor *const *in, 
 		((type *)out->data)[i] = sum_##type(&s, in, at);                                                       \
 		break;
 	struct sums s = {.n = e->n_sums, .operands = e->n};
-	int64_t step[NPL_MAX_RANK][EINSUM_OPERANDS] = {{0}}, place[NPL_MAX_RANK] = {0}, at[EINSUM_OPERANDS] = {0};
+	int64_t step[NPL_MAX_RANK][EINSUM_OPERANDS] = {{0}}, position[NPL_MAX_RANK] = {0}, at[EINSUM_OPERANDS] = {0};
 	int64_t count = npl_tensor_count(out);
 	for (int k = 0; k < e->n; k++) {
 		for (int d = 0; d < s.n; d++)
@@ -121,11 +121,11 @@ static void sum_all(const struct einsum *e, const struct npl_tensor *const *in, 
 			break;
 		}
 		for (int d = e->out_rank - 1; d >= 0; d--) {
-			step_all(at, step[d], e->n, 1);
-			if (++place[d] < out->shape.dim[d])
+			advance_all(at, step[d], e->n, 1);
+			if (++position[d] < out->shape.dim[d])
 				break;
-			step_all(at, step[d], e->n, -out->shape.dim[d]);
-			place[d] = 0;
+			advance_all(at, step[d], e->n, -out->shape.dim[d]);
+			position[d] = 0;
 		}
 	}
 }
@@ -134,12 +134,12 @@ int op_einsum_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 		  int n_out, struct npl_err *err)
 {
 	struct einsum e;
-	bool done;
+	bool is_done;
 	(void)n_out;
 	if (einsum_parse(attrs->einsum.equation, in, n_in, &e, err))
 		return NPL_EINTERNAL;
-	int rc = einsum_product(&e, in, out, &done, err);
-	if (!rc && !done)
+	int rc = einsum_product(&e, in, out, &is_done, err);
+	if (!rc && !is_done)
 		sum_all(&e, in, out);
 	return rc;
 }

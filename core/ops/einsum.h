@@ -31,8 +31,8 @@ int einsum_parse(const char *equation, const struct npl_tensor *const *in, int n
 int64_t einsum_stride(const struct einsum *e, int operand, int label);
 
 /* einsum_product.c: computes the equation as a stack of matrix products if it is one (two float32 operands, every label
- * in both operands or in one and the output, no diagonals), and sets *done. */
-int einsum_product(const struct einsum *e, const struct npl_tensor *const *in, struct npl_tensor *out, bool *done,
+ * in both operands or in one and the output, no diagonals), and sets *is_done. */
+int einsum_product(const struct einsum *e, const struct npl_tensor *const *in, struct npl_tensor *out, bool *is_done,
 		   struct npl_err *err);
 
 #endif

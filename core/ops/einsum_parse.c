@@ -113,11 +113,11 @@ static int implicit_output(struct einsum *e, struct npl_err *err)
 	if (add_dots(e, err))
 		return NPL_EINPUT;
 	for (int label = 0; label < EINSUM_LETTERS; label++) {
-		int seen = 0;
+		int uses = 0;
 		for (int k = 0; k < e->n; k++)
 			for (int d = 0; d < e->shape[k].rank; d++)
-				seen += e->label[k][d] == label;
-		if (seen == 1 && add_output(e, label, err))
+				uses += e->label[k][d] == label;
+		if (uses == 1 && add_output(e, label, err))
 			return NPL_EINPUT;
 	}
 	return 0;
@@ -126,10 +126,10 @@ static int implicit_output(struct einsum *e, struct npl_err *err)
 static void find_sums(struct einsum *e)
 {
 	for (int label = 0; label < EINSUM_LABELS; label++) {
-		bool kept = e->size[label] < 0;
+		bool is_output = e->size[label] < 0;
 		for (int d = 0; d < e->out_rank; d++)
-			kept |= e->out[d] == label;
-		if (!kept)
+			is_output |= e->out[d] == label;
+		if (!is_output)
 			e->sum[e->n_sums++] = label;
 	}
 }

@@ -6,7 +6,7 @@
 
 enum role { BATCH, ROWS, COLUMNS, DEPTH, NONE };
 
-static int place(const int *label, int n, int wanted)
+static int find_label(const int *label, int n, int wanted)
 {
 	for (int d = 0; d < n; d++)
 		if (label[d] == wanted)
@@ -16,8 +16,9 @@ static int place(const int *label, int n, int wanted)
 
 static enum role role_of(const struct einsum *e, int label)
 {
-	bool a = place(e->label[0], e->shape[0].rank, label) >= 0, b = place(e->label[1], e->shape[1].rank, label) >= 0;
-	bool out = place(e->out, e->out_rank, label) >= 0;
+	bool a = find_label(e->label[0], e->shape[0].rank, label) >= 0,
+	     b = find_label(e->label[1], e->shape[1].rank, label) >= 0;
+	bool out = find_label(e->out, e->out_rank, label) >= 0;
 	if (a && b)
 		return out ? BATCH : DEPTH;
 	return !out ? NONE : a ? ROWS : COLUMNS;
@@ -38,7 +39,7 @@ static bool is_product(const struct einsum *e, const struct npl_tensor *const *i
 	for (int k = 0; k < 2; k++)
 		for (int d = 0; d < e->shape[k].rank; d++) {
 			int label = e->label[k][d];
-			if (role_of(e, label) == NONE || place(e->label[k], e->shape[k].rank, label) != d ||
+			if (role_of(e, label) == NONE || find_label(e->label[k], e->shape[k].rank, label) != d ||
 			    e->shape[k].dim[d] != e->size[label])
 				return false;
 		}
@@ -57,18 +58,18 @@ static int64_t extent(const struct einsum *e, enum role role)
 
 /* Brings the operand's dimensions into the order of the labels: gives its own data where they are in that order, else a
  * copy that the caller frees. */
-static int ordered(const struct einsum *e, const struct npl_tensor *x, int operand, const int *order,
-		   struct npl_tensor *result, struct npl_err *err)
+static int order_operand(const struct einsum *e, const struct npl_tensor *x, int operand, const int *order,
+			 struct npl_tensor *result, struct npl_err *err)
 {
 	int rank = x->shape.rank;
 	int64_t perm[NPL_MAX_RANK];
-	bool as_is = true;
+	bool in_order = true;
 	for (int d = 0; d < rank; d++) {
-		perm[d] = place(e->label[operand], rank, order[d]);
-		as_is &= perm[d] == d;
+		perm[d] = find_label(e->label[operand], rank, order[d]);
+		in_order &= perm[d] == d;
 	}
 	*result = (struct npl_tensor){.dtype = NPL_F32, .shape = x->shape, .data = x->data};
-	if (as_is)
+	if (in_order)
 		return 0;
 	if (npl_tensor_alloc(result, err))
 		return NPL_ENOMEM;
@@ -89,48 +90,48 @@ static int multiply(const struct einsum *e, const float *a, const float *b, floa
 					     .a_stride = depth,
 					     .y = y + i * rows * cols,
 					     .y_stride = cols};
-		struct op_matrix right = {b + i * depth * cols, cols, false};
-		if (op_product_matrix(&product, &right, err))
+		struct op_matrix b_labels = {b + i * depth * cols, cols, false};
+		if (op_product_matrix(&product, &b_labels, err))
 			return NPL_ENOMEM;
 	}
 	return 0;
 }
 
-int einsum_product(const struct einsum *e, const struct npl_tensor *const *in, struct npl_tensor *out, bool *done,
+int einsum_product(const struct einsum *e, const struct npl_tensor *const *in, struct npl_tensor *out, bool *is_done,
 		   struct npl_err *err)
 {
-	int left[NPL_MAX_RANK] = {0}, right[NPL_MAX_RANK] = {0}, made[NPL_MAX_RANK] = {0}, n_left = 0, n_right = 0,
-	    n_made = 0;
+	int a_labels[NPL_MAX_RANK] = {0}, b_labels[NPL_MAX_RANK] = {0}, result_labels[NPL_MAX_RANK] = {0}, n_a = 0,
+	    n_b = 0, n_result = 0;
 	struct npl_tensor a = {0}, b = {0}, y = {.dtype = NPL_F32, .shape = {.rank = e->out_rank}, .data = out->data};
 	int64_t perm[NPL_MAX_RANK];
-	bool as_is = true;
-	*done = is_product(e, in);
-	if (!*done)
+	bool in_order = true;
+	*is_done = is_product(e, in);
+	if (!*is_done)
 		return 0;
-	const int *of_a = e->label[0], *of_b = e->label[1];
-	collect(e, e->out, e->out_rank, BATCH, left, &n_left);
-	collect(e, of_a, e->shape[0].rank, ROWS, left, &n_left);
-	collect(e, of_a, e->shape[0].rank, DEPTH, left, &n_left);
-	collect(e, e->out, e->out_rank, BATCH, right, &n_right);
-	collect(e, of_a, e->shape[0].rank, DEPTH, right, &n_right);
-	collect(e, of_b, e->shape[1].rank, COLUMNS, right, &n_right);
-	collect(e, e->out, e->out_rank, BATCH, made, &n_made);
-	collect(e, of_a, e->shape[0].rank, ROWS, made, &n_made);
-	collect(e, of_b, e->shape[1].rank, COLUMNS, made, &n_made);
-	for (int d = 0; d < n_made; d++) {
-		y.shape.dim[d] = e->size[made[d]];
-		perm[d] = place(made, n_made, e->out[d]);
-		as_is &= perm[d] == d;
+	const int *a_source = e->label[0], *b_source = e->label[1];
+	collect(e, e->out, e->out_rank, BATCH, a_labels, &n_a);
+	collect(e, a_source, e->shape[0].rank, ROWS, a_labels, &n_a);
+	collect(e, a_source, e->shape[0].rank, DEPTH, a_labels, &n_a);
+	collect(e, e->out, e->out_rank, BATCH, b_labels, &n_b);
+	collect(e, a_source, e->shape[0].rank, DEPTH, b_labels, &n_b);
+	collect(e, b_source, e->shape[1].rank, COLUMNS, b_labels, &n_b);
+	collect(e, e->out, e->out_rank, BATCH, result_labels, &n_result);
+	collect(e, a_source, e->shape[0].rank, ROWS, result_labels, &n_result);
+	collect(e, b_source, e->shape[1].rank, COLUMNS, result_labels, &n_result);
+	for (int d = 0; d < n_result; d++) {
+		y.shape.dim[d] = e->size[result_labels[d]];
+		perm[d] = find_label(result_labels, n_result, e->out[d]);
+		in_order &= perm[d] == d;
 	}
-	int rc = ordered(e, in[0], 0, left, &a, err);
+	int rc = order_operand(e, in[0], 0, a_labels, &a, err);
 	if (!rc)
-		rc = ordered(e, in[1], 1, right, &b, err);
-	if (!rc && !as_is)
+		rc = order_operand(e, in[1], 1, b_labels, &b, err);
+	if (!rc && !in_order)
 		rc = npl_tensor_alloc(&y, err);
 	if (!rc)
 		rc = multiply(e, a.data, b.data, y.data, err);
-	if (!rc && !as_is)
-		op_permute(sizeof(float), n_made, y.shape.dim, perm, y.data, out->data);
+	if (!rc && !in_order)
+		op_permute(sizeof(float), n_result, y.shape.dim, perm, y.data, out->data);
 	npl_tensor_free(&a);
 	npl_tensor_free(&b);
 	npl_tensor_free(&y);

@@ -7,8 +7,8 @@
 #include "ops.h"
 
 static const struct {
-	const struct op_loops *loops, *others; /* others: Mod with fmod=1, BitShift to the left */
-	const char *takes;
+	const struct op_loops *loops, *variant_loops; /* variant_loops: Mod with fmod=1, BitShift to the left */
+	const char *expected_types;
 	bool answers; /* the result is bool */
 } binary[NPL_OPS] = {
 	[NPL_OP_ADD] = {&op_add_loops, NULL, "numbers", false},
@@ -44,26 +44,26 @@ void op_apply(const struct op_loops *loops, enum npl_dtype dtype, const struct n
 	const bool lines = walk.a[last] || walk.b[last];
 	const int64_t n = lines ? walk.dim[last] : 1;
 	do {
-		loops->of[dtype](n, (const char *)a + a_at * element, walk.a[last], (const char *)b + b_at * element,
-				 walk.b[last], y);
+		loops->by_dtype[dtype](n, (const char *)a + a_at * element, walk.a[last],
+				       (const char *)b + b_at * element, walk.b[last], y);
 		y += n * result;
 	} while (op_walk_next(&walk, lines, index, &a_at, &b_at));
 }
 
 static const struct op_loops *loops_of(const struct npl_attrs *attrs)
 {
-	bool other = attrs->op == NPL_OP_MOD ? attrs->binary.fmod
-					     : attrs->op == NPL_OP_BITSHIFT && attrs->binary.to_left;
-	return other ? binary[attrs->op].others : binary[attrs->op].loops;
+	bool is_variant = attrs->op == NPL_OP_MOD ? attrs->binary.fmod
+						  : attrs->op == NPL_OP_BITSHIFT && attrs->binary.to_left;
+	return is_variant ? binary[attrs->op].variant_loops : binary[attrs->op].loops;
 }
 
 static int shift_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	static const char *const directions[] = {"RIGHT", "LEFT", NULL};
-	struct npl_err wrong = {0};
+	struct npl_err error = {0};
 	int direction;
-	if (!npl_attr_find(list, "direction", NPL_ATTR_STRING, &wrong))
-		return npl_fail(err, NPL_EINPUT, "%s", wrong.code ? wrong.msg : "the attribute direction is missing");
+	if (!npl_attr_find(list, "direction", NPL_ATTR_STRING, &error))
+		return npl_fail(err, NPL_EINPUT, "%s", error.code ? error.msg : "the attribute direction is missing");
 	if (op_attr_choice(list, "direction", directions, 0, &direction, err))
 		return NPL_EINPUT;
 	out->binary.to_left = direction;
@@ -89,21 +89,21 @@ struct npl_shape op_legacy_operand(const struct npl_attrs *attrs, const struct n
 {
 	if (!attrs->binary.legacy_broadcast || attrs->binary.axis < 0 || b->rank >= a->rank)
 		return *b;
-	struct npl_shape placed = {.rank = a->rank};
+	struct npl_shape b_shape = {.rank = a->rank};
 	for (int i = 0; i < a->rank; i++) {
 		int64_t from = i - attrs->binary.axis;
-		placed.dim[i] = from >= 0 && from < b->rank ? b->dim[from] : 1;
+		b_shape.dim[i] = from >= 0 && from < b->rank ? b->dim[from] : 1;
 	}
-	return placed;
+	return b_shape;
 }
 
-int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *placed, const struct npl_shape *a,
+int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *b_shape, const struct npl_shape *a,
 		    struct npl_err *err)
 {
-	struct npl_shape joint;
-	if (op_broadcast_shape(a, placed, &joint, err))
+	struct npl_shape common;
+	if (op_broadcast_shape(a, b_shape, &common, err))
 		return NPL_EINPUT;
-	if (!npl_shape_equal(a, &joint))
+	if (!npl_shape_equal(a, &common))
 		return npl_fail(err, NPL_EINPUT, "%s does not broadcast to %s", OP_TEXT(b), OP_TEXT(a));
 	return 0;
 }
@@ -117,8 +117,8 @@ static int legacy_shape(struct npl_attrs *attrs, const struct npl_shape *a, cons
 	if (attrs->binary.axis < -1 || attrs->binary.axis > a->rank - b->rank)
 		return npl_fail(err, NPL_EINPUT, "axis %lld does not place %s within %s", (long long)attrs->binary.axis,
 				OP_TEXT(b), OP_TEXT(a));
-	struct npl_shape placed = op_legacy_operand(attrs, a, b);
-	if (op_broadcast_to(b, &placed, a, err))
+	struct npl_shape b_shape = op_legacy_operand(attrs, a, b);
+	if (op_broadcast_to(b, &b_shape, a, err))
 		return NPL_EINPUT;
 	if (attrs->binary.axis < 0)
 		attrs->binary.axis = a->rank - b->rank;
@@ -142,9 +142,9 @@ int op_binary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_inputs(in, n_in, 2, in[0]->dtype, err))
 		return NPL_EINPUT;
-	if (!loops_of(attrs)->of[in[0]->dtype])
+	if (!loops_of(attrs)->by_dtype[in[0]->dtype])
 		return npl_fail(err, NPL_EINPUT, "inputs are %s, expected %s", npl_dtype_name(in[0]->dtype),
-				binary[attrs->op].takes);
+				binary[attrs->op].expected_types);
 	out->dtype = binary[attrs->op].answers ? NPL_BOOL : in[0]->dtype;
 	return op_binary_broadcast(attrs, &in[0]->shape, &in[1]->shape, &out->shape, err);
 }

@@ -105,8 +105,8 @@ double op_acosh(double x)
 
 double op_atanh(double x)
 {
-	double a = fabs(x), twice = 2.0 * a;
+	double a = fabs(x), double_a = 2.0 * a;
 	if (a >= 1.0)
 		return a == 1.0 ? x * INFINITY : NAN;
-	return copysign(0.5 * op_log1p(a < 0.5 ? twice + twice * a / (1.0 - a) : twice / (1.0 - a)), x);
+	return copysign(0.5 * op_log1p(a < 0.5 ? double_a + double_a * a / (1.0 - a) : double_a / (1.0 - a)), x);
 }

@@ -126,12 +126,12 @@ LANE lane_log_series(double s)
 	return 2.0 * s * lane_polynomial(c, 11, s * s);
 }
 
-/* log x for x that is no positive finite number, else `found`. */
-LANE lane_log_limits(double x, double found)
+/* log x for x that is no positive finite number, else `logarithm`. */
+LANE lane_log_limits(double x, double logarithm)
 {
-	found = lane_choose(x < INFINITY, found, x); /* of infinity, and NaN */
-	found = lane_choose(x < 0.0, (double)NAN, found);
-	return lane_choose(x == 0.0, -INFINITY, found);
+	logarithm = lane_choose(x < INFINITY, logarithm, x); /* of infinity, and NaN */
+	logarithm = lane_choose(x < 0.0, (double)NAN, logarithm);
+	return lane_choose(x == 0.0, -INFINITY, logarithm);
 }
 
 LANE lane_log(double x)
@@ -144,10 +144,10 @@ LANE lane_log(double x)
 LANE lane_log1p(double x)
 {
 	const int inner = (x > -0.29) & (x < 0.41);
-	double u = 1.0 + x, lost = x - (u - 1.0), exponent, m = lane_split(u, &exponent);
+	double u = 1.0 + x, remainder = x - (u - 1.0), exponent, m = lane_split(u, &exponent);
 	double series = lane_log_series(lane_choose(inner, x, m - 1.0) / lane_choose(inner, 2.0 + x, m + 1.0));
 	double large = lane_log_limits(u, exponent * LN2_HIGH + (series + exponent * LN2_LOW));
-	large = lane_choose(u - 1.0 == x, large, large + lost / u);
+	large = lane_choose(u - 1.0 == x, large, large + remainder / u);
 	return lane_choose(fabs(x) < 0x1p-54, x, lane_choose(inner, series, large));
 }
 

@@ -43,21 +43,21 @@ static struct pair times(struct pair a, struct pair b)
 /* size^n for a finite size > 0 and 0 < |n| <= MAX_WHOLE */
 static double whole_power(double size, int n)
 {
-	int exponent, left = n < 0 ? -n : n;
+	int exponent, n_left = n < 0 ? -n : n;
 	struct pair square = {frexp(size, &exponent), 0.0}, y = {1.0, 0.0};
 	for (;;) {
-		if (left & 1)
+		if (n_left & 1)
 			y = times(y, square);
-		left >>= 1;
-		if (!left)
+		n_left >>= 1;
+		if (!n_left)
 			break;
 		square = times(square, square);
 	}
 	if (n > 0)
 		return ldexp(y.high + y.low, exponent * n);
 	double inverse = 1.0 / y.high;
-	struct pair one = product_of(inverse, y.high);
-	return ldexp(inverse + inverse * (((1.0 - one.high) - one.low) - inverse * y.low), exponent * n);
+	struct pair unit = product_of(inverse, y.high);
+	return ldexp(inverse + inverse * (((1.0 - unit.high) - unit.low) - inverse * y.low), exponent * n);
 }
 
 /* log size for a finite size > 0, within 2^-64 of it */
@@ -73,15 +73,16 @@ static struct pair log_of(double size)
 		exponent--;
 	}
 	/* log m = 2 atanh s = 2 s (1 + z (1/3 + z/5 + ...)), z = s^2 <= 0.03 */
-	struct pair below = sum_of(m > 1.0 ? m : 1.0, m > 1.0 ? 1.0 : m);
-	double ratio = (m - 1.0) / below.high;
-	struct pair back = product_of(ratio, below.high);
-	struct pair s = sum_of(ratio, (((m - 1.0) - back.high) - back.low - ratio * below.low) / below.high);
+	struct pair denominator = sum_of(m > 1.0 ? m : 1.0, m > 1.0 ? 1.0 : m);
+	double ratio = (m - 1.0) / denominator.high;
+	struct pair product = product_of(ratio, denominator.high);
+	struct pair s = sum_of(ratio,
+			       (((m - 1.0) - product.high) - product.low - ratio * denominator.low) / denominator.high);
 	struct pair z = times(s, s), series = sum_of(third.high, z.high * op_polynomial(c, OP_TERMS(c), z.high));
 	series.low += third.low;
-	struct pair rest = times(s, times(z, series));
-	struct pair log_m = sum_of(2.0 * s.high, 2.0 * rest.high);
-	log_m.low += 2.0 * (s.low + rest.low);
+	struct pair correction = times(s, times(z, series));
+	struct pair log_m = sum_of(2.0 * s.high, 2.0 * correction.high);
+	log_m.low += 2.0 * (s.low + correction.low);
 	if (!exponent)
 		return sum_of(log_m.high, log_m.low);
 	/* ln 2 in two parts, the first with 32 digits: its product is exact; it is the larger term */
@@ -109,7 +110,7 @@ static double positive_power(double size, double exponent)
 double op_power(double base, double exponent)
 {
 	double size = fabs(base), y;
-	bool whole = exponent == rint(exponent), odd = whole && fmod(exponent, 2.0) != 0.0;
+	bool is_whole = exponent == rint(exponent), is_odd = is_whole && fmod(exponent, 2.0) != 0.0;
 	if (exponent == 0.0 || base == 1.0)
 		return 1.0;
 	if (base != base || exponent != exponent)
@@ -118,9 +119,9 @@ double op_power(double base, double exponent)
 		return size == 1.0 ? 1.0 : (size > 1.0) == (exponent > 0.0) ? INFINITY : 0.0;
 	if (size == 0.0 || size == INFINITY)
 		y = (size == 0.0) == (exponent > 0.0) ? 0.0 : INFINITY;
-	else if (base < 0.0 && !whole)
+	else if (base < 0.0 && !is_whole)
 		return NAN;
 	else
 		y = positive_power(size, exponent);
-	return odd ? copysign(y, base) : y;
+	return is_odd ? copysign(y, base) : y;
 }

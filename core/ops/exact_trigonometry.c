@@ -74,12 +74,12 @@ static double cosine(double r)
 	return 1.0 + z * op_polynomial(c, OP_TERMS(c), z);
 }
 
-/* The sine of r + turns * pi/2 for r >= 0. */
-static double turned_sine(double r, int turns)
+/* The sine of r + quarters * pi/2 for r >= 0. */
+static double turned_sine(double r, int quarters)
 {
 	if (!(r < INFINITY))
 		return NAN;
-	int quadrant = (r > 0.75 ? reduce(r, &r) : 0) + turns;
+	int quadrant = (r > 0.75 ? reduce(r, &r) : 0) + quarters;
 	double y = quadrant & 1 ? cosine(r) : sine(r);
 	return quadrant & 2 ? -y : y;
 }

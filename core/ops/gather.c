@@ -97,10 +97,10 @@ static int gather_elements(int axis, const struct npl_tensor *x, const struct np
 {
 	int64_t n = npl_tensor_count(indices), offset;
 	size_t element = npl_dtype_size(x->dtype);
-	struct op_pick pick;
-	op_pick_init(&pick, &x->shape, axis, indices);
+	struct op_pick iterator;
+	op_pick_init(&iterator, &x->shape, axis, indices);
 	for (int64_t i = 0; i < n; i++) {
-		if (op_pick_next(&pick, &offset, err))
+		if (op_pick_next(&iterator, &offset, err))
 			return NPL_EINPUT;
 		memcpy((char *)out->data + (size_t)i * element, (const char *)x->data + (size_t)offset * element,
 		       element);

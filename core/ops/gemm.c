@@ -23,8 +23,8 @@ static int check_c(const struct npl_shape *c, const struct npl_shape *y, struct 
 {
 	bool fits = c->rank <= 2;
 	for (int i = 0; i < c->rank && fits; i++) {
-		int64_t want = y->dim[2 - c->rank + i];
-		fits = c->dim[i] == want || c->dim[i] == 1;
+		int64_t size = y->dim[2 - c->rank + i];
+		fits = c->dim[i] == size || c->dim[i] == 1;
 	}
 	if (!fits)
 		return npl_fail(err, NPL_EINPUT, "C is %s, which does not broadcast to the output %s", OP_TEXT(c),

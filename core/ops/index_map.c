@@ -47,7 +47,7 @@ void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *
 {
 	const struct npl_shape *shape = &y->shape;
 	size_t element = npl_dtype_size(y->dtype);
-	int64_t stride[NPL_MAX_RANK], place[NPL_MAX_RANK] = {0};
+	int64_t stride[NPL_MAX_RANK], position[NPL_MAX_RANK] = {0};
 	int last = shape->rank - 1, d;
 	char *to = y->data;
 	if (!npl_tensor_count(y))
@@ -59,18 +59,18 @@ void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *
 	op_strides(&x->shape, stride);
 	do {
 		int64_t at = 0;
-		bool outside = false;
+		bool is_outside = false;
 		for (d = 0; d < last; d++) {
-			outside |= map->from[d][place[d]] < 0;
-			at += map->from[d][place[d]] * stride[d];
+			is_outside |= map->from[d][position[d]] < 0;
+			at += map->from[d][position[d]] * stride[d];
 		}
-		if (outside)
+		if (is_outside)
 			op_fill(to, fill, element, shape->dim[last]);
 		else
 			copy_line(map->from[last], shape->dim[last], (const char *)x->data + at * (int64_t)element,
 				  fill, element, to);
 		to += (size_t)shape->dim[last] * element;
-		for (d = last - 1; d >= 0 && ++place[d] == shape->dim[d]; d--)
-			place[d] = 0;
+		for (d = last - 1; d >= 0 && ++position[d] == shape->dim[d]; d--)
+			position[d] = 0;
 	} while (d >= 0);
 }

@@ -34,57 +34,59 @@ int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err)
 	return 0;
 }
 
-int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err)
+int op_input_dims(const struct npl_tensor *tensor, const char *input_name, int64_t *values, int *n, struct npl_err *err)
 {
 	if (tensor->dtype != NPL_I64 || tensor->shape.rank != 1)
-		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int64, got %s %s", what,
+		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int64, got %s %s", input_name,
 				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape));
-	return op_input_indices(tensor, what, values, n, err);
+	return op_input_indices(tensor, input_name, values, n, err);
 }
 
-int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err)
+int op_input_indices(const struct npl_tensor *tensor, const char *input_name, int64_t *values, int *n,
+		     struct npl_err *err)
 {
 	if ((tensor->dtype != NPL_I64 && tensor->dtype != NPL_I32) || tensor->shape.rank != 1)
-		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int32 or int64, got %s %s", what,
+		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int32 or int64, got %s %s", input_name,
 				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape));
 	if (tensor->shape.dim[0] > NPL_MAX_RANK)
-		return npl_fail(err, NPL_EINPUT, "the %s has %lld values, at most %d dimensions are supported", what,
-				(long long)tensor->shape.dim[0], NPL_MAX_RANK);
+		return npl_fail(err, NPL_EINPUT, "the %s has %lld values, at most %d dimensions are supported",
+				input_name, (long long)tensor->shape.dim[0], NPL_MAX_RANK);
 	*n = (int)tensor->shape.dim[0];
 	if (*n && !tensor->data)
-		return op_not_constant(what, err);
+		return op_refuse_not_constant(input_name, err);
 	for (int i = 0; i < *n; i++)
 		values[i] = tensor->dtype == NPL_I64 ? ((const int64_t *)tensor->data)[i]
 						     : ((const int32_t *)tensor->data)[i];
 	return 0;
 }
 
-int op_input_scalar(const struct npl_tensor *tensor, const char *what, struct npl_err *err)
+int op_input_scalar(const struct npl_tensor *tensor, const char *input_name, struct npl_err *err)
 {
 	if (npl_tensor_count(tensor) != 1 || tensor->shape.rank > 1)
-		return npl_fail(err, NPL_EINPUT, "the %s must be one number, got %s", what, OP_TEXT(&tensor->shape));
-	return tensor->data ? 0 : op_not_constant(what, err);
+		return npl_fail(err, NPL_EINPUT, "the %s must be one number, got %s", input_name,
+				OP_TEXT(&tensor->shape));
+	return tensor->data ? 0 : op_refuse_not_constant(input_name, err);
 }
 
 int op_axes(int64_t *axes, int n, int rank, struct npl_err *err)
 {
-	unsigned seen = 0;
+	unsigned named_axes = 0;
 	for (int i = 0; i < n; i++) {
 		if (op_axis(&axes[i], rank, rank - 1, err))
 			return NPL_EINPUT;
-		if (seen & 1u << axes[i])
+		if (named_axes & 1u << axes[i])
 			return npl_fail(err, NPL_EINPUT, "axis %lld is given twice", (long long)axes[i]);
-		seen |= 1u << axes[i];
+		named_axes |= 1u << axes[i];
 	}
 	return 0;
 }
 
-int op_not_constant(const char *what, struct npl_err *err)
+int op_refuse_not_constant(const char *input_name, struct npl_err *err)
 {
-	return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", what);
+	return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", input_name);
 }
 
-int op_asked_shape(const int64_t *dims, int n, struct npl_shape *shape, struct npl_err *err)
+int op_requested_shape(const int64_t *dims, int n, struct npl_shape *shape, struct npl_err *err)
 {
 	bool negative = false;
 	*shape = (struct npl_shape){.rank = n};

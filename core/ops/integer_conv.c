@@ -39,10 +39,10 @@ uint64_t op_integerconv_macs(const struct npl_attrs *attrs, const struct npl_ten
 /* Returns the elements less their zero point, or less that of each part of dimension 0 where there are several. */
 static int16_t *elements(const struct npl_tensor *x, const struct npl_tensor *zero, int64_t parts)
 {
-	int64_t count = npl_tensor_count(x), each = parts && count ? count / parts : 1;
+	int64_t count = npl_tensor_count(x), part_size = parts && count ? count / parts : 1;
 	int16_t *copy = malloc((size_t)count * sizeof *copy + 1);
 	for (int64_t i = 0; copy && i < count; i++)
-		copy[i] = (int16_t)(op_whole(x, i) - op_integer_zero(zero, i / each));
+		copy[i] = (int16_t)(op_whole(x, i) - op_integer_zero(zero, i / part_size));
 	return copy;
 }
 

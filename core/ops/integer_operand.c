@@ -31,25 +31,25 @@ const struct npl_tensor *op_integer_input(const struct npl_tensor *const *in, in
 	return k >= 0 && k < n_in ? in[k] : NULL;
 }
 
-static int check_operand(const struct npl_tensor *x, const char *what, struct npl_err *err)
+static int check_operand(const struct npl_tensor *x, const char *operand_name, struct npl_err *err)
 {
 	if (npl_is_byte(x->dtype))
 		return 0;
-	return npl_fail(err, NPL_EINPUT, "%s is %s, expected uint8 or int8", what, npl_dtype_name(x->dtype));
+	return npl_fail(err, NPL_EINPUT, "%s is %s, expected uint8 or int8", operand_name, npl_dtype_name(x->dtype));
 }
 
-static int check_parameter(const struct npl_tensor *p, enum npl_dtype dtype, int64_t parts, const char *what,
+static int check_parameter(const struct npl_tensor *p, enum npl_dtype dtype, int64_t parts, const char *operand_name,
 			   struct npl_err *err)
 {
 	if (!p)
 		return 0;
 	int64_t count = npl_tensor_count(p);
 	if (p->dtype != dtype)
-		return npl_fail(err, NPL_EINPUT, "%s is %s, expected %s", what, npl_dtype_name(p->dtype),
+		return npl_fail(err, NPL_EINPUT, "%s is %s, expected %s", operand_name, npl_dtype_name(p->dtype),
 				npl_dtype_name(dtype));
 	if (p->shape.rank > 1 || (count != 1 && count != parts))
-		return npl_fail(err, NPL_EINPUT, "%s is %s, expected a scalar or %lld values", what, OP_TEXT(&p->shape),
-				(long long)parts);
+		return npl_fail(err, NPL_EINPUT, "%s is %s, expected a scalar or %lld values", operand_name,
+				OP_TEXT(&p->shape), (long long)parts);
 	return 0;
 }
 
@@ -65,7 +65,7 @@ int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *con
 		int input;
 		enum npl_dtype dtype;
 		int64_t parts;
-		const char *what;
+		const char *operand_name;
 	} parameter[] = {{at->a_scale, NPL_F32, a_parts, "the first operand's scale"},
 			 {at->a_zero, a->dtype, a_parts, "the first operand's zero point"},
 			 {at->b_scale, NPL_F32, b_parts, "the second operand's scale"},
@@ -75,7 +75,7 @@ int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *con
 			 {at->bias, NPL_I32, b_parts, "the bias"}};
 	for (size_t i = 0; i < sizeof parameter / sizeof *parameter; i++)
 		if (check_parameter(op_integer_input(in, n_in, parameter[i].input), parameter[i].dtype,
-				    parameter[i].parts, parameter[i].what, err))
+				    parameter[i].parts, parameter[i].operand_name, err))
 			return NPL_EINPUT;
 	return 0;
 }

@@ -10,7 +10,7 @@
 /* y[i] = a[i] OP b[i] for i < n, each operand advancing by its step, 0 or 1; both are 0 only where n is 1. y may be
  * a. */
 struct op_loops {
-	void (*of[NPL_DTYPES])(int64_t n, const void *a, int64_t a_step, const void *b, int64_t b_step, void *y);
+	void (*by_dtype[NPL_DTYPES])(int64_t n, const void *a, int64_t a_step, const void *b, int64_t b_step, void *y);
 };
 
 /* Defines NAME_TYPE, the loop of an expression in x and y of `type`, with results of type `result`. Steps of 0 have

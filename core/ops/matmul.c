@@ -15,11 +15,11 @@ int op_matmul_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return 0;
 }
 
-struct op_stack op_stack_of(const struct npl_shape *shape, bool left)
+struct op_stack op_stack_of(const struct npl_shape *shape, bool is_left)
 {
 	if (shape->rank == 1)
-		return left ? (struct op_stack){.rows = 1, .cols = shape->dim[0]}
-			    : (struct op_stack){.rows = shape->dim[0], .cols = 1};
+		return is_left ? (struct op_stack){.rows = 1, .cols = shape->dim[0]}
+			       : (struct op_stack){.rows = shape->dim[0], .cols = 1};
 	struct op_stack stack = {
 		.rows = shape->dim[shape->rank - 2], .cols = shape->dim[shape->rank - 1], .batch = *shape};
 	stack.batch.rank -= 2;
@@ -65,7 +65,7 @@ DEFINE_PLAIN(uint32_t, uint64_t)
 DEFINE_PLAIN(uint64_t, uint64_t)
 
 static const struct {
-	void (*of[NPL_DTYPES])(int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b, void *y);
+	void (*by_dtype[NPL_DTYPES])(int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b, void *y);
 } plain_products = {{[NPL_F64] = plain_double,
 		     [NPL_I32] = plain_int32_t,
 		     [NPL_I64] = plain_int64_t,
@@ -77,7 +77,7 @@ int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 {
 	(void)attrs;
 	(void)n_out;
-	bool plain = n_in > 0 && in[0] && plain_products.of[in[0]->dtype];
+	bool plain = n_in > 0 && in[0] && plain_products.by_dtype[in[0]->dtype];
 	if (op_inputs(in, n_in, 2, plain ? in[0]->dtype : NPL_F32, err) ||
 	    op_matmul_result(&in[0]->shape, &in[1]->shape, &out->shape, err))
 		return NPL_EINPUT;
@@ -144,7 +144,7 @@ int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 		const char *left = (const char *)in[0]->data + (size_t)(a_at * a.rows * a.cols) * element;
 		const char *right = (const char *)in[1]->data + (size_t)(b_at * b.rows * b.cols) * element;
 		if (out->dtype != NPL_F32)
-			plain_products.of[out->dtype](a.rows, b.cols, a.cols, left, right, y);
+			plain_products.by_dtype[out->dtype](a.rows, b.cols, a.cols, left, right, y);
 		else if (float_product(&a, &b, (const float *)(const void *)left, (const float *)(const void *)right,
 				       (float *)(void *)y, err))
 			return NPL_ENOMEM;

@@ -162,19 +162,19 @@ int op_maxpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 static int64_t find_greatest(const struct npl_window *w, const struct npl_image *size, const struct npl_tensor *x,
 			     int64_t channel, const struct op_reach reach[NPL_VOLUME])
 {
-	int64_t found = -1;
+	int64_t greatest_at = -1;
 	double greatest = 0;
 	for (int64_t z = reach[NPL_DEPTH].first; z < reach[NPL_DEPTH].end; z += w->dilation[NPL_DEPTH])
 		for (int64_t r = reach[0].first; r < reach[0].end; r += w->dilation[0])
 			for (int64_t c = reach[1].first; c < reach[1].end; c += w->dilation[1]) {
 				int64_t at = op_row(size->size, z, r) + c;
 				double value = npl_tensor_real(x, channel * op_volume(size->size) + at);
-				if (found >= 0 && !(value > greatest) && value == value)
+				if (greatest_at >= 0 && !(value > greatest) && value == value)
 					continue;
-				found = at;
+				greatest_at = at;
 				greatest = value;
 			}
-	return found;
+	return greatest_at;
 }
 
 /* Returns position `at` of a volume, counted with its first dimension the fastest. */

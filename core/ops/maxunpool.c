@@ -39,12 +39,12 @@ static int inferred_shape(struct npl_window *window, const struct npl_shape *x, 
 	return op_output_fits(shape, 1, err);
 }
 
-static int given_shape(const struct npl_tensor *given, const struct npl_shape *inferred, struct npl_shape *shape,
-		       struct npl_err *err)
+static int read_output_shape(const struct npl_tensor *output_shape, const struct npl_shape *inferred,
+			     struct npl_shape *shape, struct npl_err *err)
 {
 	int64_t dims[NPL_MAX_RANK];
 	int n;
-	if (op_input_dims(given, "output_shape", dims, &n, err))
+	if (op_input_dims(output_shape, "output_shape", dims, &n, err))
 		return NPL_EINPUT;
 	bool fits = n == inferred->rank;
 	for (int i = 0; i < n && fits; i++) {
@@ -74,7 +74,7 @@ int op_maxunpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
 	out->shape = inferred;
-	if (n_in > 2 && in[2] && given_shape(in[2], &inferred, &out->shape, err))
+	if (n_in > 2 && in[2] && read_output_shape(in[2], &inferred, &out->shape, err))
 		return NPL_EINPUT;
 	return op_output_fits(&out->shape, 1, err);
 }
@@ -101,15 +101,15 @@ int op_maxunpool_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	if (inferred_shape(&window, &in[0]->shape, &inferred, err))
 		return NPL_EINPUT;
 	const int64_t *index = in[1]->data;
-	int64_t count = npl_tensor_count(in[0]), room = npl_shape_count(&inferred);
+	int64_t count = npl_tensor_count(in[0]), n_elements = npl_shape_count(&inferred);
 	size_t element = npl_dtype_size(out->dtype), bytes = npl_tensor_bytes(out);
 	const unsigned char *from = in[0]->data;
 	if (bytes)
 		memset(out->data, 0, bytes);
 	for (int64_t i = 0; i < count; i++, from += element) {
-		if (index[i] < 0 || index[i] >= room)
+		if (index[i] < 0 || index[i] >= n_elements)
 			return npl_fail(err, NPL_EINPUT, "index %lld is none of the %lld elements of %s",
-					(long long)index[i], (long long)room, OP_TEXT(&inferred));
+					(long long)index[i], (long long)n_elements, OP_TEXT(&inferred));
 		int64_t at = in_corner(&inferred, &out->shape, index[i]);
 		memcpy((unsigned char *)out->data + (size_t)at * element, from, element);
 	}

@@ -108,8 +108,8 @@ int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	if (op_axis(&attrs->norm.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
 	for (int i = 1; i < n_in; i++) {
-		struct npl_shape both;
-		if (in[i] && (op_broadcast_shape(x, &in[i]->shape, &both, NULL) || !npl_shape_equal(&both, x)))
+		struct npl_shape common;
+		if (in[i] && (op_broadcast_shape(x, &in[i]->shape, &common, NULL) || !npl_shape_equal(&common, x)))
 			return npl_fail(err, NPL_EINPUT, "the %s %s does not broadcast to the input %s",
 					i == 1 ? "scale" : "bias", OP_TEXT(&in[i]->shape), OP_TEXT(x));
 	}
@@ -126,24 +126,24 @@ int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 
 /* Computes y = y * scale + bias for the elements of y from `at` on that have this shape; both broadcast, bias may be
  * NULL. */
-static void apply_affine(const struct npl_shape *shape, const struct npl_tensor *by, const struct npl_tensor *bias,
-			 struct npl_tensor *y, int64_t at)
+static void apply_affine(const struct npl_shape *shape, const struct npl_tensor *scale_tensor,
+			 const struct npl_tensor *bias, struct npl_tensor *y, int64_t at)
 {
 	struct op_walk walk;
-	op_walk_init(&walk, shape, &by->shape, bias ? &bias->shape : &by->shape);
+	op_walk_init(&walk, shape, &scale_tensor->shape, bias ? &bias->shape : &scale_tensor->shape);
 	if (y->dtype == NPL_F64)
-		affine_double(&walk, by->data, bias ? bias->data : NULL, (double *)y->data + at);
+		affine_double(&walk, scale_tensor->data, bias ? bias->data : NULL, (double *)y->data + at);
 	else
-		affine_float(&walk, by->data, bias ? bias->data : NULL, (float *)y->data + at);
+		affine_float(&walk, scale_tensor->data, bias ? bias->data : NULL, (float *)y->data + at);
 }
 
 /* Returns the shape that scale and bias are applied to at once. It is that of the values normalised together, while
  * they are in the cache, where scale and bias are the same for each such part; else the whole. */
-static struct npl_shape affine_shape(const struct npl_shape *x, int axis, const struct npl_tensor *by,
+static struct npl_shape affine_shape(const struct npl_shape *x, int axis, const struct npl_tensor *scale_tensor,
 				     const struct npl_tensor *bias)
 {
 	struct npl_shape row = {.rank = x->rank - axis};
-	if (by->shape.rank > row.rank || (bias && bias->shape.rank > row.rank))
+	if (scale_tensor->shape.rank > row.rank || (bias && bias->shape.rank > row.rank))
 		return *x;
 	memcpy(row.dim, x->dim + axis, (size_t)row.rank * sizeof *row.dim);
 	return row;
@@ -156,23 +156,23 @@ int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	const struct npl_tensor *x = in[0], *bias = n_in > 2 ? in[2] : NULL;
 	int axis = (int)attrs->norm.axis;
 	int64_t rows = op_count(x->shape.dim, axis), n = op_count(x->shape.dim + axis, x->shape.rank - axis);
-	const struct npl_shape together = affine_shape(&x->shape, axis, in[1], bias);
-	const bool by_row = together.rank < x->shape.rank;
+	const struct npl_shape affine = affine_shape(&x->shape, axis, in[1], bias);
+	const bool row_by_row = affine.rank < x->shape.rank;
 	if (!npl_tensor_count(x))
 		n = 0;
 	for (int64_t row = 0; row < rows; row++) {
 		struct moments m = BY_TYPE(moments, x, row * n, n);
 		double factor = 1 / sqrt(m.variance + (double)attrs->norm.epsilon);
 		BY_TYPE_TO(scale, x, &out[0], row * n, n, m.mean, factor, 0.0);
-		if (by_row && n)
-			apply_affine(&together, in[1], bias, &out[0], row * n);
+		if (row_by_row && n)
+			apply_affine(&affine, in[1], bias, &out[0], row * n);
 		if (n_out > 1 && out[1].data)
 			((float *)out[1].data)[row] = (float)m.mean;
 		if (n_out > 2 && out[2].data)
 			((float *)out[2].data)[row] = (float)factor;
 	}
-	if (!by_row && n)
-		apply_affine(&together, in[1], bias, &out[0], 0);
+	if (!row_by_row && n)
+		apply_affine(&affine, in[1], bias, &out[0], 0);
 	return 0;
 }
 
@@ -316,17 +316,17 @@ int op_meanvariance_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 int op_meanvariance_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 			  int n_out, struct npl_err *err)
 {
-	unsigned seen = 0;
+	unsigned named_axes = 0;
 	(void)n_out;
 	if (float_inputs(in, n_in, 1, err))
 		return NPL_EINPUT;
 	for (int i = 0; i < attrs->norm.n_axes; i++) {
 		if (op_axis(&attrs->norm.axes[i], in[0]->shape.rank, in[0]->shape.rank - 1, err))
 			return NPL_EINPUT;
-		if (seen & 1u << attrs->norm.axes[i])
+		if (named_axes & 1u << attrs->norm.axes[i])
 			return npl_fail(err, NPL_EINPUT, "the axis %lld is named twice",
 					(long long)attrs->norm.axes[i]);
-		seen |= 1u << attrs->norm.axes[i];
+		named_axes |= 1u << attrs->norm.axes[i];
 	}
 	out->dtype = in[0]->dtype;
 	out->shape = in[0]->shape;
@@ -373,8 +373,8 @@ int op_meanvariance_run(const struct npl_attrs *attrs, const struct npl_tensor *
 	if (!count)
 		return 0;
 	double *mean = calloc((size_t)g.count, 2 * sizeof *mean);
-	int64_t each = count / g.count;
-	double members = (double)each;
+	int64_t group_size = count / g.count;
+	double members = (double)group_size;
 	if (!mean)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld means", (long long)g.count);
 	double *deviation = mean + g.count;

@@ -48,7 +48,7 @@ int op_onehot_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	int64_t depth = attrs->one_hot.depth, inner = op_count(out->shape.dim + axis + 1, out->shape.rank - 1 - axis);
 	int64_t n = npl_tensor_count(in[0]);
 	size_t element = npl_dtype_size(out->dtype);
-	const char *on = (const char *)in[2]->data + element;
+	const char *on_value = (const char *)in[2]->data + element;
 	op_fill(out->data, in[2]->data, element, npl_tensor_count(out));
 	for (int64_t i = 0; i < n; i++) {
 		int64_t index = op_whole(in[0], i);
@@ -56,7 +56,7 @@ int op_onehot_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 			index += depth;
 		if (index >= 0 && index < depth)
 			memcpy((char *)out->data + (size_t)((i / inner * depth + index) * inner + i % inner) * element,
-			       on, element);
+			       on_value, element);
 	}
 	return 0;
 }

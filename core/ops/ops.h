@@ -64,18 +64,20 @@ void op_attr_accept(struct npl_attr_list *list, const char *name);
 int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum npl_dtype dtype, struct npl_err *err);
 /* Makes a negative axis count from the end; refuses an axis outside of -rank..last. */
 int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err);
-/* Reads a constant one-dimensional int64 input of at most NPL_MAX_RANK elements, called `what`. */
-int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
+/* Reads a constant one-dimensional int64 input of at most NPL_MAX_RANK elements, called `input_name`. */
+int op_input_dims(const struct npl_tensor *tensor, const char *input_name, int64_t *values, int *n,
+		  struct npl_err *err);
 /* Reads such an input of int32 or int64, as indices may be. */
-int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
+int op_input_indices(const struct npl_tensor *tensor, const char *input_name, int64_t *values, int *n,
+		     struct npl_err *err);
 /* Read the only element of a constant input, a scalar or a vector of one; as a double or cut to an integer. */
-int op_input_scalar(const struct npl_tensor *tensor, const char *what, struct npl_err *err);
+int op_input_scalar(const struct npl_tensor *tensor, const char *input_name, struct npl_err *err);
 /* Makes axes from a constant input or attribute list positive; refuses an axis that occurs twice. */
 int op_axes(int64_t *axes, int n, int rank, struct npl_err *err);
 /* Refuses an input whose values a rule must know and does not: "the WHAT must be constant...". */
-int op_not_constant(const char *what, struct npl_err *err);
+int op_refuse_not_constant(const char *input_name, struct npl_err *err);
 /* Makes the shape of n dimensions (at most NPL_MAX_RANK) that a model asks for; refuses negative ones. */
-int op_asked_shape(const int64_t *dims, int n, struct npl_shape *shape, struct npl_err *err);
+int op_requested_shape(const int64_t *dims, int n, struct npl_shape *shape, struct npl_err *err);
 /* Refuses a shape with too many elements, or more than 2^63 multiply-accumulates (count * per_element). */
 int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err);
 /* The kernel of the view operators: copies the bytes of in[0] to out[0]. */
@@ -99,10 +101,10 @@ int op_pick_index(const struct npl_tensor *indices, int64_t i, int64_t size, int
 struct op_pick { /* one after the other in the order of the indices: each replaces the index along an axis */
 	const struct npl_tensor *indices;
 	int rank, axis;
-	int64_t next, place[NPL_MAX_RANK], stride[NPL_MAX_RANK], size;
+	int64_t next, position[NPL_MAX_RANK], stride[NPL_MAX_RANK], size;
 };
-void op_pick_init(struct op_pick *pick, const struct npl_shape *x, int axis, const struct npl_tensor *indices);
-int op_pick_next(struct op_pick *pick, int64_t *offset, struct npl_err *err);
+void op_pick_init(struct op_pick *iterator, const struct npl_shape *x, int axis, const struct npl_tensor *indices);
+int op_pick_next(struct op_pick *iterator, int64_t *offset, struct npl_err *err);
 /* Finds the element of tuple i of indices along their last dimension, over the dimensions of x from `first` on. */
 int op_pick_tuple(const struct npl_tensor *indices, int64_t i, const struct npl_shape *x, int first, int64_t *offset,
 		  struct npl_err *err);
@@ -178,7 +180,7 @@ struct op_stack {
 	int64_t rows, cols;
 	struct npl_shape batch;
 };
-struct op_stack op_stack_of(const struct npl_shape *shape, bool left);
+struct op_stack op_stack_of(const struct npl_shape *shape, bool is_left);
 /* Gives the shape of a product; NPL_EINPUT when the operands do not multiply. */
 int op_matmul_result(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *y, struct npl_err *err);
 
@@ -193,8 +195,8 @@ int op_binary_broadcast(struct npl_attrs *attrs, const struct npl_shape *a, cons
 /* Returns the shape of b as it broadcasts: before opset 7 its dimensions meet a's from axis on (-1: the last ones
  * meet). */
 struct npl_shape op_legacy_operand(const struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b);
-/* Refuses a b, placed as `placed`, that does not broadcast to the shape of a. */
-int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *placed, const struct npl_shape *a,
+/* Refuses a b, whose dimensions lie as in b_shape, that does not broadcast to the shape of a. */
+int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *b_shape, const struct npl_shape *a,
 		    struct npl_err *err);
 
 /* product.c: y(rows,cols) += a(rows,depth) * b(depth,cols) in float. Every element of y is the sum of its products

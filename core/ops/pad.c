@@ -28,67 +28,67 @@ int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_e
 	if (out->pad.n < 0 || out->pad.n % 2)
 		return npl_fail(err, NPL_EINPUT, "the attribute pads must have two values per dimension");
 	for (int d = 0; d < out->pad.n / 2; d++) {
-		out->pad.before[d] = pads[d];
-		out->pad.after[d] = pads[out->pad.n / 2 + d];
+		out->pad.pad_begin[d] = pads[d];
+		out->pad.pad_end[d] = pads[out->pad.n / 2 + d];
 	}
 	return 0;
 }
 
 /* Gives the dimensions that are padded: those that an input names, else all. */
-static int read_axes(const struct npl_attrs *attrs, const struct npl_tensor *given, int rank, int64_t *axes, int *n,
-		     struct npl_err *err)
+static int read_axes(const struct npl_attrs *attrs, const struct npl_tensor *axes_input, int rank, int64_t *axes,
+		     int *n, struct npl_err *err)
 {
 	for (int d = 0; d < rank; d++)
 		axes[d] = d;
 	*n = rank;
-	if (!given)
+	if (!axes_input)
 		return 0;
 	if (op_before(attrs, 18))
 		return npl_fail(err, NPL_EINPUT, "axes as an input came with opset 18");
-	return op_input_indices(given, "axes", axes, n, err) || op_axes(axes, *n, rank, err) ? NPL_EINPUT : 0;
+	return op_input_indices(axes_input, "axes", axes, n, err) || op_axes(axes, *n, rank, err) ? NPL_EINPUT : 0;
 }
 
 /* Reads the pads from opset 11 on: first all at the beginnings, then all at the ends. */
-static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, const struct npl_tensor *given, int rank,
-		     struct npl_err *err)
+static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, const struct npl_tensor *axes_input,
+		     int rank, struct npl_err *err)
 {
 	int64_t axes[NPL_MAX_RANK];
 	int n;
-	if (read_axes(attrs, given, rank, axes, &n, err))
+	if (read_axes(attrs, axes_input, rank, axes, &n, err))
 		return NPL_EINPUT;
 	if (pads->dtype != NPL_I64 || npl_tensor_count(pads) != 2 * (int64_t)n || pads->shape.rank > 2)
 		return npl_fail(err, NPL_EINPUT, "the pads must be %d int64 values, got %s %s", 2 * n,
 				npl_dtype_name(pads->dtype), OP_TEXT(&pads->shape));
 	if (n && !pads->data)
-		return op_not_constant("pads", err);
+		return op_refuse_not_constant("pads", err);
 	for (int d = 0; d < rank; d++)
-		attrs->pad.before[d] = attrs->pad.after[d] = 0;
+		attrs->pad.pad_begin[d] = attrs->pad.pad_end[d] = 0;
 	for (int i = 0; i < n; i++) {
-		attrs->pad.before[axes[i]] = op_whole(pads, i);
-		attrs->pad.after[axes[i]] = op_whole(pads, n + i);
+		attrs->pad.pad_begin[axes[i]] = op_whole(pads, i);
+		attrs->pad.pad_end[axes[i]] = op_whole(pads, n + i);
 	}
 	attrs->pad.n = 2 * rank;
 	return 0;
 }
 
 /* Gives the part of a dimension that is left after negative pads. */
-static void left_of(const struct npl_attrs *attrs, int d, int64_t size, int64_t *first, int64_t *end)
+static void find_remaining(const struct npl_attrs *attrs, int d, int64_t size, int64_t *first, int64_t *end)
 {
-	*first = attrs->pad.before[d] < 0 ? -attrs->pad.before[d] : 0;
-	*end = attrs->pad.after[d] < 0 ? size + attrs->pad.after[d] : size;
+	*first = attrs->pad.pad_begin[d] < 0 ? -attrs->pad.pad_begin[d] : 0;
+	*end = attrs->pad.pad_end[d] < 0 ? size + attrs->pad.pad_end[d] : size;
 }
 
 static int pad_dimension(const struct npl_attrs *attrs, int d, int64_t size, int64_t *padded, struct npl_err *err)
 {
-	int64_t before = attrs->pad.before[d], after = attrs->pad.after[d], first, end;
-	const int64_t most = NPL_MAX_ELEMENTS;
-	if (before < -most || before > most || after < -most || after > most || size + before + after < 0)
+	int64_t begin = attrs->pad.pad_begin[d], end_pad = attrs->pad.pad_end[d], first, end;
+	const int64_t limit = NPL_MAX_ELEMENTS;
+	if (begin < -limit || begin > limit || end_pad < -limit || end_pad > limit || size + begin + end_pad < 0)
 		return npl_fail(err, NPL_EINPUT, "pads of %lld and %lld do not fit dimension %d of %lld",
-				(long long)before, (long long)after, d, (long long)size);
-	left_of(attrs, d, size, &first, &end);
-	if (attrs->pad.mode != CONSTANT && (before > 0 || after > 0) && end <= first)
+				(long long)begin, (long long)end_pad, d, (long long)size);
+	find_remaining(attrs, d, size, &first, &end);
+	if (attrs->pad.mode != CONSTANT && (begin > 0 || end_pad > 0) && end <= first)
 		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to pad with", d);
-	*padded = size + before + after;
+	*padded = size + begin + end_pad;
 	return 0;
 }
 
@@ -145,9 +145,9 @@ int op_pad_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++) {
 		int64_t first, end;
-		left_of(attrs, d, in[0]->shape.dim[d], &first, &end);
+		find_remaining(attrs, d, in[0]->shape.dim[d], &first, &end);
 		for (int64_t i = 0; i < out->shape.dim[d]; i++) {
-			int64_t at = source(attrs->pad.mode, i - attrs->pad.before[d] - first, end - first);
+			int64_t at = source(attrs->pad.mode, i - attrs->pad.pad_begin[d] - first, end - first);
 			map.from[d][i] = at < 0 ? -1 : first + at;
 		}
 	}

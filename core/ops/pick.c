@@ -22,22 +22,22 @@ int op_pick_index(const struct npl_tensor *indices, int64_t i, int64_t size, int
 	return 0;
 }
 
-void op_pick_init(struct op_pick *pick, const struct npl_shape *x, int axis, const struct npl_tensor *indices)
+void op_pick_init(struct op_pick *iterator, const struct npl_shape *x, int axis, const struct npl_tensor *indices)
 {
-	*pick = (struct op_pick){.indices = indices, .rank = x->rank, .axis = axis, .size = x->dim[axis]};
-	op_strides(x, pick->stride);
+	*iterator = (struct op_pick){.indices = indices, .rank = x->rank, .axis = axis, .size = x->dim[axis]};
+	op_strides(x, iterator->stride);
 }
 
-int op_pick_next(struct op_pick *pick, int64_t *offset, struct npl_err *err)
+int op_pick_next(struct op_pick *iterator, int64_t *offset, struct npl_err *err)
 {
 	int64_t index = 0, at = 0;
-	if (op_pick_index(pick->indices, pick->next++, pick->size, &index, err))
+	if (op_pick_index(iterator->indices, iterator->next++, iterator->size, &index, err))
 		return NPL_EINPUT;
-	for (int d = 0; d < pick->rank; d++)
-		at += (d == pick->axis ? index : pick->place[d]) * pick->stride[d];
+	for (int d = 0; d < iterator->rank; d++)
+		at += (d == iterator->axis ? index : iterator->position[d]) * iterator->stride[d];
 	*offset = at;
-	for (int d = pick->rank - 1; d >= 0 && ++pick->place[d] == pick->indices->shape.dim[d]; d--)
-		pick->place[d] = 0;
+	for (int d = iterator->rank - 1; d >= 0 && ++iterator->position[d] == iterator->indices->shape.dim[d]; d--)
+		iterator->position[d] = 0;
 	return 0;
 }
 

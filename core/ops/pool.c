@@ -80,11 +80,11 @@ struct reduction {
 	int64_t low[NPL_VOLUME], high[NPL_VOLUME]; /* bounds of the positions that an average's divisor counts */
 };
 
-static double finish(const struct reduction *r, double sum, int64_t counted)
+static double finish(const struct reduction *r, double sum, int64_t n_values)
 {
 	switch (r->power) {
 	case 0:
-		return counted ? sum / (double)counted : 0;
+		return n_values ? sum / (double)n_values : 0;
 	case 1:
 		return sum;
 	case 2:
@@ -98,10 +98,10 @@ static double finish(const struct reduction *r, double sum, int64_t counted)
 static struct op_reach columns_inside(const struct reduction *r, int64_t first, int64_t n)
 {
 	const struct npl_window *w = r->window;
-	const int64_t step = w->dilation[1], left = w->pad_begin[1] - first * w->stride[1];
-	const int64_t before = left - (n - 1) * w->stride[1], within = left + r->in[1];
-	const int64_t begin = before > 0 ? npl_div_up_i64(before, step) : 0,
-		      end = within > 0 ? npl_div_up_i64(within, step) : 0;
+	const int64_t step = w->dilation[1], input_start = w->pad_begin[1] - first * w->stride[1];
+	const int64_t first_start = input_start - (n - 1) * w->stride[1], last_end = input_start + r->in[1];
+	const int64_t begin = first_start > 0 ? npl_div_up_i64(first_start, step) : 0,
+		      end = last_end > 0 ? npl_div_up_i64(last_end, step) : 0;
 	return (struct op_reach){begin, end < w->kernel[1] ? end : w->kernel[1], 0};
 }
 
@@ -183,11 +183,11 @@ static int64_t reach_of_line(const struct reduction *r, int64_t line, struct op_
 				columns[i] = op_pool_reach(r->window, 1, first + i, r->low[1], r->high[1]).count;      \
 			for (int64_t line = 0; line < r->out[NPL_DEPTH] * r->out[0]; line++) {                         \
 				struct op_reach at[NPL_VOLUME];                                                        \
-				const int64_t counted = reach_of_line(r, line, at);                                    \
+				const int64_t n_values = reach_of_line(r, line, at);                                   \
 				reduce_line_##type(r, at, first, n, x, sum);                                           \
 				for (int64_t i = 0; i < n; i++)                                                        \
 					y[line * r->out[1] + first + i] = (type)finish(r, sum[i],                      \
-										       counted * columns[i]);          \
+										       n_values * columns[i]);         \
 			}                                                                                              \
 		}                                                                                                      \
 	}

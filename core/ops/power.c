@@ -44,10 +44,10 @@ static uint64_t integer_power(uint64_t base, uint64_t exponent)
 }
 
 /* Returns 1 / base^n, truncated, for a negative exponent. */
-static uint64_t integer_inverse(uint64_t base, bool odd)
+static uint64_t integer_inverse(uint64_t base, bool is_odd)
 {
 	const uint64_t minus_one = (uint64_t)-1; /* as a signed base; an unsigned one gives 0 */
-	return base == 1 ? 1 : base == minus_one ? (odd ? minus_one : 1) : 0;
+	return base == 1 ? 1 : base == minus_one ? (is_odd ? minus_one : 1) : 0;
 }
 
 /* Computes the integer base to the exponent; false: the exponent is not whole. */

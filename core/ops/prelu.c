@@ -23,12 +23,12 @@ int op_prelu_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 static struct npl_shape slope_shape(const struct npl_attrs *attrs, const struct npl_shape *x,
 				    const struct npl_shape *slope)
 {
-	struct npl_shape placed = {.rank = x->rank};
+	struct npl_shape shape = {.rank = x->rank};
 	if (!op_before(attrs, 7) || slope->rank != 1 || x->rank < 2)
 		return *slope;
 	for (int i = 0; i < x->rank; i++)
-		placed.dim[i] = i == 1 ? slope->dim[0] : 1;
-	return placed;
+		shape.dim[i] = i == 1 ? slope->dim[0] : 1;
+	return shape;
 }
 
 int op_prelu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -52,7 +52,7 @@ int op_prelu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 	(void)n_out;
 	(void)err;
 	struct npl_shape slope = slope_shape(attrs, &in[0]->shape, &in[1]->shape);
-	if (!loops.of[out->dtype])
+	if (!loops.by_dtype[out->dtype])
 		return op_copy_bytes(in[0], out); /* unsigned: none is negative */
 	op_apply(&loops, out->dtype, &in[0]->shape, in[0]->data, &slope, in[1]->data, out);
 	return 0;

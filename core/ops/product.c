@@ -149,8 +149,8 @@ int op_product(const struct op_product *product, struct npl_err *err)
 		ALONE_MACS = 1 << 19,
 		LEAST_ROWS = 64
 	}; /* so few products are done before another thread has woken up */
-	const bool few = (double)product->rows * (double)product->cols * (double)product->depth < ALONE_MACS;
-	const int workers = few ? 1 : npl_parallel_workers();
+	const bool is_small = (double)product->rows * (double)product->cols * (double)product->depth < ALONE_MACS;
+	const int workers = is_small ? 1 : npl_parallel_workers();
 	struct parts parts = {.product = product, .kernel = choose_kernel(product->baseline), .row_parts = 1};
 	/* One row uses a panel once: it must only reach L1. */
 	parts.column_block = product->rows <= TILE_ROWS ? parts.kernel.width : COLUMN_BLOCK;

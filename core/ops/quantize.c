@@ -31,12 +31,12 @@ static int optional_type(struct npl_attr_list *list, const char *name, enum npl_
 
 int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	const bool back = out->op == NPL_OP_DEQUANTIZELINEAR;
+	const bool is_dequantise = out->op == NPL_OP_DEQUANTIZELINEAR;
 	int64_t block = 0;
 	out->quantise.to = out->quantise.precision = NPL_DTYPES;
 	if (op_attr_int(list, "axis", 1, &out->quantise.axis, err))
 		return NPL_EINPUT;
-	if (!back && !op_before(out, 19))
+	if (!is_dequantise && !op_before(out, 19))
 		op_attr_accept(list, "saturate"); /* concerns results in 8-bit floats, which npulab does not have */
 	if (!op_before(out, 21) && op_attr_int(list, "block_size", 0, &block, err))
 		return NPL_EINPUT;
@@ -46,12 +46,13 @@ int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 			"attribute block_size is %lld: a scale for each block is not supported, only one scale or one for each index "
 			"along an axis",
 			(long long)block);
-	if (!op_before(out, back ? 23 : 21) && optional_type(list, "output_dtype", &out->quantise.to, err))
+	if (!op_before(out, is_dequantise ? 23 : 21) && optional_type(list, "output_dtype", &out->quantise.to, err))
 		return NPL_EINPUT;
-	if (!back && npl_is_float32_or_half(out->quantise.to))
+	if (!is_dequantise && npl_is_float32_or_half(out->quantise.to))
 		return npl_fail(err, NPL_EINPUT, "attribute output_dtype is %s, expected uint8, int8, uint16 or int16",
 				npl_dtype_name(out->quantise.to));
-	return back || op_before(out, 23) ? 0 : optional_type(list, "precision", &out->quantise.precision, err);
+	return is_dequantise || op_before(out, 23) ? 0
+						   : optional_type(list, "precision", &out->quantise.precision, err);
 }
 
 /* Checks scale and zero point: scalars, or vectors along the axis. */
@@ -82,22 +83,22 @@ static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *co
 }
 
 /* Checks that q is a type of integers that stand for floats. */
-static int check_integers(const struct npl_attrs *attrs, enum npl_dtype q, bool back, struct npl_err *err)
+static int check_integers(const struct npl_attrs *attrs, enum npl_dtype q, bool is_dequantise, struct npl_err *err)
 {
 	const bool wide = q == NPL_U16 || q == NPL_I16;
-	if (npl_is_byte(q) || (back && q == NPL_I32) || (wide && !op_before(attrs, 21)))
+	if (npl_is_byte(q) || (is_dequantise && q == NPL_I32) || (wide && !op_before(attrs, 21)))
 		return 0;
 	return npl_fail(err, NPL_EINPUT, "the quantised type is %s, expected uint8 or int8%s", npl_dtype_name(q),
 			wide ? ": 16 bits came with opset 21" : "");
 }
 
-static int integers_type(const struct npl_attrs *attrs, enum npl_dtype x, enum npl_dtype scale,
-			 const struct npl_tensor *zero, enum npl_dtype *q, struct npl_err *err)
+static int find_integer_type(const struct npl_attrs *attrs, enum npl_dtype x, enum npl_dtype scale,
+			     const struct npl_tensor *zero, enum npl_dtype *q, struct npl_err *err)
 {
 	const enum npl_dtype to = attrs->quantise.to, precision = attrs->quantise.precision;
-	const bool named = to != NPL_DTYPES && to != NPL_F32; /* what a layer made without a model has */
-	*q = zero ? zero->dtype : named ? to : NPL_U8;
-	if (named && to != *q)
+	const bool has_type = to != NPL_DTYPES && to != NPL_F32; /* what a layer made without a model has */
+	*q = zero ? zero->dtype : has_type ? to : NPL_U8;
+	if (has_type && to != *q)
 		return npl_fail(err, NPL_EINPUT, "the zero point is %s and output_dtype %s", npl_dtype_name(*q),
 				npl_dtype_name(to));
 	if (x != NPL_I32 && (!npl_is_float32_or_half(x) || (x != NPL_F32 && op_before(attrs, 19))))
@@ -135,7 +136,7 @@ int op_quantize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	out->shape = in[0]->shape;
 	return attrs->op == NPL_OP_DEQUANTIZELINEAR
 		       ? reals_type(attrs, in[0]->dtype, in[1]->dtype, zero, &out->dtype, err)
-		       : integers_type(attrs, in[0]->dtype, in[1]->dtype, zero, &out->dtype, err);
+		       : find_integer_type(attrs, in[0]->dtype, in[1]->dtype, zero, &out->dtype, err);
 }
 
 /* Returns a value from its quotient by the scale, rounded half to even. */
@@ -183,7 +184,7 @@ int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	(void)n_out;
 	(void)err;
 	const struct npl_tensor *x = in[0], *zero = n_in > 2 ? in[2] : NULL;
-	bool back = attrs->op == NPL_OP_DEQUANTIZELINEAR;
+	bool is_dequantise = attrs->op == NPL_OP_DEQUANTIZELINEAR;
 	const enum npl_dtype precision = attrs->quantise.precision == NPL_DTYPES ? in[1]->dtype
 										 : attrs->quantise.precision;
 	int64_t vectors = npl_tensor_count(in[1]), inner = npl_tensor_count(x), outer = 1;
@@ -198,7 +199,7 @@ int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 			const int64_t z = zero ? op_whole(zero, v) : 0;
 			const float scale = (float)npl_tensor_real(in[1], v);
 			for (int64_t end = i + inner; i < end; i++)
-				if (back)
+				if (is_dequantise)
 					dequantise(x, i, scale, z, out);
 				else
 					quantise(x, i, scale, z, precision, out);

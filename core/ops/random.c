@@ -8,7 +8,7 @@
 
 #include "ops.h"
 
-static bool is_like(enum npl_op op)
+static bool copies_shape(enum npl_op op)
 {
 	return op == NPL_OP_RANDOMNORMALLIKE || op == NPL_OP_RANDOMUNIFORMLIKE;
 }
@@ -18,9 +18,9 @@ enum { ONNX_ABSENT = 0, ONNX_FLOAT = 1, ONNX_DOUBLE = 11 };
 static int read_type(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	int64_t type;
-	if (op_attr_int(list, "dtype", is_like(out->op) ? ONNX_ABSENT : ONNX_FLOAT, &type, err))
+	if (op_attr_int(list, "dtype", copies_shape(out->op) ? ONNX_ABSENT : ONNX_FLOAT, &type, err))
 		return NPL_EINPUT;
-	if (type != ONNX_FLOAT && type != ONNX_DOUBLE && (type != ONNX_ABSENT || !is_like(out->op)))
+	if (type != ONNX_FLOAT && type != ONNX_DOUBLE && (type != ONNX_ABSENT || !copies_shape(out->op)))
 		return npl_fail(err, NPL_EINPUT, "dtype=%lld is not supported, only %d (float) and %d (double)",
 				(long long)type, ONNX_FLOAT, ONNX_DOUBLE);
 	out->random.dtype = type == ONNX_FLOAT ? NPL_F32 : type == ONNX_DOUBLE ? NPL_F64 : NPL_DTYPES;
@@ -46,17 +46,18 @@ static int read_law(struct npl_attr_list *list, struct npl_attrs *out, struct np
 
 int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_err wrong = {0};
+	struct npl_err error = {0};
 	float seed;
 	if (read_type(list, out, err) || read_law(list, out, err) || op_attr_float(list, "seed", 0, &seed, err))
 		return NPL_EINPUT;
-	if (!is_like(out->op) && op_attr_ints(list, "shape", NPL_MAX_RANK, out->random.shape, &out->random.rank, err))
+	if (!copies_shape(out->op) &&
+	    op_attr_ints(list, "shape", NPL_MAX_RANK, out->random.shape, &out->random.rank, err))
 		return NPL_EINPUT;
 	if (out->random.rank < 0)
 		return npl_fail(err, NPL_EINPUT, "the attribute shape is missing");
 	uint32_t bits;
 	memcpy(&bits, &seed, sizeof bits);
-	out->random.law.seeded = npl_attr_find(list, "seed", NPL_ATTR_FLOAT, &wrong) != NULL;
+	out->random.law.seeded = npl_attr_find(list, "seed", NPL_ATTR_FLOAT, &error) != NULL;
 	out->random.law.seed = bits;
 	return 0;
 }
@@ -65,13 +66,13 @@ int op_random_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 		    int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	bool like = is_like(attrs->op);
+	bool has_model = copies_shape(attrs->op);
 	struct npl_shape y;
-	if ((like && op_inputs(in, n_in, 1, NPL_DTYPES, err)) ||
-	    op_asked_shape(attrs->random.shape, attrs->random.rank, &y, err))
+	if ((has_model && op_inputs(in, n_in, 1, NPL_DTYPES, err)) ||
+	    op_requested_shape(attrs->random.shape, attrs->random.rank, &y, err))
 		return NPL_EINPUT;
-	out->dtype = like && attrs->random.dtype == NPL_DTYPES ? in[0]->dtype : attrs->random.dtype;
-	out->shape = like ? in[0]->shape : y;
+	out->dtype = has_model && attrs->random.dtype == NPL_DTYPES ? in[0]->dtype : attrs->random.dtype;
+	out->shape = has_model ? in[0]->shape : y;
 	if (out->dtype != NPL_F32 && out->dtype != NPL_F64)
 		return npl_fail(err, NPL_EINPUT, "random values of %s are not supported, only float32 and float64",
 				npl_dtype_name(out->dtype));

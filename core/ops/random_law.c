@@ -150,19 +150,19 @@ static const struct steps *fastest(void)
 static void quantiles(const struct steps *steps, const double *p, int64_t n, double *x)
 {
 	int at[BLOCK] = {0};
-	double r[BLOCK], beyond[BLOCK];
+	double r[BLOCK], tail_value[BLOCK];
 	int64_t tails = 0;
 	steps->middle(p, n, x);
 	for (int64_t i = 0; i < n; i++) {
-		const double rest = 1.0 - p[i]; /* without branches, which nothing could foretell */
+		const double complement = 1.0 - p[i]; /* without branches, which nothing could foretell */
 		at[tails] = (int)i;
-		r[tails] = p[i] < rest ? p[i] : rest;
+		r[tails] = p[i] < complement ? p[i] : complement;
 		tails += fabs(p[i] - 0.5) > MIDDLE;
 	}
 	op_exact_many(OP_MANY_LOG, r, r, tails);
-	steps->tail(r, tails, beyond);
+	steps->tail(r, tails, tail_value);
 	for (int64_t j = 0; j < tails; j++) {
-		const double value = r[j] <= FAR ? beyond[j] : far_quantile(r[j]);
+		const double value = r[j] <= FAR ? tail_value[j] : far_quantile(r[j]);
 		x[at[j]] = copysign(value, p[at[j]] - 0.5);
 	}
 }
@@ -188,7 +188,7 @@ static void make_block(const struct npl_random_law *law, int64_t first, int64_t 
 
 #define PIECE 16384 /* elements, of a few nanoseconds each: fewer are made before another thread has woken up */
 
-struct making {
+struct request {
 	const struct npl_random_law *law;
 	int64_t first;
 	float *floats;
@@ -197,7 +197,7 @@ struct making {
 
 static void make_floats(void *context, int64_t begin, int64_t end)
 {
-	const struct making *m = context;
+	const struct request *m = context;
 	double block[BLOCK];
 	for (int64_t at = begin; at < end; at += BLOCK) {
 		const int64_t n = end - at < BLOCK ? end - at : BLOCK;
@@ -212,7 +212,7 @@ static void make_floats(void *context, int64_t begin, int64_t end)
 
 static void make_doubles(void *context, int64_t begin, int64_t end)
 {
-	const struct making *m = context;
+	const struct request *m = context;
 	const double high = (double)m->law->high;
 	for (int64_t at = begin; at < end; at += BLOCK)
 		make_block(m->law, m->first + at, end - at < BLOCK ? end - at : BLOCK, m->doubles + at);
@@ -223,12 +223,12 @@ static void make_doubles(void *context, int64_t begin, int64_t end)
 
 void npl_random_floats(const struct npl_random_law *law, int64_t first, int64_t count, float *values)
 {
-	struct making making = {.law = law, .first = first, .floats = values};
-	npl_parallel_pieces(count, PIECE, make_floats, &making);
+	struct request request = {.law = law, .first = first, .floats = values};
+	npl_parallel_pieces(count, PIECE, make_floats, &request);
 }
 
 void npl_random_doubles(const struct npl_random_law *law, int64_t first, int64_t count, double *values)
 {
-	struct making making = {.law = law, .first = first, .doubles = values};
-	npl_parallel_pieces(count, PIECE, make_doubles, &making);
+	struct request request = {.law = law, .first = first, .doubles = values};
+	npl_parallel_pieces(count, PIECE, make_doubles, &request);
 }

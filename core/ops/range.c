@@ -20,17 +20,17 @@ int op_range_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 static int64_t count_reals(double start, double limit, double delta)
 {
 	double n = ceil((limit - start) / delta);
-	const int64_t most = NPL_MAX_ELEMENTS + 1;
-	return n > 0 ? n < (double)most ? (int64_t)n : most : 0;
+	const int64_t limit_count = NPL_MAX_ELEMENTS + 1;
+	return n > 0 ? n < (double)limit_count ? (int64_t)n : limit_count : 0;
 }
 
 static int64_t count_integers(int64_t start, int64_t limit, int64_t delta)
 {
-	bool up = delta > 0;
-	if (up ? start >= limit : start <= limit)
+	bool is_rising = delta > 0;
+	if (is_rising ? start >= limit : start <= limit)
 		return 0;
-	uint64_t span = up ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
-	uint64_t step = up ? (uint64_t)delta : 0 - (uint64_t)delta, n = (span - 1) / step + 1;
+	uint64_t span = is_rising ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+	uint64_t step = is_rising ? (uint64_t)delta : 0 - (uint64_t)delta, n = (span - 1) / step + 1;
 	return n > (uint64_t)NPL_MAX_ELEMENTS ? NPL_MAX_ELEMENTS + 1 : (int64_t)n;
 }
 

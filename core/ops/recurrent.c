@@ -29,7 +29,7 @@ static int read_activations(struct npl_attr_list *list, enum npl_op op, struct n
 			    struct npl_err *err)
 {
 	enum npl_cell_function fallback[RECURRENT_MOST_FUNCTIONS];
-	int each = op_cell_functions(op, fallback), n = each * directions_of(r);
+	int n_functions = op_cell_functions(op, fallback), n = n_functions * directions_of(r);
 	static const char *const defaults[] = {[NPL_CELL_SIGMOID] = "Sigmoid", [NPL_CELL_TANH] = "Tanh"};
 	struct npl_attr *names, *alpha, *beta;
 	int64_t alphas = 0, betas = 0;
@@ -41,8 +41,8 @@ static int read_activations(struct npl_attr_list *list, enum npl_op op, struct n
 		return npl_fail(err, NPL_EINPUT, "attribute activations has %lld entries, expected %d",
 				(long long)names->n, n);
 	for (int i = 0; i < n; i++) {
-		struct npl_cell_activation *a = &r->activation[i / each][i % each];
-		const char *name = names ? names->strings[i] : defaults[fallback[i % each]];
+		struct npl_cell_activation *a = &r->activation[i / n_functions][i % n_functions];
+		const char *name = names ? names->strings[i] : defaults[fallback[i % n_functions]];
 		if (!op_cell_find(name, a))
 			return npl_fail(err, NPL_EINPUT, "attribute activations: '%s' is not supported", name);
 		if (op_cell_constants(a->function) > 0)
@@ -112,7 +112,7 @@ static const struct npl_tensor *input_of(const struct npl_tensor *const *in, int
 	return k < n_in ? in[k] : NULL;
 }
 
-static int check_input(const struct npl_tensor *const *in, int n_in, int k, const struct npl_shape *want,
+static int check_input(const struct npl_tensor *const *in, int n_in, int k, const struct npl_shape *expected,
 		       struct npl_err *err)
 {
 	static const char *const names[INPUTS] = {"X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"};
@@ -120,10 +120,10 @@ static int check_input(const struct npl_tensor *const *in, int n_in, int k, cons
 	enum npl_dtype dtype = k == SEQUENCE_LENS ? NPL_I32 : NPL_F32;
 	if (!tensor)
 		return 0;
-	if (tensor->dtype != dtype || !npl_shape_equal(&tensor->shape, want))
+	if (tensor->dtype != dtype || !npl_shape_equal(&tensor->shape, expected))
 		return npl_fail(err, NPL_EINPUT, "the input %s is %s %s, expected %s %s", names[k],
 				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape), npl_dtype_name(dtype),
-				OP_TEXT(want));
+				OP_TEXT(expected));
 	return 0;
 }
 
@@ -135,16 +135,16 @@ static int check_inputs(const struct npl_attrs *attrs, const struct npl_tensor *
 		return npl_fail(err, NPL_EINPUT, "a hidden size of %lld is impossible", (long long)s->hidden);
 	columns /= 2;
 	const struct npl_shape state = state_shape(attrs, s);
-	const struct npl_shape want[INPUTS] = {[X] = in[X]->shape,
-					       [W] = npl_shape_of(3, s->directions, columns, s->input),
-					       [R] = npl_shape_of(3, s->directions, columns, s->hidden),
-					       [B] = npl_shape_of(2, s->directions, 2 * columns),
-					       [SEQUENCE_LENS] = npl_shape_of(1, s->batch),
-					       [INITIAL_H] = state,
-					       [INITIAL_C] = state,
-					       [P] = npl_shape_of(2, s->directions, 3 * s->hidden)};
+	const struct npl_shape expected[INPUTS] = {[X] = in[X]->shape,
+						   [W] = npl_shape_of(3, s->directions, columns, s->input),
+						   [R] = npl_shape_of(3, s->directions, columns, s->hidden),
+						   [B] = npl_shape_of(2, s->directions, 2 * columns),
+						   [SEQUENCE_LENS] = npl_shape_of(1, s->batch),
+						   [INITIAL_H] = state,
+						   [INITIAL_C] = state,
+						   [P] = npl_shape_of(2, s->directions, 3 * s->hidden)};
 	for (int k = 0; k < INPUTS; k++)
-		if (check_input(in, n_in, k, &want[k], err))
+		if (check_input(in, n_in, k, &expected[k], err))
 			return NPL_EINPUT;
 	return 0;
 }
@@ -228,7 +228,7 @@ static bool acquire(struct buffers *b, const struct sizes *s, bool turned)
 
 /* One call of the operator. */
 struct call {
-	const struct npl_multiplier *by; /* NULL: op_product */
+	const struct npl_multiplier *multiplier; /* NULL: op_product */
 	const struct npl_attrs *attrs;
 	const struct npl_tensor *const *in;
 	int n_in;
@@ -290,9 +290,9 @@ static int multiply_inputs(const struct call *call, int64_t direction, struct np
 			call->b.products[row * columns + i] = bias ? bias[i] + (i < summed ? bias[columns + i] : 0.0f)
 								   : 0.0f;
 	const float *matrix = data_of(call, W) + direction * columns * s->input;
-	if (call->by) {
-		call->by->add(call->by->context, rows, columns, s->input, data_of(call, X), matrix, call->b.products,
-			      columns);
+	if (call->multiplier) {
+		call->multiplier->add(call->multiplier->context, rows, columns, s->input, data_of(call, X), matrix,
+				      call->b.products, columns);
 		return 0;
 	}
 	struct op_product product = {.rows = rows,
@@ -359,9 +359,9 @@ static int run_direction(const struct call *call, int64_t direction, struct npl_
 				    .batch = s->batch,
 				    .hidden = s->hidden,
 				    .gates = s->gates,
-				    .multiplier = call->by,
-				    .recurrence = call->by ? data_of(call, R) + direction * columns * s->hidden
-							   : call->b.recurrence,
+				    .multiplier = call->multiplier,
+				    .recurrence = call->multiplier ? data_of(call, R) + direction * columns * s->hidden
+								   : call->b.recurrence,
 				    .peepholes = peepholes ? peepholes + direction * 3 * s->hidden : NULL,
 				    .active = call->b.runs,
 				    .sums = call->b.sums,
@@ -373,7 +373,7 @@ static int run_direction(const struct call *call, int64_t direction, struct npl_
 		run.recurrent_bias = bias + direction * 2 * columns + columns + 2 * s->hidden;
 	load_state(call, INITIAL_H, direction, run.h);
 	load_state(call, INITIAL_C, direction, run.c);
-	if (!call->by)
+	if (!call->multiplier)
 		op_turn_matrix(data_of(call, R) + direction * columns * s->hidden, columns, s->hidden,
 			       call->b.recurrence);
 	int rc = multiply_inputs(call, direction, err);

@@ -88,23 +88,23 @@ double op_cell_activate(const struct npl_cell_activation *activation, double x)
 	}
 }
 
-/* Returns activation `which` (0 f, 1 g, 2 h) of an argument, clipped. */
-static double activate(const struct recurrent_run *run, int which, double x)
+/* Returns the activation function of a slot (0 f, 1 g, 2 h) of an argument, clipped. */
+static double activate(const struct recurrent_run *run, int slot, double x)
 {
 	double clip = (double)run->options->clip;
 	if (run->options->clips)
 		x = x < -clip ? -clip : x > clip ? clip : x;
-	return op_cell_activate(&run->activation[which], x);
+	return op_cell_activate(&run->activation[slot], x);
 }
 
 /* Does the same to n arguments in place; each result is that of op_cell_activate, bit for bit. */
-static void activate_many(const struct recurrent_run *run, int which, double *x, int64_t n)
+static void activate_many(const struct recurrent_run *run, int slot, double *x, int64_t n)
 {
-	const enum npl_cell_function function = run->activation[which].function;
+	const enum npl_cell_function function = run->activation[slot].function;
 	const double clip = (double)run->options->clip;
 	if (function != NPL_CELL_SIGMOID && function != NPL_CELL_TANH) {
 		for (int64_t i = 0; i < n; i++)
-			x[i] = activate(run, which, x[i]);
+			x[i] = activate(run, slot, x[i]);
 		return;
 	}
 	for (int64_t i = 0; i < n && run->options->clips; i++)
@@ -195,25 +195,25 @@ static void finish_gru(const struct recurrent_run *run, const float *sums, float
 static int reset_gru(struct recurrent_run *run, struct npl_err *err)
 {
 	int64_t n = run->hidden, columns = run->gates * n;
-	bool after = run->options->linear_before_reset;
-	for (int64_t b = 0; b < run->batch && after; b++)
+	bool is_after = run->options->linear_before_reset;
+	for (int64_t b = 0; b < run->batch && is_after; b++)
 		for (int64_t i = 0; i < n; i++)
 			run->scratch[b * n + i] = run->recurrent_bias ? run->recurrent_bias[i] : 0.0f;
-	if (after && add_product(run, run->h, 2 * n, n, run->scratch, n, err))
+	if (is_after && add_product(run, run->h, 2 * n, n, run->scratch, n, err))
 		return NPL_ENOMEM;
 	for (int64_t b = 0; b < run->batch; b++) {
-		float *sums = run->sums + b * columns, *aside = run->scratch + b * n;
+		float *sums = run->sums + b * columns, *hidden_sums = run->scratch + b * n;
 		double *reset = run->gate;
 		for (int64_t i = 0; i < n; i++)
 			reset[i] = (double)sums[n + i];
 		activate_many(run, 0, reset, n);
 		for (int64_t i = 0; i < n; i++)
-			if (after)
-				sums[2 * n + i] = (float)((double)sums[2 * n + i] + reset[i] * (double)aside[i]);
+			if (is_after)
+				sums[2 * n + i] = (float)((double)sums[2 * n + i] + reset[i] * (double)hidden_sums[i]);
 			else
-				aside[i] = (float)(reset[i] * (double)run->h[b * n + i]);
+				hidden_sums[i] = (float)(reset[i] * (double)run->h[b * n + i]);
 	}
-	return after ? 0 : add_product(run, run->scratch, 2 * n, n, run->sums + 2 * n, columns, err);
+	return is_after ? 0 : add_product(run, run->scratch, 2 * n, n, run->sums + 2 * n, columns, err);
 }
 
 int op_cell_step(struct recurrent_run *run, struct npl_err *err)

@@ -77,33 +77,33 @@ int op_reduce_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	const struct npl_shape *x = &in[0]->shape;
 	if (op_axes(attrs->reduce.axes, attrs->reduce.n_axes, x->rank, err))
 		return NPL_EINPUT;
-	unsigned gone = op_reduced(attrs, x->rank);
+	unsigned reduced_axes = op_reduced(attrs, x->rank);
 	out->dtype = in[0]->dtype;
 	out->shape = (struct npl_shape){.rank = 0};
 	for (int d = 0; d < x->rank; d++)
-		if (!(gone & 1u << d))
+		if (!(reduced_axes & 1u << d))
 			out->shape.dim[out->shape.rank++] = x->dim[d];
 		else if (attrs->reduce.keep_dims)
 			out->shape.dim[out->shape.rank++] = 1;
 	return op_output_fits(&out->shape, 1, err);
 }
 
-/* Returns a walk over the dimensions of x that `take` names alone, with neighbours merged. */
-static struct op_walk walk_of(const struct npl_shape *x, unsigned take)
+/* Returns a walk over the dimensions of x that `axes` names alone, with neighbours merged. */
+static struct op_walk walk_of(const struct npl_shape *x, unsigned axes)
 {
 	struct op_walk walk = {.rank = 1, .dim = {1}};
 	int64_t stride[NPL_MAX_RANK];
-	int last = 0, before = -2;
+	int last = 0, previous = -2;
 	op_strides(x, stride);
 	for (int d = 0; d < x->rank; d++) {
-		if (!(take & 1u << d))
+		if (!(axes & 1u << d))
 			continue;
-		if (before == d - 1)
+		if (previous == d - 1)
 			walk.dim[last] *= x->dim[d];
 		else
-			walk.dim[before < 0 ? last : ++last] = x->dim[d];
+			walk.dim[previous < 0 ? last : ++last] = x->dim[d];
 		walk.a[last] = stride[d];
-		before = d;
+		previous = d;
 	}
 	walk.rank = last + 1;
 	return walk;
@@ -244,8 +244,8 @@ static void limits(enum npl_dtype dtype, uint64_t *least, uint64_t *greatest)
 {
 	unsigned bits = 8u * (unsigned)npl_dtype_size(dtype);
 	bool is_signed = dtype == NPL_I8 || dtype == NPL_I16 || dtype == NPL_I32 || dtype == NPL_I64;
-	uint64_t all = UINT64_MAX >> (64 - bits);
-	*greatest = dtype == NPL_BOOL ? 1 : is_signed ? all >> 1 : all;
+	uint64_t all_bits = UINT64_MAX >> (64 - bits);
+	*greatest = dtype == NPL_BOOL ? 1 : is_signed ? all_bits >> 1 : all_bits;
 	*least = is_signed ? ~*greatest : 0;
 }
 
@@ -269,13 +269,13 @@ int op_reduce_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
 	struct rule rule = rules[attrs->op];
-	unsigned gone = op_reduced(attrs, x->rank);
-	struct op_walk outer = walk_of(x, ~gone), inner = walk_of(x, gone);
+	unsigned reduced_axes = op_reduced(attrs, x->rank);
+	struct op_walk outer = walk_of(x, ~reduced_axes), inner = walk_of(x, reduced_axes);
 	bool exact = (op_is_integer(out->dtype) || out->dtype == NPL_BOOL) &&
 		     (rule.last == NOTHING || rule.last == DIVIDE);
 	int64_t n = 1, count = npl_tensor_count(out), index[NPL_MAX_RANK] = {0}, at = 0, unused = 0;
 	for (int d = 0; d < x->rank; d++)
-		n *= gone & 1u << d ? x->dim[d] : 1;
+		n *= reduced_axes & 1u << d ? x->dim[d] : 1;
 	for (int64_t i = 0; i < count; i++) {
 		if (exact)
 			op_store_whole(out, i, whole_result(rule, in[0], &inner, n, at));

@@ -15,8 +15,8 @@ int op_repeat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 
 static int expand_shape(const struct npl_shape *x, const int64_t *dims, int n, struct npl_shape *y, struct npl_err *err)
 {
-	struct npl_shape asked;
-	return op_asked_shape(dims, n, &asked, err) ? err->code : op_broadcast_shape(x, &asked, y, err);
+	struct npl_shape requested;
+	return op_requested_shape(dims, n, &requested, err) ? err->code : op_broadcast_shape(x, &requested, y, err);
 }
 
 static int tile_shape(const struct npl_shape *x, const int64_t *repeats, int n, struct npl_shape *y,
@@ -56,10 +56,10 @@ int op_repeat_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_out;
 	struct op_index_map map = {{NULL}};
 	struct npl_tensor x = *in[0]; /* with the output's rank: dimensions of 1 before its own */
-	int more = out->shape.rank - x.shape.rank;
+	int extra_rank = out->shape.rank - x.shape.rank;
 	x.shape.rank = out->shape.rank;
 	for (int d = 0; d < out->shape.rank; d++)
-		x.shape.dim[d] = d < more ? 1 : in[0]->shape.dim[d - more];
+		x.shape.dim[d] = d < extra_rank ? 1 : in[0]->shape.dim[d - extra_rank];
 	if (op_index_map_alloc(&map, &out->shape, err))
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++)

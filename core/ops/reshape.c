@@ -61,12 +61,12 @@ int op_reshape_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	}
 	if (inferred >= 0 && zero && attrs->reshape.allow_zero)
 		return npl_fail(err, NPL_EINPUT, "%s has a 0 and a -1, which allowzero=1 forbids", text);
-	int64_t count = npl_shape_count(&y), want = npl_shape_count(x);
-	if (inferred >= 0 && count > 0 && want % count == 0) {
-		y.dim[inferred] = want / count;
-		count = want;
+	int64_t count = npl_shape_count(&y), input_count = npl_shape_count(x);
+	if (inferred >= 0 && count > 0 && input_count % count == 0) {
+		y.dim[inferred] = input_count / count;
+		count = input_count;
 	}
-	if (count != want || (inferred >= 0 && count == 0 && y.dim[inferred] == 1))
+	if (count != input_count || (inferred >= 0 && count == 0 && y.dim[inferred] == 1))
 		return npl_fail(err, NPL_EINPUT, "the input %s does not reshape to %s", OP_TEXT(x), text);
 	out->dtype = in[0]->dtype;
 	out->shape = y;

@@ -106,7 +106,7 @@ int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	if (op_attr_choice(list, "coordinate_transformation_mode", transforms, HALF_PIXEL, &r->transform, err) ||
 	    op_attr_choice(list, "nearest_mode", nearests, ROUND_PREFER_FLOOR, &r->nearest, err) ||
 	    op_attr_float(list, "cubic_coeff_a", -0.75f, &r->cubic_a, err) ||
-	    op_attr_float(list, "extrapolation_value", 0, &r->outside, err))
+	    op_attr_float(list, "extrapolation_value", 0, &r->extrapolation_value, err))
 		return NPL_EINPUT;
 	if (r->transform == HALF_PIXEL_SYMMETRIC && op_before(out, 19))
 		return npl_fail(err, NPL_EINPUT, "half_pixel_symmetric came with Resize of opset 19");
@@ -115,22 +115,22 @@ int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return op_before(out, 18) ? 0 : attrs_18(list, r, err);
 }
 
-/* Reads n constant floats of input k; absent, or empty: *given is false. */
-static int read_floats(const struct npl_tensor *const *in, int n_in, int k, const char *what, int n, double *values,
-		       bool *given, struct npl_err *err)
+/* Reads n constant floats of input k; absent, or empty: *is_given is false. */
+static int read_floats(const struct npl_tensor *const *in, int n_in, int k, const char *input_name, int n,
+		       double *values, bool *is_given, struct npl_err *err)
 {
-	*given = k < n_in && in[k] && npl_tensor_count(in[k]);
-	if (!*given)
+	*is_given = k < n_in && in[k] && npl_tensor_count(in[k]);
+	if (!*is_given)
 		return 0;
 	if ((in[k]->dtype != NPL_F32 && in[k]->dtype != NPL_F64) || in[k]->shape.rank != 1 || in[k]->shape.dim[0] != n)
-		return npl_fail(err, NPL_EINPUT, "the %s are %s %s, expected %d floats", what,
+		return npl_fail(err, NPL_EINPUT, "the %s are %s %s, expected %d floats", input_name,
 				npl_dtype_name(in[k]->dtype), OP_TEXT(&in[k]->shape), n);
 	if (!in[k]->data)
-		return op_not_constant(what, err);
+		return op_refuse_not_constant(input_name, err);
 	for (int i = 0; i < n; i++) {
 		values[i] = npl_tensor_real(in[k], i);
 		if (!isfinite(values[i]))
-			return npl_fail(err, NPL_EINPUT, "one of the %s is not finite", what);
+			return npl_fail(err, NPL_EINPUT, "one of the %s is not finite", input_name);
 	}
 	return 0;
 }
@@ -152,9 +152,9 @@ static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, stru
 {
 	struct npl_resize_attrs *r = &attrs->resize;
 	for (int d = 0; d < x->rank; d++) {
-		double part = r->transform == TF_CROP_AND_RESIZE ? r->to[d] - r->from[d] : 1.0;
+		double share = r->transform == TF_CROP_AND_RESIZE ? r->to[d] - r->from[d] : 1.0;
 		/* in float, as ONNX infers shapes: 10 * 0.7f is 7, which in double is a little less */
-		double size = floor((double)((float)x->dim[d] * (float)part * (float)r->scale[d]));
+		double size = floor((double)((float)x->dim[d] * (float)share * (float)r->scale[d]));
 		if (!(r->scale[d] > 0) || !(size >= 0) || size > (double)NPL_MAX_ELEMENTS)
 			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize by %g", d, OP_TEXT(x),
 					r->scale[d]);
@@ -209,7 +209,7 @@ static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const
 }
 
 /* Says whether a dimension stays as it is, whatever the transformation. */
-static bool stays(const struct npl_attrs *attrs, int d)
+static bool is_unresized(const struct npl_attrs *attrs, int d)
 {
 	const struct npl_resize_attrs *r = &attrs->resize;
 	return r->scale[d] == 1 && (r->transform != TF_CROP_AND_RESIZE || (r->from[d] == 0 && r->to[d] == 1));
@@ -275,7 +275,7 @@ static int complete_dimension(struct npl_attrs *attrs, int d, int64_t from, int6
 		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to take", d);
 	if (r->transform == HALF_PIXEL_SYMMETRIC && from && r->scale[d] > 0)
 		r->shift[d] = (double)from / 2 * (1 - (double)to / ((double)from * r->scale[d]));
-	if (r->mode == NEAREST || stays(attrs, d) || !to)
+	if (r->mode == NEAREST || is_unresized(attrs, d) || !to)
 		return 0;
 	const int64_t n = neighbours(attrs, d);
 	if (n > 4 * (from + 2))
@@ -309,20 +309,21 @@ int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 /* Returns the position in the input of output position i of dimension d. */
 static double position(const struct npl_resize_attrs *r, int d, int64_t i, int64_t size)
 {
-	double x = (double)i, scale = r->scale[d], length = r->length[d], most = (double)(size - 1);
-	bool one = length <= 1 && length >= 1;
+	double x = (double)i, scale = r->scale[d], length = r->length[d], last_position = (double)(size - 1);
+	bool is_single = length <= 1 && length >= 1;
 	switch (r->transform) {
 	case ASYMMETRIC:
 		return x / scale;
 	case ALIGN_CORNERS:
-		return one ? 0.0 : x * most / (length - 1);
+		return is_single ? 0.0 : x * last_position / (length - 1);
 	case PYTORCH_HALF_PIXEL:
 		return length > 1 ? (x + 0.5) / scale - 0.5 : 0.0;
 	case TF_HALF_PIXEL_FOR_NN:
 		return (x + 0.5) / scale;
 	case TF_CROP_AND_RESIZE:
-		return one ? 0.5 * (r->from[d] + r->to[d]) * most
-			   : r->from[d] * most + x * (r->to[d] - r->from[d]) * most / (length - 1);
+		return is_single ? 0.5 * (r->from[d] + r->to[d]) * last_position
+				 : r->from[d] * last_position +
+					   x * (r->to[d] - r->from[d]) * last_position / (length - 1);
 	default:
 		return r->shift[d] + (x + 0.5) / scale - 0.5;
 	}
@@ -366,7 +367,7 @@ static double keys(double a, double x) /* Keys' cubic convolution at distance x 
 	return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
-static void weigh(const struct npl_attrs *attrs, int d, double x, int64_t size, struct taps *taps)
+static void find_weights(const struct npl_attrs *attrs, int d, double x, int64_t size, struct taps *taps)
 {
 	const struct npl_resize_attrs *r = &attrs->resize;
 	const bool stretched = r->antialias && r->scale[d] < 1, divided = r->antialias || r->exclude_outside;
@@ -377,11 +378,11 @@ static void weigh(const struct npl_attrs *attrs, int d, double x, int64_t size, 
 	const int64_t below = taps->n / 2 - 1;
 	double first = floor(x) - (double)below, sum = 0;
 	for (int64_t k = 0; k < taps->n; k++) {
-		const double at = first + (double)k, away = stretched ? (x - at) * r->scale[d] : x - at;
-		const bool outside = at < 0 || at > (double)(size - 1);
+		const double at = first + (double)k, distance = stretched ? (x - at) * r->scale[d] : x - at;
+		const bool is_beyond = at < 0 || at > (double)(size - 1);
 		taps->index[k] = within(at, size);
-		taps->weight[k] = r->mode == LINEAR ? fmax(1 - fabs(away), 0) : keys((double)r->cubic_a, away);
-		if (r->exclude_outside && outside)
+		taps->weight[k] = r->mode == LINEAR ? fmax(1 - fabs(distance), 0) : keys((double)r->cubic_a, distance);
+		if (r->exclude_outside && is_beyond)
 			taps->weight[k] = 0;
 		sum += taps->weight[k];
 	}
@@ -403,10 +404,10 @@ struct sampler {
 	int64_t stride[NPL_MAX_RANK];         /* of x */
 	struct taps *taps[NPL_MAX_RANK];      /* of each output position, per dimension */
 	int resized[NPL_MAX_RANK], n_resized; /* dimensions beside the last that do not stay */
-	int64_t place[NPL_MAX_RANK];          /* of the line */
+	int64_t line_position[NPL_MAX_RANK];  /* of the line */
 	double *sum[NPL_MAX_RANK];            /* a line for each of `resized` */
-	double *line[4]; /* along the last dimension alone, as the neighbours of several lines need them, */
-	int64_t held[4]; /* and of which elements of x on; -1: of none */
+	double *line[4];       /* along the last dimension alone, as the neighbours of several lines need them, */
+	int64_t line_start[4]; /* and of which elements of x on; -1: of none */
 };
 
 #define DEFINE_LINE(type)                                                                                              \
@@ -427,12 +428,12 @@ DEFINE_LINE(double)
 static const double *line_from(struct sampler *s, int64_t at, int64_t neighbour)
 {
 	const int last = s->x->shape.rank - 1, slot = (int)(neighbour & 3);
-	if (s->held[slot] != at) {
+	if (s->line_start[slot] != at) {
 		if (s->x->dtype == NPL_F32)
 			weigh_line_float(s->taps[last], (const float *)s->x->data + at, s->width, s->line[slot]);
 		else
 			weigh_line_double(s->taps[last], (const double *)s->x->data + at, s->width, s->line[slot]);
-		s->held[slot] = at;
+		s->line_start[slot] = at;
 	}
 	return s->line[slot];
 }
@@ -443,7 +444,7 @@ static const double *sample_line(struct sampler *s, int r, int64_t at, int64_t n
 	if (r == s->n_resized)
 		return line_from(s, at, neighbour);
 	const int d = s->resized[r];
-	const struct taps *taps = &s->taps[d][s->place[d]];
+	const struct taps *taps = &s->taps[d][s->line_position[d]];
 	double *sum = s->sum[r];
 	memset(sum, 0, (size_t)s->width * sizeof *sum);
 	for (int64_t k = 0; k < taps->n; k++) {
@@ -457,20 +458,20 @@ static const double *sample_line(struct sampler *s, int r, int64_t at, int64_t n
 	return sum;
 }
 
-static void put_line(struct sampler *s, double outside, struct npl_tensor *out, int64_t first)
+static void write_line(struct sampler *s, double outside, struct npl_tensor *out, int64_t first)
 {
 	const int last = s->x->shape.rank - 1;
 	const struct taps *taps = s->taps[last];
-	bool all = false;
+	bool is_all_outside = false;
 	int64_t at = 0;
 	for (int d = 0; d < last; d++) {
-		const struct taps *t = &s->taps[d][s->place[d]];
-		all |= !t->n;
+		const struct taps *t = &s->taps[d][s->line_position[d]];
+		is_all_outside |= !t->n;
 		at += t->n == 1 ? t->index[0] * s->stride[d] : 0;
 	}
-	const double *line = all ? NULL : sample_line(s, 0, at, 0);
+	const double *line = is_all_outside ? NULL : sample_line(s, 0, at, 0);
 	for (int64_t i = 0; i < s->width; i++) {
-		const double value = all || !taps[i].n ? outside : line[i];
+		const double value = is_all_outside || !taps[i].n ? outside : line[i];
 		if (out->dtype == NPL_F32)
 			((float *)out->data)[first + i] = (float)value;
 		else
@@ -482,37 +483,37 @@ static void put_line(struct sampler *s, double outside, struct npl_tensor *out, 
 static int open_sampler(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_shape *y,
 			struct sampler *s, void **memory, struct npl_err *err)
 {
-	int64_t positions = 0, all = 0;
-	*s = (struct sampler){.x = x, .width = y->dim[y->rank - 1], .held = {-1, -1, -1, -1}};
+	int64_t positions = 0, n_weights = 0;
+	*s = (struct sampler){.x = x, .width = y->dim[y->rank - 1], .line_start = {-1, -1, -1, -1}};
 	for (int d = 0; d < y->rank; d++) {
 		positions += y->dim[d];
-		all += y->dim[d] * (stays(attrs, d) ? 1 : neighbours(attrs, d));
+		n_weights += y->dim[d] * (is_unresized(attrs, d) ? 1 : neighbours(attrs, d));
 	}
 	const size_t taps_bytes = (size_t)positions * sizeof(struct taps),
 		     line_bytes = (size_t)s->width * sizeof(double);
-	*memory = calloc(1, taps_bytes + (size_t)all * (sizeof(int64_t) + sizeof(double)) +
+	*memory = calloc(1, taps_bytes + (size_t)n_weights * (sizeof(int64_t) + sizeof(double)) +
 				    (4 + NPL_MAX_RANK) * line_bytes + 1);
 	if (!*memory)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the weights of %s", OP_TEXT(y));
 	struct taps *taps = *memory;
 	double *lines = (double *)(void *)((char *)*memory + taps_bytes),
 	       *weight = lines + (4 + NPL_MAX_RANK) * s->width;
-	int64_t *index = (int64_t *)(void *)(weight + all);
+	int64_t *index = (int64_t *)(void *)(weight + n_weights);
 	op_strides(&x->shape, s->stride);
 	for (int d = 0; d < y->rank; taps += y->dim[d++]) {
-		const int64_t each = stays(attrs, d) ? 1 : neighbours(attrs, d);
+		const int64_t n_neighbours = is_unresized(attrs, d) ? 1 : neighbours(attrs, d);
 		s->taps[d] = taps;
-		if (d < y->rank - 1 && !stays(attrs, d))
+		if (d < y->rank - 1 && !is_unresized(attrs, d))
 			s->resized[s->n_resized++] = d;
-		for (int64_t i = 0; i < y->dim[d]; i++, index += each, weight += each) {
+		for (int64_t i = 0; i < y->dim[d]; i++, index += n_neighbours, weight += n_neighbours) {
 			double at = position(&attrs->resize, d, i, x->shape.dim[d]);
 			taps[i] = (struct taps){0, index, weight};
-			if (stays(attrs, d)) {
+			if (is_unresized(attrs, d)) {
 				taps[i].n = 1;
 				*index = i;
 				*weight = 1;
 			} else if (!is_outside(&attrs->resize, at, x->shape.dim[d])) {
-				weigh(attrs, d, at, x->shape.dim[d], &taps[i]);
+				find_weights(attrs, d, at, x->shape.dim[d], &taps[i]);
 			}
 		}
 	}
@@ -536,9 +537,9 @@ static int interpolate(const struct npl_attrs *attrs, const struct npl_tensor *x
 	}
 	int rc = open_sampler(attrs, x, y, &s, &memory, err);
 	for (int64_t first = 0; first < count && !rc; first += s.width) {
-		put_line(&s, (double)attrs->resize.outside, out, first);
-		for (int d = y->rank - 2; d >= 0 && ++s.place[d] == y->dim[d]; d--)
-			s.place[d] = 0;
+		write_line(&s, (double)attrs->resize.extrapolation_value, out, first);
+		for (int d = y->rank - 2; d >= 0 && ++s.line_position[d] == y->dim[d]; d--)
+			s.line_position[d] = 0;
 	}
 	free(memory);
 	return rc;
@@ -555,14 +556,16 @@ int op_resize_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	struct npl_tensor fill = {.dtype = out->dtype, .data = element};
 	if (attrs->resize.mode != NEAREST)
 		return interpolate(attrs, in[0], out, err);
-	op_store_real(&fill, 0, (double)r->outside);
+	op_store_real(&fill, 0, (double)r->extrapolation_value);
 	if (op_index_map_alloc(&map, &out->shape, err))
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++)
 		for (int64_t i = 0; i < out->shape.dim[d]; i++) {
 			int64_t size = in[0]->shape.dim[d];
 			double x = position(r, d, i, size);
-			map.from[d][i] = stays(attrs, d) ? i : is_outside(r, x, size) ? -1 : nearest(r, d, x, size);
+			map.from[d][i] = is_unresized(attrs, d)   ? i
+					 : is_outside(r, x, size) ? -1
+								  : nearest(r, d, x, size);
 		}
 	op_index_map_copy(&map, in[0], fill.data, out);
 	op_index_map_free(&map);

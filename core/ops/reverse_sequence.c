@@ -44,18 +44,18 @@ int op_reversesequence_run(const struct npl_attrs *attrs, const struct npl_tenso
 	const struct npl_shape *x = &in[0]->shape;
 	const bool batch_first = attrs->reverse_sequence.time_axis == 1;
 	const int64_t steps = x->dim[batch_first], batch = x->dim[!batch_first];
-	size_t piece = (size_t)op_count(x->dim + 2, x->rank - 2) * npl_dtype_size(out->dtype);
+	size_t step_bytes = (size_t)op_count(x->dim + 2, x->rank - 2) * npl_dtype_size(out->dtype);
 	for (int64_t b = 0; b < batch; b++) {
 		int64_t length = op_whole(in[1], b);
 		if (length < 0 || length > steps)
 			return npl_fail(err, NPL_EINPUT, "sequence %lld has length %lld of %lld steps", (long long)b,
 					(long long)length, (long long)steps);
-		for (int64_t t = 0; t < steps && piece; t++) {
+		for (int64_t t = 0; t < steps && step_bytes; t++) {
 			int64_t from = t < length ? length - 1 - t : t;
-			int64_t to_at = batch_first ? b * steps + t : t * batch + b;
-			int64_t from_at = batch_first ? b * steps + from : from * batch + b;
-			memcpy((char *)out->data + (size_t)to_at * piece,
-			       (const char *)in[0]->data + (size_t)from_at * piece, piece);
+			int64_t out_step = batch_first ? b * steps + t : t * batch + b;
+			int64_t in_step = batch_first ? b * steps + from : from * batch + b;
+			memcpy((char *)out->data + (size_t)out_step * step_bytes,
+			       (const char *)in[0]->data + (size_t)in_step * step_bytes, step_bytes);
 		}
 	}
 	return 0;

@@ -129,13 +129,13 @@ int op_scatter_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	(void)n_in;
 	(void)n_out;
 	int64_t n = npl_tensor_count(in[1]), offset;
-	struct op_pick pick;
+	struct op_pick iterator;
 	op_copy_bytes(in[0], out);
 	if (attrs->op == NPL_OP_SCATTERND)
 		return scatter_tuples(attrs->scatter.reduction, in, out, err);
-	op_pick_init(&pick, &in[0]->shape, (int)attrs->scatter.axis, in[1]);
+	op_pick_init(&iterator, &in[0]->shape, (int)attrs->scatter.axis, in[1]);
 	for (int64_t i = 0; i < n; i++) {
-		if (op_pick_next(&pick, &offset, err))
+		if (op_pick_next(&iterator, &offset, err))
 			return NPL_EINPUT;
 		put(attrs->scatter.reduction, out, offset, in[2], i, 1);
 	}

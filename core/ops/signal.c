@@ -20,13 +20,13 @@ static int floats_or_refuse(const struct npl_tensor *x, struct npl_err *err)
 }
 
 /* Reads the value of an optional constant input of one number. */
-static int optional_number(const struct npl_tensor *const *in, int n_in, int k, const char *what, int64_t fallback,
-			   int64_t *value, struct npl_err *err)
+static int optional_number(const struct npl_tensor *const *in, int n_in, int k, const char *input_name,
+			   int64_t fallback, int64_t *value, struct npl_err *err)
 {
 	*value = fallback;
 	if (k >= n_in || !in[k])
 		return 0;
-	if (op_input_scalar(in[k], what, err))
+	if (op_input_scalar(in[k], input_name, err))
 		return NPL_EINPUT;
 	*value = (int64_t)npl_tensor_real(in[k], 0);
 	return 0;
@@ -119,7 +119,7 @@ int op_dft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 {
 	const struct npl_shape *shape = &in[0]->shape;
 	const int axis = (int)attrs->signal.axis;
-	const int64_t n = attrs->signal.length, bins = bins_of(attrs), there = shape->dim[axis],
+	const int64_t n = attrs->signal.length, bins = bins_of(attrs), present = shape->dim[axis],
 		      parts = shape->dim[shape->rank - 1];
 	const int64_t inner = op_count(shape->dim + axis + 1, shape->rank - axis - 2);
 	double *table = turn_table(n, err), *x = calloc((size_t)n + 1, 2 * sizeof *x);
@@ -128,12 +128,12 @@ int op_dft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 	(void)n_out;
 	int rc = table && x && y ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a transform");
 	for (int64_t line = 0; !rc && line < op_count(shape->dim, axis) * inner; line++) {
-		const int64_t first = line / inner * there * inner + line % inner;
+		const int64_t first = line / inner * present * inner + line % inner;
 		const int64_t result = line / inner * bins * inner + line % inner;
 		for (int64_t i = 0; i < n; i++) {
 			const int64_t at = (first + i * inner) * parts;
-			x[2 * i] = i < there ? npl_tensor_real(in[0], at) : 0;
-			x[2 * i + 1] = i < there && parts > 1 ? npl_tensor_real(in[0], at + 1) : 0;
+			x[2 * i] = i < present ? npl_tensor_real(in[0], at) : 0;
+			x[2 * i + 1] = i < present && parts > 1 ? npl_tensor_real(in[0], at + 1) : 0;
 		}
 		transform(x, n, bins, attrs->signal.inverse, table, y);
 		for (int64_t k = 0; k < 2 * bins; k++)

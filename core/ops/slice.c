@@ -51,32 +51,32 @@ static int read_inputs(struct npl_slice_attrs *s, const struct npl_tensor *const
 	return 0;
 }
 
-static int64_t clamped(int64_t value, int64_t size, int64_t least, int64_t most)
+static int64_t clamped(int64_t value, int64_t size, int64_t low, int64_t high)
 {
 	if (value < 0)
 		value = value < -size ? -1 : value + size;
-	return npl_clamp_i64(value, least, most);
+	return npl_clamp_i64(value, low, high);
 }
 
 /* Returns how many elements are taken of a dimension of `size`; sets the first one. */
-static int64_t taken(int64_t start, int64_t end, int64_t step, int64_t size, int64_t *first)
+static int64_t count_taken(int64_t start, int64_t end, int64_t step, int64_t size, int64_t *first)
 {
 	bool forward = step > 0;
-	uint64_t apart = forward ? (uint64_t)step : 0 - (uint64_t)step;
+	uint64_t distance = forward ? (uint64_t)step : 0 - (uint64_t)step;
 	*first = 0;
 	if (!size)
 		return 0;
 	*first = clamped(start, size, 0, forward ? size : size - 1);
 	int64_t last = forward ? clamped(end, size, 0, size) : clamped(end, size, -1, size - 1);
 	int64_t span = forward ? last - *first : *first - last;
-	return span > 0 && apart ? (int64_t)((uint64_t)(span - 1) / apart) + 1 : 0;
+	return span > 0 && distance ? (int64_t)((uint64_t)(span - 1) / distance) + 1 : 0;
 }
 
 int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		   int n_out, struct npl_err *err)
 {
 	struct npl_slice_attrs *s = &attrs->slice;
-	bool named[NPL_MAX_RANK] = {false};
+	bool is_named[NPL_MAX_RANK] = {false};
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -91,13 +91,13 @@ int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 		int64_t axis = s->axes[i];
 		if (op_axis(&axis, y.rank, y.rank - 1, err))
 			return NPL_EINPUT;
-		if (named[axis])
+		if (is_named[axis])
 			return npl_fail(err, NPL_EINPUT, "axis %lld is given twice", (long long)axis);
 		if (!s->steps[i])
 			return npl_fail(err, NPL_EINPUT, "the step along axis %lld is 0", (long long)axis);
-		named[axis] = true;
+		is_named[axis] = true;
 		s->step[axis] = s->steps[i];
-		y.dim[axis] = taken(s->starts[i], s->ends[i], s->steps[i], y.dim[axis], &s->first[axis]);
+		y.dim[axis] = count_taken(s->starts[i], s->ends[i], s->steps[i], y.dim[axis], &s->first[axis]);
 	}
 	out->dtype = in[0]->dtype;
 	out->shape = y;

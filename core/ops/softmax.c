@@ -165,11 +165,11 @@ int op_softmax_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	int64_t inner = matrix ? 1 : op_count(shape->dim + axis + 1, shape->rank - axis - 1);
 	/* Vectors along the last dimension lie one after the other, others side by side. */
 	struct group g = {.n = n, .stride = inner, .step = inner == 1 ? n : 1};
-	const int64_t blocks = inner == 1 ? 1 : outer, side = inner == 1 ? outer : inner;
+	const int64_t blocks = inner == 1 ? 1 : outer, n_vectors = inner == 1 ? outer : inner;
 	for (int64_t b = 0; b < blocks; b++)
-		for (int64_t v = 0; v < side; v += VECTORS) {
+		for (int64_t v = 0; v < n_vectors; v += VECTORS) {
 			const int64_t at = b * n * inner + v * g.step;
-			g.vectors = side - v < VECTORS ? (int)(side - v) : VECTORS;
+			g.vectors = n_vectors - v < VECTORS ? (int)(n_vectors - v) : VECTORS;
 			if (out->dtype == NPL_F32)
 				group_float(attrs->op, &g, (const float *)in[0]->data + at, (float *)out->data + at);
 			else

@@ -10,16 +10,16 @@
 
 int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_err wrong = {0};
+	struct npl_err error = {0};
 	if (op_attr_int(list, "axis", 0, &out->split.axis, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 18) && op_attr_count(list, "num_outputs", &out->split.num_outputs, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 13))
 		return 0;
-	const struct npl_attr *attr = npl_attr_find(list, "split", NPL_ATTR_INTS, &wrong);
-	if (wrong.code)
-		return npl_fail(err, wrong.code, "%s", wrong.msg);
+	const struct npl_attr *attr = npl_attr_find(list, "split", NPL_ATTR_INTS, &error);
+	if (error.code)
+		return npl_fail(err, error.code, "%s", error.msg);
 	if (attr && (attr->n < 1 || attr->n > NPL_MAX_OUTPUTS))
 		return npl_fail(err, NPL_EINPUT, "attribute split has %lld sizes, expected 1 to %d", (long long)attr->n,
 				NPL_MAX_OUTPUTS);
@@ -32,29 +32,29 @@ int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, int64_t *size,
 		      int *n, struct npl_err *err)
 {
-	const struct npl_tensor *given = n_in > 1 ? in[1] : NULL;
+	const struct npl_tensor *sizes = n_in > 1 ? in[1] : NULL;
 	*n = attrs->split.n_sizes;
 	if (attrs->split.n_sizes)
 		memcpy(size, attrs->split.sizes, (size_t)attrs->split.n_sizes * sizeof *size);
-	if (!given)
+	if (!sizes)
 		return 0;
 	if (op_before(attrs, 13))
 		return npl_fail(err, NPL_EINPUT, "sizes as an input came with opset 13");
 	if (attrs->split.num_outputs)
 		return npl_fail(err, NPL_EINPUT, "expected either sizes or num_outputs");
-	if (given->dtype != NPL_I64 || given->shape.rank != 1 || given->shape.dim[0] > NPL_MAX_OUTPUTS)
+	if (sizes->dtype != NPL_I64 || sizes->shape.rank != 1 || sizes->shape.dim[0] > NPL_MAX_OUTPUTS)
 		return npl_fail(err, NPL_EINPUT, "split must be at most %d int64 values in one dimension, got %s %s",
-				NPL_MAX_OUTPUTS, npl_dtype_name(given->dtype), OP_TEXT(&given->shape));
-	*n = (int)given->shape.dim[0];
-	if (*n && !given->data)
-		return op_not_constant("split", err);
+				NPL_MAX_OUTPUTS, npl_dtype_name(sizes->dtype), OP_TEXT(&sizes->shape));
+	*n = (int)sizes->shape.dim[0];
+	if (*n && !sizes->data)
+		return op_refuse_not_constant("split", err);
 	if (*n)
-		memcpy(size, given->data, (size_t)*n * sizeof *size);
+		memcpy(size, sizes->data, (size_t)*n * sizeof *size);
 	return 0;
 }
 
 /* Computes parts of one size, rounded up, and the rest as the last part; before opset 18 all must be equal. */
-static int one_size(const struct npl_attrs *attrs, int64_t whole, int64_t *size, int n_out, struct npl_err *err)
+static int divide_equally(const struct npl_attrs *attrs, int64_t whole, int64_t *size, int n_out, struct npl_err *err)
 {
 	const int64_t part = whole / n_out + (whole % n_out != 0), last = whole - part * (n_out - 1);
 	if (attrs->split.num_outputs && attrs->split.num_outputs != n_out)
@@ -82,7 +82,7 @@ int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	if (n && n != n_out)
 		return npl_fail(err, NPL_EINPUT, "split has %d size%s, the node %d output%s", n, npl_plural(n), n_out,
 				npl_plural(n_out));
-	if (!n && one_size(attrs, whole, size, n_out, err))
+	if (!n && divide_equally(attrs, whole, size, n_out, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < n_out; k++) {
 		if (size[k] < 0 || __builtin_add_overflow(sum, size[k], &sum))

@@ -22,17 +22,17 @@ int op_squeeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
 	struct npl_shape y = {.rank = 0};
-	unsigned gone = 0;
+	unsigned removed_axes = 0;
 	if (op_axes(attrs->axes.axis, attrs->axes.n, x->rank, err))
 		return NPL_EINPUT;
 	for (int i = 0; i < attrs->axes.n; i++) {
 		if (x->dim[attrs->axes.axis[i]] != 1)
 			return npl_fail(err, NPL_EINPUT, "axis %lld of %s is not 1", (long long)attrs->axes.axis[i],
 					OP_TEXT(x));
-		gone |= 1u << attrs->axes.axis[i];
+		removed_axes |= 1u << attrs->axes.axis[i];
 	}
 	for (int d = 0; d < x->rank; d++)
-		if (attrs->axes.n < 0 ? x->dim[d] != 1 : !(gone & 1u << d))
+		if (attrs->axes.n < 0 ? x->dim[d] != 1 : !(removed_axes & 1u << d))
 			y.dim[y.rank++] = x->dim[d];
 	out->dtype = in[0]->dtype;
 	out->shape = y;

@@ -53,10 +53,10 @@ static int closest(const struct op_strided *c)
 	return best == c->rank - 1 ? -1 : best;
 }
 
-/* y[i * across + j] = x[i * near + j * far], in squares. */
+/* y[i * result_pitch + j] = x[i * near + j * far], in squares. */
 #define DEFINE_TURN(type)                                                                                              \
 	static void turn_##type(const type *x, int64_t rows, int64_t near, int64_t cols, int64_t far, type *y,         \
-				int64_t across)                                                                        \
+				int64_t result_pitch)                                                                  \
 	{                                                                                                              \
 		for (int64_t r = 0; r < rows; r += SQUARE)                                                             \
 			for (int64_t c = 0; c < cols; c += SQUARE) {                                                   \
@@ -64,7 +64,7 @@ static int closest(const struct op_strided *c)
 					      c_end = cols - c < SQUARE ? cols : c + SQUARE;                           \
 				for (int64_t i = r; i < r_end; i++)                                                    \
 					for (int64_t j = c; j < c_end; j++)                                            \
-						y[i * across + j] = x[i * near + j * far];                             \
+						y[i * result_pitch + j] = x[i * near + j * far];                       \
 			}                                                                                              \
 	}
 DEFINE_TURN(uint8_t)
@@ -74,20 +74,20 @@ DEFINE_TURN(uint64_t)
 
 /* A matrix of the two dimensions, which starts at the element x of the source. */
 static void turn(size_t element, const char *x, int64_t rows, int64_t near, int64_t cols, int64_t far, char *y,
-		 int64_t across)
+		 int64_t result_pitch)
 {
 	switch (element) {
 	case 1:
-		turn_uint8_t((const uint8_t *)x, rows, near, cols, far, (uint8_t *)y, across);
+		turn_uint8_t((const uint8_t *)x, rows, near, cols, far, (uint8_t *)y, result_pitch);
 		break;
 	case 2:
-		turn_uint16_t((const uint16_t *)x, rows, near, cols, far, (uint16_t *)y, across);
+		turn_uint16_t((const uint16_t *)x, rows, near, cols, far, (uint16_t *)y, result_pitch);
 		break;
 	case 4:
-		turn_uint32_t((const uint32_t *)x, rows, near, cols, far, (uint32_t *)y, across);
+		turn_uint32_t((const uint32_t *)x, rows, near, cols, far, (uint32_t *)y, result_pitch);
 		break;
 	default:
-		turn_uint64_t((const uint64_t *)x, rows, near, cols, far, (uint64_t *)y, across);
+		turn_uint64_t((const uint64_t *)x, rows, near, cols, far, (uint64_t *)y, result_pitch);
 		break;
 	}
 }
@@ -96,7 +96,7 @@ void op_strided_copy(const struct op_strided *c, const void *x, void *y)
 {
 	const int last = c->rank - 1, row = closest(c);
 	const int64_t cols = c->dim[last], rows = row < 0 ? 1 : c->dim[row];
-	const int64_t across = row < 0 ? 0 : op_count(c->dim + row + 1, last - row);
+	const int64_t result_pitch = row < 0 ? 0 : op_count(c->dim + row + 1, last - row);
 	int64_t index[NPL_MAX_RANK] = {0}, from = c->first, to = 0;
 	if (!op_count(c->dim, c->rank))
 		return;
@@ -106,7 +106,8 @@ void op_strided_copy(const struct op_strided *c, const void *x, void *y)
 		if (row < 0 && c->step[last] == 1)
 			memcpy(result, source, (size_t)cols * c->element);
 		else
-			turn(c->element, source, rows, row < 0 ? 0 : c->step[row], cols, c->step[last], result, across);
+			turn(c->element, source, rows, row < 0 ? 0 : c->step[row], cols, c->step[last], result,
+			     result_pitch);
 		int d = last - 1;
 		int64_t block = cols; /* elements of the result that one index of d takes */
 		for (; d >= 0; block *= c->dim[d--]) {
@@ -133,8 +134,8 @@ void op_strided_copy_part(const struct op_strided *c, int dims, int64_t begin, i
 	memcpy(part.dim, c->dim + cut, (size_t)part.rank * sizeof *part.dim);
 	memcpy(part.step, c->step + cut, (size_t)part.rank * sizeof *part.step);
 	for (int64_t i = begin, outer; i < end; i += part.dim[0]) {
-		const int64_t at = i % c->dim[cut], left = c->dim[cut] - at;
-		part.dim[0] = end - i < left ? end - i : left;
+		const int64_t at = i % c->dim[cut], block_left = c->dim[cut] - at;
+		part.dim[0] = end - i < block_left ? end - i : block_left;
 		part.first = c->first + at * c->step[cut];
 		outer = i / c->dim[cut];
 		for (int d = cut - 1; d >= 0; outer /= c->dim[d--])

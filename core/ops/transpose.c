@@ -23,11 +23,11 @@ int op_transpose_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	if (!attrs->transpose.rank)
 		for (attrs->transpose.rank = 0; attrs->transpose.rank < x->rank; attrs->transpose.rank++)
 			attrs->transpose.perm[attrs->transpose.rank] = x->rank - 1 - attrs->transpose.rank;
-	unsigned seen = 0;
+	unsigned named_axes = 0;
 	for (int i = 0; i < attrs->transpose.rank; i++)
 		if (attrs->transpose.perm[i] >= 0 && attrs->transpose.perm[i] < x->rank)
-			seen |= 1u << attrs->transpose.perm[i];
-	if (attrs->transpose.rank != x->rank || seen != (1u << x->rank) - 1)
+			named_axes |= 1u << attrs->transpose.perm[i];
+	if (attrs->transpose.rank != x->rank || named_axes != (1u << x->rank) - 1)
 		return npl_fail(err, NPL_EINPUT, "perm must be an order of the %d dimensions of the input %s", x->rank,
 				OP_TEXT(x));
 	out->dtype = in[0]->dtype;

@@ -134,7 +134,7 @@ static void celu(int64_t n, const double *x, double *y, const struct npl_attrs *
 static const struct unary {
 	void (*loop[NPL_DTYPES])(int64_t n, const void *from, void *to, const struct npl_attrs *attrs);
 	double (*function)(double x);
-	enum op_many over_array; /* the same over an array; OP_MANY_NONE: there is none */
+	enum op_many array_function; /* the same over an array; OP_MANY_NONE: there is none */
 	void (*formula)(int64_t n, const double *x, double *y, const struct npl_attrs *attrs);
 	bool answers; /* the result is bool */
 	struct {
@@ -142,8 +142,8 @@ static const struct unary {
 		float fallback;
 	} alpha, beta, bias; /* the attributes that go there */
 } unary[NPL_OPS] = {
-	[NPL_OP_SIGMOID] = {.function = op_logistic, .over_array = OP_MANY_LOGISTIC},
-	[NPL_OP_TANH] = {.function = op_tanh, .over_array = OP_MANY_TANH},
+	[NPL_OP_SIGMOID] = {.function = op_logistic, .array_function = OP_MANY_LOGISTIC},
+	[NPL_OP_TANH] = {.function = op_tanh, .array_function = OP_MANY_TANH},
 	[NPL_OP_LEAKYRELU] = {.loop = {OP_EACH_FLOAT(LEAKY_RELU)}, .alpha = {"alpha", 0.01f}},
 	[NPL_OP_ELU] = {.formula = elu, .alpha = {"alpha", 1.0f}},
 	[NPL_OP_SELU] = {.formula = selu,
@@ -154,14 +154,14 @@ static const struct unary {
 				.alpha = {"alpha", 0.2f},
 				.beta = {"beta", 0.5f}},
 	[NPL_OP_HARDSWISH] = {.loop = {OP_EACH_FLOAT(HARD_SWISH)}},
-	[NPL_OP_SOFTPLUS] = {.function = op_softplus, .over_array = OP_MANY_SOFTPLUS},
+	[NPL_OP_SOFTPLUS] = {.function = op_softplus, .array_function = OP_MANY_SOFTPLUS},
 	[NPL_OP_SOFTSIGN] = {.loop = {OP_EACH_FLOAT(SOFTSIGN)}},
 	[NPL_OP_THRESHOLDEDRELU] = {.loop = {OP_EACH_FLOAT(THRESHOLDED_RELU)}, .alpha = {"alpha", 1.0f}},
 	[NPL_OP_SHRINK] = {.loop = {OP_EACH_FLOAT(SHRINK)}, .alpha = {"lambd", 0.5f}, .bias = {"bias", 0.0f}},
-	[NPL_OP_ERF] = {.function = op_erf, .over_array = OP_MANY_ERF},
+	[NPL_OP_ERF] = {.function = op_erf, .array_function = OP_MANY_ERF},
 	[NPL_OP_SQRT] = {.loop = {OP_EACH_FLOAT(SQUARE_ROOT)}},
-	[NPL_OP_EXP] = {.function = op_exp, .over_array = OP_MANY_EXP},
-	[NPL_OP_LOG] = {.function = op_log, .over_array = OP_MANY_LOG},
+	[NPL_OP_EXP] = {.function = op_exp, .array_function = OP_MANY_EXP},
+	[NPL_OP_LOG] = {.function = op_log, .array_function = OP_MANY_LOG},
 	[NPL_OP_RECIPROCAL] = {.loop = {OP_EACH_FLOAT(RECIPROCAL)}},
 	[NPL_OP_SIN] = {.function = op_sin},
 	[NPL_OP_COS] = {.function = op_cos},
@@ -199,9 +199,9 @@ int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 	if (out->op == NPL_OP_CELU && out->unary.alpha == 0.0f)
 		return npl_fail(err, NPL_EINPUT, "attribute alpha must not be 0: x is divided by it");
 	if (out->op == NPL_OP_GELU) {
-		static const char *const ways[] = {"none", "tanh", NULL};
+		static const char *const approximations[] = {"none", "tanh", NULL};
 		int approximation;
-		if (op_attr_choice(list, "approximate", ways, 0, &approximation, err))
+		if (op_attr_choice(list, "approximate", approximations, 0, &approximation, err))
 			return NPL_EINPUT;
 		out->unary.tanh = approximation;
 	}
@@ -233,11 +233,11 @@ int op_unary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 
 static void compute(const struct unary *u, int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
-	if (u->over_array)
-		op_exact_many(u->over_array, x, y, n);
+	if (u->array_function)
+		op_exact_many(u->array_function, x, y, n);
 	else if (u->formula)
 		u->formula(n, x, y, attrs);
-	for (int64_t i = 0; i < n && !u->over_array && !u->formula; i++)
+	for (int64_t i = 0; i < n && !u->array_function && !u->formula; i++)
 		y[i] = u->function(x[i]);
 }
 

@@ -40,18 +40,18 @@ int op_variadic_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	(void)n_out;
 	if (check_types(attrs, in, n_in, err))
 		return NPL_EINPUT;
-	struct npl_shape joint = in[0]->shape;
+	struct npl_shape common = in[0]->shape;
 	for (int i = 1; i < n_in; i++) {
-		if (op_before(attrs, 8) && !npl_shape_equal(&joint, &in[i]->shape))
+		if (op_before(attrs, 8) && !npl_shape_equal(&common, &in[i]->shape))
 			return npl_fail(err, NPL_EINPUT,
 					"the shapes %s and %s differ, and %s broadcasts only from opset 8",
-					OP_TEXT(&joint), OP_TEXT(&in[i]->shape), variadic[attrs->op].name);
-		struct npl_shape so_far = joint;
-		if (op_broadcast_shape(&so_far, &in[i]->shape, &joint, err))
+					OP_TEXT(&common), OP_TEXT(&in[i]->shape), variadic[attrs->op].name);
+		struct npl_shape previous = common;
+		if (op_broadcast_shape(&previous, &in[i]->shape, &common, err))
 			return NPL_EINPUT;
 	}
 	out->dtype = in[0]->dtype;
-	out->shape = joint;
+	out->shape = common;
 	return 0;
 }
 

@@ -24,11 +24,11 @@ int op_where_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	if (in[1]->dtype != in[2]->dtype)
 		return npl_fail(err, NPL_EINPUT, "input 2 is %s, expected %s", npl_dtype_name(in[2]->dtype),
 				npl_dtype_name(in[1]->dtype));
-	struct npl_shape both;
+	struct npl_shape branches;
 	out->dtype = in[1]->dtype;
-	return op_broadcast_shape(&in[0]->shape, &in[1]->shape, &both, err)
+	return op_broadcast_shape(&in[0]->shape, &in[1]->shape, &branches, err)
 		       ? NPL_EINPUT
-		       : op_broadcast_shape(&both, &in[2]->shape, &out->shape, err);
+		       : op_broadcast_shape(&branches, &in[2]->shape, &out->shape, err);
 }
 
 /* y[i] = x[i] where the condition is `when` */

@@ -31,10 +31,10 @@ int64_t npl_window_extent(const struct npl_window *window, int d)
 int64_t npl_window_output(const struct npl_window *window, int d, int64_t input)
 {
 	int64_t stride = window->stride[d];
-	int64_t room = input + window->pad_begin[d] + window->pad_end[d] - npl_window_extent(window, d);
-	if (room < 0)
+	int64_t free_positions = input + window->pad_begin[d] + window->pad_end[d] - npl_window_extent(window, d);
+	if (free_positions < 0)
 		return 0;
-	int64_t output = (room + (window->ceil_mode ? stride - 1 : 0)) / stride + 1;
+	int64_t output = (free_positions + (window->ceil_mode ? stride - 1 : 0)) / stride + 1;
 	bool starts_in_padding = (output - 1) * stride >= input + window->pad_begin[d];
 	return window->ceil_mode && starts_in_padding ? output - 1 : output;
 }
@@ -80,9 +80,9 @@ int64_t npl_window_touched(const struct npl_window *window, int d, int64_t input
 int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_VOLUME],
 		   struct npl_err *err)
 {
-	int64_t read[NPL_VOLUME];
+	int64_t values[NPL_VOLUME];
 	int n;
-	if (op_attr_ints(list, name, NPL_VOLUME, read, &n, err))
+	if (op_attr_ints(list, name, NPL_VOLUME, values, &n, err))
 		return NPL_EINPUT;
 	if (n < 0)
 		return 0;
@@ -91,15 +91,15 @@ int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int6
 				npl_plural(n), *rank, npl_plural(*rank));
 	*rank = n;
 	for (int i = 0; i < n; i++)
-		value[npl_window_index(n, i)] = read[i];
+		value[npl_window_index(n, i)] = values[i];
 	return 0;
 }
 
 static int read_pads(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err)
 {
-	int64_t read[2 * NPL_VOLUME];
+	int64_t values[2 * NPL_VOLUME];
 	int n;
-	if (op_attr_ints(list, "pads", 2 * NPL_VOLUME, read, &n, err))
+	if (op_attr_ints(list, "pads", 2 * NPL_VOLUME, values, &n, err))
 		return NPL_EINPUT;
 	if (n < 0)
 		return 0;
@@ -108,8 +108,8 @@ static int read_pads(struct npl_attr_list *list, struct npl_window *window, stru
 				npl_plural(n), window->rank, npl_plural(window->rank));
 	window->rank = n / 2;
 	for (int i = 0; i < n / 2; i++) {
-		window->pad_begin[npl_window_index(n / 2, i)] = read[i];
-		window->pad_end[npl_window_index(n / 2, i)] = read[n / 2 + i];
+		window->pad_begin[npl_window_index(n / 2, i)] = values[i];
+		window->pad_end[npl_window_index(n / 2, i)] = values[n / 2 + i];
 	}
 	return 0;
 }

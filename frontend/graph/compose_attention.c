@@ -191,7 +191,7 @@ static int weigh(struct composer *c, int scores, int mask, int *shown)
 		scores = binary(c, "masked", "Add", scores, mask);
 	state[2] = scores;
 	state[3] = soften(c, scores);
-	*shown = state[c->how->shown];
+	*shown = state[c->how->score_stage];
 	return state[3];
 }
 

@@ -77,7 +77,7 @@ bool follow_pad(const struct rule_context *at)
 {
 	const struct npl_pad_attrs *pad = &at->node->attrs.pad;
 	struct spread x;
-	return samples_of(at, 0, &x) && !pad->before[x.axis] && !pad->after[x.axis] && is_steady(at, 2) &&
+	return samples_of(at, 0, &x) && !pad->pad_begin[x.axis] && !pad->pad_end[x.axis] && is_steady(at, 2) &&
 	       place_all(at, &x);
 }
 

@@ -113,7 +113,7 @@ struct npl_attention_attrs {
 	 * until the shape rule sets them. */
 	int64_t q_heads, kv_heads;
 	/* The stage of the scores that is the fourth output, 0 to 3 (`qk_matmul_output_mode`); 0 by default. */
-	int64_t shown;
+	int64_t score_stage;
 	/* The factor of the scores; 0 where the model does not give it, until the shape rule sets it. */
 	float scale;
 	/* The limit of the scores, which are kept within -softcap..softcap; 0, the default: no limit. */
@@ -330,7 +330,7 @@ struct npl_pad_attrs {
 	/* The number of pads that are known, two for each dimension; -1: none, until the shape rule sets them. */
 	int n;
 	/* The number of elements that are added at each end; negative numbers cut elements off. */
-	int64_t before[NPL_MAX_RANK], after[NPL_MAX_RANK];
+	int64_t pad_begin[NPL_MAX_RANK], pad_end[NPL_MAX_RANK];
 };
 
 /* Col2Im: its window, which has as many dimensions as the image. Strides and dilations are 1 and pads 0 by default. */
@@ -379,7 +379,7 @@ struct npl_resize_attrs {
 	/* The parameter of the cubic filter (`cubic_coeff_a`); -0.75 by default. */
 	float cubic_a;
 	/* The value of positions outside of the input (`extrapolation_value`); 0 by default. */
-	float outside;
+	float extrapolation_value;
 	/* Neighbours outside of the input have no weight. */
 	bool exclude_outside;
 	/* The filter is stretched where a dimension is made smaller. */

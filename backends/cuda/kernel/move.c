@@ -275,7 +275,7 @@ static int run_pad(const struct cu_job *job, const struct npl_layer *layer, cons
 	cu_order_of(args.rank, out->channels_last, order);
 	for (int i = 0; i < args.rank; i++) {
 		const int d = order[i];
-		int64_t before = pad->before[d], after = pad->after[d];
+		int64_t before = pad->pad_begin[d], after = pad->pad_end[d];
 		args.dim[i] = cu_divisor_of(out->shape.dim[d]);
 		args.step[i] = step[d];
 		args.first[i] = before < 0 ? -before : 0;

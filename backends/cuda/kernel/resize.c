@@ -30,7 +30,7 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 				      .nearest = r->nearest,
 				      .exclude_outside = r->exclude_outside,
 				      .cubic = (double)r->cubic_a,
-				      .outside = r->outside};
+				      .outside = r->extrapolation_value};
 	int64_t step[NPL_MAX_RANK];
 	int order[NPL_MAX_RANK];
 	cu_steps_of(&in[0].shape, in[0].channels_last, step);

@@ -193,8 +193,8 @@ Test(cuda_moving, pad)
 		}
 		if (attrs.opset < 11) {
 			attrs.pad.n = 2 * shape.rank;
-			memcpy(attrs.pad.before, pads, sizeof *pads * (size_t)shape.rank);
-			memcpy(attrs.pad.after, pads + shape.rank, sizeof *pads * (size_t)shape.rank);
+			memcpy(attrs.pad.pad_begin, pads, sizeof *pads * (size_t)shape.rank);
+			memcpy(attrs.pad.pad_end, pads + shape.rank, sizeof *pads * (size_t)shape.rank);
 		} else {
 			attrs.pad.value = 0;
 		}

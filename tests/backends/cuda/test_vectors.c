@@ -210,7 +210,7 @@ Test(cuda_vectors, resize)
 							 .transform = (int)test_range(&state, 0, 5),
 							 .nearest = (int)test_range(&state, 0, 3),
 							 .cubic_a = -0.75f,
-							 .outside = 0.5f,
+							 .extrapolation_value = 0.5f,
 							 .exclude_outside = test_range(&state, 0, 1)};
 		struct npl_shape shape = random_shape(&state, 1, 4, 7);
 		enum npl_dtype dtype = mode == 0 && seed % 2 ? NPL_U8 : NPL_F32;
