@@ -31,15 +31,15 @@ struct job {
 };
 
 /* Makes room for the outputs of all samples. */
-static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct npl_err *err)
+static int alloc_outputs(const struct job *job, struct npl_tensor *outputs, struct npl_err *err)
 {
 	const int64_t *rows = job->samples->rows;
 	for (int i = 0; i < job->graph->n_outputs; i++) {
 		const struct npl_value *value = &job->graph->value[job->graph->output[i]];
-		all[i] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		outputs[i] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
 		if (rows && rows[i])
-			all[i].shape.dim[0] = rows[i] * job->samples->count;
-		if (npl_tensor_alloc(&all[i], err))
+			outputs[i].shape.dim[0] = rows[i] * job->samples->count;
+		if (npl_tensor_alloc(&outputs[i], err))
 			return err->code;
 	}
 	return 0;
@@ -52,28 +52,28 @@ static void free_tensors(struct npl_tensor *tensors, int n)
 	free(tensors);
 }
 
-/* Runs the float reference over all batches of the samples and fills all[], which may be NULL (only the ranges are
+/* Runs the float reference over all batches of the samples and fills outputs[], which may be NULL (only the ranges are
  * wanted). pass: that of the calibration; -1: there is none. */
-static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what,
-			struct npl_tensor *all, int pass, struct npl_err *err)
+static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *part,
+			struct npl_tensor *outputs, int pass, struct npl_err *err)
 {
 	struct npl_graph *graph = job->graph;
 	int64_t batches = npl_samples_batches(graph, samples);
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
-	const struct npl_value_observer keeper = job->noise ? npl_layer_noise_reference(job->noise)
-							    : (struct npl_value_observer){0};
+	const struct npl_value_observer noise_observer = job->noise ? npl_layer_noise_reference(job->noise)
+								    : (struct npl_value_observer){0};
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int64_t b = 0; b < batches && !rc; b++) {
 		int64_t n_samples;
-		npl_progress_part(what, "batch", b + 1, batches);
+		npl_progress_part(part, "batch", b + 1, batches);
 		if ((rc = npl_samples_batch(graph, samples, b, in, &n_samples, err)))
 			break;
-		const struct npl_value_observer *first = job->noise && all && !b ? &keeper : NULL;
-		rc = pass < 0 ? npl_evaluate_observed(graph, in, out, NULL, first, err)
-			      : npl_calibration_batch(job->calibration, pass, in, out, first, err);
-		if (!rc && all)
-			rc = npl_store_batch(graph, samples, out, b, n_samples, all, err);
+		const struct npl_value_observer *observer = job->noise && outputs && !b ? &noise_observer : NULL;
+		rc = pass < 0 ? npl_evaluate_observed(graph, in, out, NULL, observer, err)
+			      : npl_calibration_batch(job->calibration, pass, in, out, observer, err);
+		if (!rc && outputs)
+			rc = npl_store_batch(graph, samples, out, b, n_samples, outputs, err);
 		for (int i = 0; i < graph->n_inputs; i++)
 			npl_tensor_free(&in[i]);
 		for (int i = 0; i < graph->n_outputs; i++)
@@ -120,12 +120,12 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	return rc;
 }
 
-static void hash_outputs(const struct npl_tensor *all, int n, char hex[65])
+static void hash_outputs(const struct npl_tensor *outputs, int n, char hex[65])
 {
 	struct npl_sha256 state;
 	npl_sha256_init(&state);
 	for (int i = 0; i < n; i++)
-		npl_sha256_update(&state, all[i].data, npl_tensor_bytes(&all[i]));
+		npl_sha256_update(&state, outputs[i].data, npl_tensor_bytes(&outputs[i]));
 	npl_sha256_final(&state, hex);
 }
 
@@ -161,15 +161,15 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					      .timing_only = job->options->timing_only,
 					      .layer_by_layer = job->options->layer_by_layer};
 	struct npl_session *session = NULL;
-	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
-	int rc = all ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
+	int rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	report->name = name;
 	report->samples = job->samples->count;
 	report->batches = job->batches;
 	report->batch = graph->batch;
 	report->accuracy = NPL_ACCURACY_UNKNOWN;
 	if (!rc && !options.timing_only)
-		rc = alloc_outputs(job, all, err);
+		rc = alloc_outputs(job, outputs, err);
 	npl_progress_part(name, NULL, 0, 0);
 	if (!rc)
 		rc = npl_session_open(graph, &options, &session, err);
@@ -190,18 +190,18 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					    .noise = job->noise,
 					    .device = device,
 					    .n_devices = n_devices};
-		rc = npl_passes_run(&passes, all, report, err);
+		rc = npl_passes_run(&passes, outputs, report, err);
 		if (rc == NPL_EINPUT)
 			npl_prefix(err, "%s", graph->name);
 	}
 	if (!rc && !options.timing_only) {
-		hash_outputs(all, graph->n_outputs, report->output_sha256);
-		npl_accuracy_of(job->reference, all, graph->n_outputs, job->samples->count, &job->samples->labels,
+		hash_outputs(outputs, graph->n_outputs, report->output_sha256);
+		npl_accuracy_of(job->reference, outputs, graph->n_outputs, job->samples->count, &job->samples->labels,
 				&report->accuracy);
 		for (int i = 0; job->options->outputs && i < graph->n_outputs; i++) {
 			npl_tensor_free(&job->options->outputs[i]);
-			job->options->outputs[i] = all[i];
-			all[i].owned = false;
+			job->options->outputs[i] = outputs[i];
+			outputs[i].owned = false;
 		}
 	}
 	for (int i = 0; !rc && place && job->options->placed_by && i < report->run.n_layers; i++) {
@@ -215,7 +215,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	if (!rc)
 		rc = npl_report_keep_strings(c, &report->run, err);
 	npl_session_close(session);
-	free_tensors(all, graph->n_outputs);
+	free_tensors(outputs, graph->n_outputs);
 	return rc;
 }
 

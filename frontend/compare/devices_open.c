@@ -59,30 +59,30 @@ struct opening {
 
 /* Finds the settings of a device: those of the options for its name, then its own. */
 static int find_sets(struct opening *o, const char *label, const struct instance *instance,
-		     struct npl_device_options *opening, struct npl_err *err)
+		     struct npl_device_options *device_options, struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
 	const char **sets = npl_arena_array(&o->arena, (size_t)(options->n_sets + instance->n_sets) + 1, sizeof *sets);
 	if (!sets)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	opening->set = sets;
-	opening->n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
+	device_options->set = sets;
+	device_options->n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
 	for (int i = 0; i < options->n_sets; i++)
 		o->used[i] = o->used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
 	for (int i = 0; i < instance->n_sets; i++)
-		sets[opening->n_sets++] = instance->set[i];
+		sets[device_options->n_sets++] = instance->set[i];
 	return 0;
 }
 
 /* Refuses a device called "host": rows of layers that the host runs have this name. */
-static int refuse_host(const char *machine, const char *asked, struct npl_err *err)
+static int refuse_host(const char *machine, const char *name, struct npl_err *err)
 {
 	if (strcmp(machine, HOST) != 0)
 		return 0;
-	if (strcmp(asked, HOST) != 0)
+	if (strcmp(name, HOST) != 0)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: 'host' is the name of the modelled host, expected another `name:` (or --host %s)",
-				asked, asked);
+				name, name);
 	return npl_fail(err, NPL_EUSAGE,
 			"host cannot be a device: it is the modelled processor beside the machines; "
 			"cpu_haswell_e5_2699v3 is the same die as a device, and --host FILE sets another host");
@@ -91,7 +91,7 @@ static int refuse_host(const char *machine, const char *asked, struct npl_err *e
 static int open_one(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
-	struct npl_device_options opening = {.threads = options->threads};
+	struct npl_device_options device_options = {.threads = options->threads};
 	struct npl_device *plain = NULL;
 	struct instance instance;
 	if (instance_cut(options->device_names[d], &o->arena, &instance, err))
@@ -101,40 +101,40 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	/* Settings of a machine file are addressed by the machine's name, which only the opened file tells. */
-	if ((strchr(name, '/') || strstr(name, ".yaml")) && npl_device_open(name, &opening, &plain, err))
+	if ((strchr(name, '/') || strstr(name, ".yaml")) && npl_device_open(name, &device_options, &plain, err))
 		return err->code;
 	const char *machine = plain ? npl_device_name(plain) : name;
 	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
-	int rc = o->label[d] ? find_sets(o, machine, &instance, &opening, err)
+	int rc = o->label[d] ? find_sets(o, machine, &instance, &device_options, err)
 			     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
 		rc = refuse_host(machine, name, err);
 	npl_device_close(plain);
-	opening.engine = options->engine;
-	opening.instance = o->label[d];
+	device_options.engine = options->engine;
+	device_options.instance = o->label[d];
 	if (!rc)
-		rc = npl_device_open(name, &opening, device, err);
+		rc = npl_device_open(name, &device_options, device, err);
 	o->unknown = rc == NPL_EDEVICE && !npl_device_is_known(name);
 	if (!rc && options->timing_only && !options->place && npl_is_measured(*device))
 		rc = npl_refuse_timing(*device, err);
 	return rc;
 }
 
-static int list_unavailable(struct opening *o, int d, struct npl_unavailables *list, const struct npl_err *why,
+static int list_unavailable(struct opening *o, int d, struct npl_unavailables *list, const struct npl_err *error,
 			    struct npl_err *err)
 {
 	/* In a row of cuda's, "cuda: no driver" becomes "no driver". */
 	const size_t name = strcspn(o->label[d], "@");
-	const bool named = !strncmp(why->msg, o->label[d], name) && !strncmp(why->msg + name, ": ", 2);
+	const bool has_label = !strncmp(error->msg, o->label[d], name) && !strncmp(error->msg + name, ": ", 2);
 	if (!list->device)
 		list->device = npl_arena_array(list->arena, (size_t)o->options->n_devices, sizeof *list->device);
-	struct npl_unavailable *one = list->device ? &list->device[list->n] : NULL;
-	if (one)
-		*one = (struct npl_unavailable){
+	struct npl_unavailable *entry = list->device ? &list->device[list->n] : NULL;
+	if (entry)
+		*entry = (struct npl_unavailable){
 			.instance = npl_arena_strdup(list->arena, o->label[d]),
-			.reason = npl_arena_strdup(list->arena, why->msg + (named ? name + 2 : 0)),
+			.reason = npl_arena_strdup(list->arena, error->msg + (has_label ? name + 2 : 0)),
 			.entries_before = d - list->n};
-	if (!one || !one->instance || !one->reason)
+	if (!entry || !entry->instance || !entry->reason)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	list->n++;
 	return 0;
@@ -161,22 +161,22 @@ static int open_all(struct opening *o, struct npl_device **device, struct npl_un
 		    struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
-	const bool refused = !unavailable || options->place;
-	struct npl_err first = {0};
+	const bool is_error = !unavailable || options->place;
+	struct npl_err first_error = {0};
 	int rc = 0;
 	for (int d = 0; d < options->n_devices && !rc; d++) {
-		struct npl_err why = {0};
-		rc = open_one(o, d, &device[d], &why);
+		struct npl_err error = {0};
+		rc = open_one(o, d, &device[d], &error);
 		if (!rc)
 			continue;
-		if (rc != NPL_EDEVICE || refused || o->unknown)
-			return npl_fail(err, rc, "%s", why.msg);
-		if (!first.code)
-			first = why;
-		rc = list_unavailable(o, d, unavailable, &why, err);
+		if (rc != NPL_EDEVICE || is_error || o->unknown)
+			return npl_fail(err, rc, "%s", error.msg);
+		if (!first_error.code)
+			first_error = error;
+		rc = list_unavailable(o, d, unavailable, &error, err);
 	}
-	if (!rc && first.code && unavailable->n == options->n_devices)
-		return npl_fail(err, first.code, "%s", first.msg);
+	if (!rc && first_error.code && unavailable->n == options->n_devices)
+		return npl_fail(err, first_error.code, "%s", first_error.msg);
 	return rc;
 }
 
@@ -233,13 +233,13 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 	*host = NULL;
 	if (!sets)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	const struct npl_device_options opening = {
+	const struct npl_device_options device_options = {
 		.set = sets, .n_sets = npl_device_sets(HOST, options->set, options->n_sets, sets)};
-	int rc = npl_device_open(name, &opening, host, err);
+	int rc = npl_device_open(name, &device_options, host, err);
 	if (rc && options->host)
 		npl_prefix(err, "--host %s", options->host);
 	if (!rc)
-		rc = check_host(name, *host, opening.set, opening.n_sets, err);
+		rc = check_host(name, *host, device_options.set, device_options.n_sets, err);
 	if (rc) {
 		npl_device_close(*host);
 		*host = NULL;

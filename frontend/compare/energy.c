@@ -22,33 +22,33 @@ static void note(struct npl_energy_report *report, const char *text)
 void npl_energy_measurement_open(struct npl_energy_measurement *measurement, struct npl_device *const *device,
 				 int n_devices, struct npl_energy_report *report)
 {
-	struct npl_err why = {0};
+	struct npl_err error = {0};
 	*report = NPL_ENERGY_UNKNOWN;
 	*measurement = (struct npl_energy_measurement){.device = device, .n_devices = n_devices, .report = report};
 	if (n_devices != 1) {
 		note(report, "not measured: the counters would see the other devices' work as well");
 		return;
 	}
-	if (npl_device_open_meter(device[0], &measurement->meter, &why)) {
-		note(report, why.msg);
+	if (npl_device_open_meter(device[0], &measurement->meter, &error)) {
+		note(report, error.msg);
 		return;
 	}
 	report->idle_watts_before = npl_energy_meter_idle_watts(&measurement->meter);
 }
 
-/* Closes the meter and notes why; from then on nothing is measured. */
-static void give_up(struct npl_energy_measurement *measurement, const struct npl_err *why)
+/* Closes the meter and notes the error; from then on nothing is measured. */
+static void stop_measuring(struct npl_energy_measurement *measurement, const struct npl_err *error)
 {
 	npl_energy_meter_close(&measurement->meter);
-	note(measurement->report, why->msg);
+	note(measurement->report, error->msg);
 }
 
 void npl_energy_measurement_start(struct npl_energy_measurement *measurement)
 {
-	struct npl_err why;
+	struct npl_err error;
 	measurement->start_seconds = npl_clock_seconds();
-	if (measurement->meter.state && npl_energy_meter_start(&measurement->meter, &why))
-		give_up(measurement, &why);
+	if (measurement->meter.state && npl_energy_meter_start(&measurement->meter, &error))
+		stop_measuring(measurement, &error);
 }
 
 bool npl_energy_measurement_wants_more(const struct npl_energy_measurement *measurement)
@@ -61,12 +61,12 @@ void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int
 {
 	struct npl_energy_report *report = measurement->report;
 	struct npl_energy_reading reading;
-	struct npl_err why;
+	struct npl_err error;
 	char text[320];
 	if (!measurement->meter.state)
 		return;
-	if (npl_energy_meter_stop(&measurement->meter, &reading, &why)) {
-		give_up(measurement, &why);
+	if (npl_energy_meter_stop(&measurement->meter, &reading, &error)) {
+		stop_measuring(measurement, &error);
 		return;
 	}
 	report->idle_watts_after = npl_energy_meter_idle_watts(&measurement->meter);
@@ -89,11 +89,11 @@ static bool is_unknown(const struct npl_energy *energy)
 /* Removes absent energies from the list. Returns how many entries are left. */
 static int drop_unknown(struct npl_energy *list, int n)
 {
-	int kept = 0;
+	int n_kept = 0;
 	for (int i = 0; i < n; i++)
 		if (!is_unknown(&list[i]))
-			list[kept++] = list[i];
-	return kept;
+			list[n_kept++] = list[i];
+	return n_kept;
 }
 
 /* Puts the measured energy into the run. The device draws the measured power while layers and transfers go on, not
@@ -114,8 +114,8 @@ static int settle_measured(const struct npl_energy_measurement *measurement, str
  * add nothing. */
 static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
 {
-	const bool none = own_time || !(row->link_seconds > 0);
-	const double transfers = none ? 0 : row->result.to_device.seconds + row->result.to_host.seconds;
+	const bool has_no_transfers = own_time || !(row->link_seconds > 0);
+	const double transfers = has_no_transfers ? 0 : row->result.to_device.seconds + row->result.to_host.seconds;
 	for (int e = 0; e < row->result.n_energy; e++)
 		if (is_unknown(&row->result.energy[e])) {
 			row->result.energy[e].origin = "assumed:tdp";

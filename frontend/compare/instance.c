@@ -19,13 +19,13 @@ static const char *settings_of(const char *text)
 int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err)
 {
 	const char *at = settings_of(text);
-	size_t most = 1;
+	size_t max_sets = 1;
 	/* A name has no '@' of its own; a path may. */
 	if (!*at && strchr(text, '@') && !strchr(text, '/'))
 		return npl_fail(err, NPL_EUSAGE, "%s: expected NAME@KEY=VALUE", text);
 	for (const char *c = at; *c; c++)
-		most += *c == '@';
-	const char **set = npl_arena_array(arena, most, sizeof *set);
+		max_sets += *c == '@';
+	const char **set = npl_arena_array(arena, max_sets, sizeof *set);
 	*instance = (struct instance){.device = npl_arena_strndup(arena, text, (size_t)(at - text)), .set = set};
 	bool ok = instance->device && set;
 	while (ok && *at) {

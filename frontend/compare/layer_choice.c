@@ -61,24 +61,25 @@ static int find_key(const struct npl_layer_choice_options *options, int *key, st
 }
 
 /* Marks the nodes that the pattern matches. */
-static int mark(const struct npl_graph *graph, const char *text, bool *chosen, struct npl_err *err)
+static int mark_matches(const struct npl_graph *graph, const char *text, bool *chosen, struct npl_err *err)
 {
 	const size_t length = strlen(text);
-	const bool on_name = length > 1 && *text == '/' && text[length - 1] == '/';
-	char *inside = strndup(text + on_name, length - (on_name ? 2 : 0));
-	struct layer_pattern pattern = {.where = "--match", .bad = NPL_EUSAGE, .text = inside, .on_name = on_name};
-	int matched = 0;
-	int rc = inside ? layer_pattern_open(&pattern, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	const bool matches_name = length > 1 && *text == '/' && text[length - 1] == '/';
+	char *pattern_text = strndup(text + matches_name, length - (matches_name ? 2 : 0));
+	struct layer_pattern pattern = {
+		.location = "--match", .error_code = NPL_EUSAGE, .text = pattern_text, .matches_name = matches_name};
+	int n_matched = 0;
+	int rc = pattern_text ? layer_pattern_open(&pattern, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
 		if (layer_pattern_matches(&pattern, &graph->node[i])) {
 			chosen[i] = true;
-			matched++;
+			n_matched++;
 		}
 	if (!rc) {
 		layer_pattern_close(&pattern);
-		rc = matched ? 0 : layer_pattern_no_match(&pattern, graph, err);
+		rc = n_matched ? 0 : layer_pattern_no_match(&pattern, graph, err);
 	}
-	free(inside);
+	free(pattern_text);
 	return rc;
 }
 
@@ -93,7 +94,7 @@ static int choose(const struct npl_graph *graph, const struct npl_layer_choice_o
 	for (int i = 0; i < graph->n_nodes; i++)
 		(*chosen)[i] = !options->n_match;
 	for (int m = 0; m < options->n_match; m++)
-		if (mark(graph, options->match[m], *chosen, err))
+		if (mark_matches(graph, options->match[m], *chosen, err))
 			return err->code;
 	return 0;
 }

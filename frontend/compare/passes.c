@@ -19,11 +19,11 @@
 /* A short network gets many passes, a long one a few. The passes of a simulated machine show how fast npulab itself is,
  * and that its figures are the same each time; they should take little time beside the network's own work. */
 static const struct npl_repeats_rule measured_passes = {
-	.least = 5, .most = MOST_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
+	.least_runs = 5, .most_runs = MOST_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
 static const struct npl_repeats_rule simulated_passes = {
-	.least = 1, .most = 50, .enough_seconds = 0.1, .long_seconds = 0.1};
+	.least_runs = 1, .most_runs = 50, .enough_seconds = 0.1, .long_seconds = 0.1};
 
-static const struct npl_repeats_rule one_further_pass = {.least = 1, .most = 1};
+static const struct npl_repeats_rule one_further_pass = {.least_runs = 1, .most_runs = 1};
 
 /* The rows of passes are kept until it is known which pass is the median one: of most networks all passes, of a network
  * of 20,000 layers five. */
@@ -35,7 +35,7 @@ struct record { /* the timed passes */
 	int repeats;                 /* timed passes, and those that only the energy meter needed */
 	double seconds[MOST_PASSES]; /* per timed pass: the devices' time */
 	double wall[MOST_PASSES];
-	int kept;
+	int n_kept;
 	struct npl_run run[MOST_PASSES]; /* the kept passes of a measured report */
 };
 
@@ -44,11 +44,11 @@ struct record { /* the timed passes */
 static int one_pass(const struct npl_passes *p, const char *name, int number, struct npl_tensor *outputs,
 		    struct npl_run *sum, struct npl_err *err)
 {
-	char what[80];
+	char part[80];
 	if (number > 1)
-		snprintf(what, sizeof what, "%s, run %d", name, number);
+		snprintf(part, sizeof part, "%s, run %d", name, number);
 	else
-		snprintf(what, sizeof what, "%s", name);
+		snprintf(part, sizeof part, "%s", name);
 	struct npl_graph *graph = p->graph;
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
@@ -60,7 +60,7 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 	for (int64_t b = 0; b < p->batches && !rc; b++) {
 		struct npl_run run = {0};
 		int64_t n_samples;
-		npl_progress_part(what, "batch", b + 1, p->batches);
+		npl_progress_part(part, "batch", b + 1, p->batches);
 		if ((rc = npl_samples_batch(graph, p->samples, b, in, &n_samples, err)))
 			break;
 		npl_session_observe(p->session, observed && !b ? &observer : NULL);
@@ -113,18 +113,18 @@ static int same_figures(const struct npl_run *a, const struct npl_run *b, struct
 }
 
 /* Returns the kept pass whose time is the nearest to `seconds`, or the farthest from it. */
-static int find_kept(const struct record *record, double seconds, bool farthest)
+static int find_pass(const struct record *record, double seconds, bool farthest)
 {
-	int found = 0;
+	int best_pass = 0;
 	double best = farthest ? -1 : INFINITY;
-	for (int i = 0; i < record->kept; i++) {
-		const double apart = fabs(record->run[i].device_seconds - seconds);
-		if (farthest ? apart > best : apart < best) {
-			best = apart;
-			found = i;
+	for (int i = 0; i < record->n_kept; i++) {
+		const double distance = fabs(record->run[i].device_seconds - seconds);
+		if (farthest ? distance > best : distance < best) {
+			best = distance;
+			best_pass = i;
 		}
 	}
-	return found;
+	return best_pass;
 }
 
 /* Takes over a measured pass. If there is no room for all passes, it drops the one farthest from the median so far. */
@@ -132,14 +132,14 @@ static void keep(struct record *record, const struct npl_run *run)
 {
 	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_tasks * sizeof *run->task;
 	double seconds[MOST_PASSES];
-	record->run[record->kept++] = *run;
-	if (record->kept <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->kept)
+	record->run[record->n_kept++] = *run;
+	if (record->n_kept <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->n_kept)
 		return;
 	memcpy(seconds, record->seconds, (size_t)record->n * sizeof *seconds);
-	const int far = find_kept(record, npl_median(seconds, record->n), true);
-	npl_run_free(&record->run[far]);
-	record->run[far] = record->run[--record->kept];
-	record->run[record->kept] = (struct npl_run){0};
+	const int dropped = find_pass(record, npl_median(seconds, record->n), true);
+	npl_run_free(&record->run[dropped]);
+	record->run[dropped] = record->run[--record->n_kept];
+	record->run[record->n_kept] = (struct npl_run){0};
 }
 
 /* Makes the median pass, as a whole, the measured report, so that its rows sum to its totals; the hashes are the first
@@ -149,7 +149,7 @@ static void take_median(struct record *record, struct npl_device_report *report)
 	double sorted[MOST_PASSES];
 	memcpy(sorted, record->seconds, (size_t)record->n * sizeof *sorted);
 	npl_sort_doubles(sorted, record->n);
-	struct npl_run *middle = &record->run[find_kept(record, sorted[(record->n - 1) / 2], false)];
+	struct npl_run *middle = &record->run[find_pass(record, sorted[(record->n - 1) / 2], false)];
 	const double low = sorted[record->n / 4], high = sorted[(3 * record->n) / 4];
 	for (int i = 0; i < middle->n_layers; i++)
 		memcpy(middle->layer[i].output_sha256, report->run.layer[i].output_sha256,
@@ -250,7 +250,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struc
 		rc = npl_energy_measurement_finish(&measurement, &report->run, err);
 	}
 	npl_energy_measurement_close(&measurement);
-	for (int i = 0; record && i < record->kept; i++)
+	for (int i = 0; record && i < record->n_kept; i++)
 		npl_run_free(&record->run[i]);
 	free(record);
 	if (rc)

@@ -18,12 +18,12 @@ static int lower_bound(int n)
 {
 	if (n > EXACT)
 		return (int)(0.5 * (n - 1.96 * sqrt(n))) - 1;
-	double chance = ldexp(1, -n), sum = chance; /* of no more than `low` draws below the median */
+	double probability = ldexp(1, -n), sum = probability; /* of no more than `low` draws below the median */
 	int low = -1;
 	while (sum <= 0.025) {
 		low++;
-		chance *= (double)(n - low) / (low + 1);
-		sum += chance;
+		probability *= (double)(n - low) / (low + 1);
+		sum += probability;
 	}
 	return low < 0 ? 0 : low;
 }
@@ -37,13 +37,13 @@ double npl_median_within(double *seconds, int n)
 	return median > 0 ? 0.5 * (seconds[n - 1 - low] - seconds[low]) / median : NAN;
 }
 
-bool npl_repeats_enough(const struct npl_repeats_rule *rule, const double *seconds, int n, double spent)
+bool npl_repeats_enough(const struct npl_repeats_rule *rule, const double *seconds, int n, double elapsed)
 {
 	if (n < 1)
 		return false;
-	if (n >= rule->most || spent >= rule->long_seconds)
+	if (n >= rule->most_runs || elapsed >= rule->long_seconds)
 		return true;
-	if (n < rule->least || spent < rule->enough_seconds)
+	if (n < rule->least_runs || elapsed < rule->enough_seconds)
 		return false;
 	double *copy = malloc((size_t)n * sizeof *copy);
 	if (!copy)

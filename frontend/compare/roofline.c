@@ -30,29 +30,29 @@ const char *npl_roofline_precision(const struct npl_roofline_device *device, int
 }
 
 /* How a layer's values are kept in the device's memory. */
-struct kept {
+struct storage {
 	enum npl_format format;
 	size_t element_bytes;
 };
 
 /* Returns how a layer's values are kept: a device of integers that also computes in float32 runs some layers so. */
-static struct kept kept_of(const struct npl_device_info *info, const struct npl_layer_run *row)
+static struct storage storage_of(const struct npl_device_info *info, const struct npl_layer_run *row)
 {
 	const bool bytes = npl_is_byte(row->output_dtype);
 	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* sums of integers, kept as they are */
 	if ((info->capabilities & NPL_ALSO_FLOAT32) && !bytes && !sums)
-		return (struct kept){NPL_FORMAT_F32, sizeof(float)};
-	return (struct kept){info->format, info->element_bytes ? info->element_bytes
-							       : npl_dtype_size(npl_format_dtype(info->format))};
+		return (struct storage){NPL_FORMAT_F32, sizeof(float)};
+	return (struct storage){info->format, info->element_bytes ? info->element_bytes
+								  : npl_dtype_size(npl_format_dtype(info->format))};
 }
 
 /* Returns the bytes of a value as the device keeps it: floats in the layer's format, integers as they are. */
-static uint64_t value_bytes(const struct npl_value *value, const struct kept *kept, bool bias)
+static uint64_t value_bytes(const struct npl_value *value, const struct storage *storage, bool bias)
 {
 	int64_t count = npl_shape_count(&value->shape);
 	size_t bytes = npl_dtype_size(value->dtype);
 	if (value->dtype == NPL_F32)
-		bytes = bias && kept->format != NPL_FORMAT_F32 ? sizeof(int32_t) : kept->element_bytes;
+		bytes = bias && storage->format != NPL_FORMAT_F32 ? sizeof(int32_t) : storage->element_bytes;
 	return count > 0 ? (uint64_t)count * bytes : 0;
 }
 
@@ -62,18 +62,18 @@ static bool reads_a_part(enum npl_op op)
 	return op == NPL_OP_GATHER || op == NPL_OP_SLICE;
 }
 
-static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct kept *kept,
+static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct storage *storage,
 			struct npl_roofline_point *point)
 {
 	const bool is_gemm = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
 	for (int k = 0; k < node->n_out; k++)
 		if (node->out[k] >= 0 && (!k || graph->value[node->out[k]].uses))
-			point->output_bytes += value_bytes(&graph->value[node->out[k]], kept, false);
+			point->output_bytes += value_bytes(&graph->value[node->out[k]], storage, false);
 	for (int k = 0; k < node->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
 		if (!value)
 			continue;
-		uint64_t bytes = value_bytes(value, kept, is_gemm && k == 2);
+		uint64_t bytes = value_bytes(value, storage, is_gemm && k == 2);
 		if (!k && reads_a_part(node->op) && bytes > point->output_bytes)
 			bytes = point->output_bytes;
 		if (value->constant)
@@ -84,17 +84,17 @@ static void count_bytes(const struct npl_graph *graph, const struct npl_node *no
 }
 
 /* Fills intensity, roof and share of the point from its counts, below this peak. */
-static void settle(const struct npl_roofline_device *device, double peak, struct npl_roofline_point *point)
+static void fill_figures(const struct npl_roofline_device *device, double peak, struct npl_roofline_point *point)
 {
 	const double macs = (double)point->macs;
 	const double rate = device->memory_bytes_per_second,
 		     memory_seconds = point->bytes > 0 ? point->bytes / rate : 0;
-	const double least = fmax(macs / peak, isnan(memory_seconds) ? 0 : memory_seconds);
-	const bool counted = macs > 0; /* a layer without any has no place under a roof */
-	point->macs_per_byte = !counted ? NAN : point->bytes > 0 ? macs / point->bytes : INFINITY;
-	point->ops_per_second = counted && point->seconds > 0 ? 2 * macs / point->seconds : NAN;
-	point->roof_ops_per_second = !counted ? NAN : least > 0 ? 2 * macs / least : 2 * peak;
-	point->share = least > 0 && point->seconds > 0 ? least / point->seconds : NAN;
+	const double least_seconds = fmax(macs / peak, isnan(memory_seconds) ? 0 : memory_seconds);
+	const bool has_macs = macs > 0; /* a layer without any has no place under a roof */
+	point->macs_per_byte = !has_macs ? NAN : point->bytes > 0 ? macs / point->bytes : INFINITY;
+	point->ops_per_second = has_macs && point->seconds > 0 ? 2 * macs / point->seconds : NAN;
+	point->roof_ops_per_second = !has_macs ? NAN : least_seconds > 0 ? 2 * macs / least_seconds : 2 * peak;
+	point->share = least_seconds > 0 && point->seconds > 0 ? least_seconds / point->seconds : NAN;
 	point->memory_bound = memory_seconds > macs / peak;
 	if (device->roofs_origin == NPL_TIME_MEASURED && isfinite(point->share))
 		point->bound = point->share < NEAR_ROOF ? "neither roof" : point->memory_bound ? "memory" : "peak";
@@ -104,7 +104,7 @@ static void settle(const struct npl_roofline_device *device, double peak, struct
 static int roof_of(const struct npl_roofline_device *device, const struct npl_layer_run *row)
 {
 	const bool integers = npl_is_byte(row->output_dtype);
-	const enum npl_format format = integers ? NPL_FORMAT_INT8 : kept_of(&device->info, row).format;
+	const enum npl_format format = integers ? NPL_FORMAT_INT8 : storage_of(&device->info, row).format;
 	for (int i = 1; i < device->n_roofs; i++)
 		if (device->roof[i].format == format)
 			return i;
@@ -130,8 +130,8 @@ static void add_point(const struct npl_roofline *r, struct npl_roofline_device *
 					     .macs = row->result.macs,
 					     .seconds = row->result.seconds,
 					     .crossed_bytes = NAN};
-	const struct kept kept = kept_of(&device->info, row);
-	count_bytes(r->graph, &r->graph->node[row->node], &kept, point);
+	const struct storage storage = storage_of(&device->info, row);
+	count_bytes(r->graph, &r->graph->node[row->node], &storage, point);
 	point->weight_bytes *= batches;
 	point->input_bytes *= batches;
 	point->output_bytes *= batches;
@@ -140,18 +140,18 @@ static void add_point(const struct npl_roofline *r, struct npl_roofline_device *
 		point->crossed_bytes = (double)row->result.bytes[NPL_MEM_DRAM];
 		point->bound = npl_bound_of(&device->info, &row->result);
 	}
-	settle(device, device->roof[point->roof].macs_per_second, point);
+	fill_figures(device, device->roof[point->roof].macs_per_second, point);
 }
 
 /* Returns what bounds the whole run, by the counters of all layers together. */
 static const char *bound_of_run(const struct npl_roofline_device *device, const struct npl_run *run)
 {
 	struct npl_result sum = {0};
-	struct npl_err never; /* only energies can fail to be added, and there are none */
+	struct npl_err ignored; /* only energies can fail to be added, and there are none */
 	for (int i = 0; i < run->n_layers; i++) {
-		struct npl_result one = run->layer[i].result;
-		one.n_energy = 0;
-		npl_result_add(&sum, &one, &never);
+		struct npl_result result = run->layer[i].result;
+		result.n_energy = 0;
+		npl_result_add(&sum, &result, &ignored);
 	}
 	return npl_bound_of(&device->info, &sum);
 }
@@ -161,7 +161,7 @@ static const char *bound_of_run(const struct npl_roofline_device *device, const 
 static void sum_points(struct npl_roofline_device *device, const struct npl_run *run)
 {
 	struct npl_roofline_point *sum = &device->network;
-	uint64_t most = 0;
+	uint64_t greatest_macs = 0;
 	double least_seconds = 0;
 	*sum = (struct npl_roofline_point){.node = -1, .crossed_bytes = NAN, .seconds = run->device_seconds};
 	for (int i = 0; i < device->n_points; i++) {
@@ -171,15 +171,16 @@ static void sum_points(struct npl_roofline_device *device, const struct npl_run 
 		sum->input_bytes += point->input_bytes;
 		sum->output_bytes += point->output_bytes;
 		sum->bytes += point->bytes;
-		sum->roof = point->macs > most ? point->roof : sum->roof;
-		most = point->macs > most ? point->macs : most;
+		sum->roof = point->macs > greatest_macs ? point->roof : sum->roof;
+		greatest_macs = point->macs > greatest_macs ? point->macs : greatest_macs;
 		least_seconds += (double)point->macs / device->roof[point->roof].macs_per_second;
 	}
 	if (device->roofs_origin == NPL_TIME_MODELLED) {
 		sum->crossed_bytes = (double)run->bytes[NPL_MEM_DRAM];
 		sum->bound = bound_of_run(device, run);
 	}
-	settle(device, least_seconds > 0 ? (double)sum->macs / least_seconds : device->roof[0].macs_per_second, sum);
+	fill_figures(device, least_seconds > 0 ? (double)sum->macs / least_seconds : device->roof[0].macs_per_second,
+		     sum);
 }
 
 static int take_points(struct npl_roofline *r, struct npl_roofline_device *device,
@@ -201,40 +202,40 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 		       const struct npl_samples *calibration, struct npl_compare_options *options,
 		       struct npl_roofline_device *device, struct npl_err *err)
 {
-	struct npl_comparison whole, alone;
+	struct npl_comparison network_run, layer_runs;
 	const bool simulated = device->roofs_origin == NPL_TIME_MODELLED;
 	options->timing_only = simulated;
 	options->layer_by_layer = false;
-	int rc = npl_compare(graph, samples, calibration, options, &whole, err);
+	int rc = npl_compare(graph, samples, calibration, options, &network_run, err);
 	if (rc)
 		return rc;
 	options->layer_by_layer = true;
-	if (simulated && !(rc = npl_compare(graph, samples, calibration, options, &alone, err))) {
-		rc = take_points(r, device, &alone.device[0], err);
-		npl_comparison_free(&alone);
+	if (simulated && !(rc = npl_compare(graph, samples, calibration, options, &layer_runs, err))) {
+		rc = take_points(r, device, &layer_runs.device[0], err);
+		npl_comparison_free(&layer_runs);
 	} else if (!simulated) {
-		rc = take_points(r, device, &whole.device[0], err);
+		rc = take_points(r, device, &network_run.device[0], err);
 	}
 	if (!rc)
-		sum_points(device, &whole.device[0].run);
-	npl_comparison_free(&whole);
+		sum_points(device, &network_run.device[0].run);
+	npl_comparison_free(&network_run);
 	return rc;
 }
 
 /* Copies what a report says of the device, and finds its roofs. */
-static int describe(struct npl_roofline *r, struct npl_device *opened, struct npl_roofline_device *device,
+static int describe(struct npl_roofline *r, struct npl_device *open_device, struct npl_roofline_device *device,
 		    struct npl_err *err)
 {
-	const char *sha256 = npl_device_sha256(opened);
-	device->name = npl_arena_strdup(&r->arena, npl_device_name(opened));
-	device->instance = npl_arena_strdup(&r->arena, npl_device_instance(opened));
+	const char *sha256 = npl_device_sha256(open_device);
+	device->name = npl_arena_strdup(&r->arena, npl_device_name(open_device));
+	device->instance = npl_arena_strdup(&r->arena, npl_device_instance(open_device));
 	device->sha256 = npl_arena_strdup(&r->arena, sha256 ? sha256 : "");
-	device->info = *npl_device_get_info(opened);
+	device->info = *npl_device_get_info(open_device);
 	device->info.memory_yaml = NULL; /* it belongs to the device, which is about to close */
-	device->note = npl_device_keep_notes(opened, &r->arena, &device->n_notes);
+	device->note = npl_device_keep_notes(open_device, &r->arena, &device->n_notes);
 	if (!device->name || !device->instance || !device->sha256 || !device->note)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	return npl_roofs_find(opened, device, err);
+	return npl_roofs_find(open_device, device, err);
 }
 
 /* Fills fill[] with the settings of this device and of the host, with their names. Returns how many there are. */
@@ -255,33 +256,34 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 	const int n = options->n_devices;
 	*r = (struct npl_roofline){.graph = graph, .intensity = intensity};
 	r->unavailable.arena = &r->arena;
-	struct npl_device **opened = calloc((size_t)n + 1, sizeof *opened);
-	const char **asked = calloc((size_t)n + 1, sizeof *asked);
+	struct npl_device **open_device = calloc((size_t)n + 1, sizeof *open_device);
+	const char **names = calloc((size_t)n + 1, sizeof *names);
 	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
 	r->device = npl_arena_array(&r->arena, (size_t)n + 1, sizeof *r->device);
-	int rc = opened && asked && sets && r->device ? npl_devices_open(options, opened, &r->unavailable, err)
-						      : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = open_device && names && sets && r->device
+			 ? npl_devices_open(options, open_device, &r->unavailable, err)
+			 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int d = 0; d < n && !rc; d++) {
-		if (!opened[d])
+		if (!open_device[d])
 			continue;
-		asked[r->n_devices] = options->device_names[d];
-		rc = describe(r, opened[d], &r->device[r->n_devices], err);
+		names[r->n_devices] = options->device_names[d];
+		rc = describe(r, open_device[d], &r->device[r->n_devices], err);
 		r->n_devices++;
 	}
-	for (int d = 0; opened && d < n; d++)
-		npl_device_close(opened[d]);
+	for (int d = 0; open_device && d < n; d++)
+		npl_device_close(open_device[d]);
 	for (int d = 0; d < r->n_devices && graph && !rc; d++) {
-		struct npl_compare_options one = *options;
-		one.device_names = &asked[d];
-		one.n_devices = 1;
-		one.set = sets;
-		one.n_sets = sets_of(r->device[d].name, options, sets);
-		one.engine = r->device[d].roofs_origin == NPL_TIME_MODELLED ? options->engine : NULL;
-		one.no_accuracy = one.once = true;
-		rc = run_network(r, graph, samples, calibration, &one, &r->device[d], err);
+		struct npl_compare_options device_options = *options;
+		device_options.device_names = &names[d];
+		device_options.n_devices = 1;
+		device_options.set = sets;
+		device_options.n_sets = sets_of(r->device[d].name, options, sets);
+		device_options.engine = r->device[d].roofs_origin == NPL_TIME_MODELLED ? options->engine : NULL;
+		device_options.no_accuracy = device_options.once = true;
+		rc = run_network(r, graph, samples, calibration, &device_options, &r->device[d], err);
 	}
-	free(opened);
-	free(asked);
+	free(open_device);
+	free(names);
 	free(sets);
 	if (rc)
 		npl_roofline_free(r);

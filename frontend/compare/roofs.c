@@ -38,27 +38,27 @@ struct timing {
 	double best; /* the device's shortest time of a run */
 	double wall; /* wall-clock time of a run, on average */
 	int runs;
-	double open; /* wall-clock time of all that comes before the runs */
+	double open_seconds; /* wall-clock time of all that comes before the runs */
 };
 
-/* Runs a layer, in its layer group unless that is NULL: once to warm up, then at least `least` times and for `seconds`,
- * but not after `most` seconds. Fills *t, except open. */
+/* Runs a layer, in its layer group unless that is NULL: once to warm up, then at least `least_runs` times and for
+ * `seconds`, but not after `most_seconds`. Fills *t, except open_seconds. */
 static int time_layer(struct npl_device *device, const struct npl_layer *layer, struct npl_layer_group_handle *group,
-		      int least, double seconds, double most, struct timing *t, struct npl_err *err)
+		      int least_runs, double seconds, double most_seconds, struct timing *t, struct npl_err *err)
 {
 	const double begin = npl_clock_seconds();
-	double spent = 0;
+	double elapsed = 0;
 	*t = (struct timing){.best = INFINITY, .runs = -1};
-	while (t->runs < 1 || (spent < most && (t->runs < least || spent < seconds))) {
+	while (t->runs < 1 || (elapsed < most_seconds && (t->runs < least_runs || elapsed < seconds))) {
 		struct npl_result result = {0};
 		if (group ? npl_device_run_layer_group(group, NULL, &result, err)
 			  : npl_device_run(device, layer, &result, err))
 			return err->code;
 		if (++t->runs > 0 && result.seconds > 0 && result.seconds < t->best)
 			t->best = result.seconds;
-		spent = npl_clock_seconds() - begin;
+		elapsed = npl_clock_seconds() - begin;
 	}
-	t->wall = spent / (t->runs + 1);
+	t->wall = elapsed / (t->runs + 1);
 	return 0;
 }
 
@@ -67,8 +67,8 @@ struct product {
 	struct npl_attrs attrs;
 	struct npl_layer layer;
 	const struct npl_layer *list;
-	const struct npl_tensor *given;
-	bool stays; /* the result stays on the device */
+	const struct npl_tensor *constant;
+	bool result_stays; /* the result stays on the device */
 };
 
 static void close_product(struct product *p)
@@ -104,11 +104,12 @@ static int open_product(const struct npl_device_info *info, enum npl_format form
 				      .out = &p->y,
 				      .macs = (uint64_t)size * (uint64_t)size * (uint64_t)size};
 	p->list = &p->layer;
-	p->given = &p->x;
-	p->stays = info->link.measured;
+	p->constant = &p->x;
+	p->result_stays = info->link.measured;
 	if (!data)
 		return 0;
-	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err) || (!p->stays && npl_tensor_alloc(&p->y, err)))
+	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err) ||
+	    (!p->result_stays && npl_tensor_alloc(&p->y, err)))
 		return err->code;
 	npl_draw(&p->x, &random);
 	npl_draw(&p->w, &random);
@@ -123,13 +124,13 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 	struct npl_layer_group_handle *group = NULL;
 	struct product p;
 	int rc = open_product(info, format, size, true, &p, err);
-	const struct npl_layer_group asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.given};
-	if (!rc && p.stays)
-		rc = npl_device_open_layer_group(device, &asked, &group, err);
-	const double opened = npl_clock_seconds() - begin;
+	const struct npl_layer_group request = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.constant};
+	if (!rc && p.result_stays)
+		rc = npl_device_open_layer_group(device, &request, &group, err);
+	const double opening_seconds = npl_clock_seconds() - begin;
 	if (!rc)
 		rc = time_layer(device, &p.layer, group, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
-	t->open = opened;
+	t->open_seconds = opening_seconds;
 	double rate = rc ? 0 : (double)p.layer.macs / t->best;
 	if (!rc && rate > roof->macs_per_second) {
 		roof->macs_per_second = rate;
@@ -148,16 +149,16 @@ static int measure_peak(struct npl_device *device, enum npl_format format, struc
 			struct npl_err *err)
 {
 	struct npl_roof *roof = &roofs->roof[roofs->n_roofs];
-	struct product asked;
+	struct product product;
 	struct timing t = {0};
-	char why[200];
+	char reason[200];
 	int rc = 0;
 	*roof = (struct npl_roof){.format = format};
-	open_product(npl_device_get_info(device), format, LEAST_SIZE, false, &asked, err);
-	if (!npl_device_supports(device, &asked.layer, why, sizeof why))
+	open_product(npl_device_get_info(device), format, LEAST_SIZE, false, &product, err);
+	if (!npl_device_supports(device, &product.layer, reason, sizeof reason))
 		return 0;
 	for (int64_t size = LEAST_SIZE; size <= MOST_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL &&
-					4 * t.open < OPEN_WALL && !rc;
+					4 * t.open_seconds < OPEN_WALL && !rc;
 	     size *= 2)
 		rc = measure_size(device, format, size, roof, &t, err);
 	if (rc && (rc == NPL_EINTERNAL || !(roof->macs_per_second > 0)))
@@ -173,12 +174,12 @@ static int measure_sum(struct npl_device *device, int64_t elements, struct npl_m
 	struct npl_tensor a = {.name = "a", .dtype = NPL_F32, .shape = npl_shape_of(1, elements)}, b = a, c = a;
 	const struct npl_layer layer = {
 		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&a, &b}, .out = &c};
-	char why[200];
+	char reason[200];
 	struct timing t;
 	b.name = "b";
 	c.name = "c";
-	if (!npl_device_supports(device, &layer, why, sizeof why))
-		return npl_fail(err, NPL_EDEVICE, "%s adds no arrays: %s", npl_device_name(device), why);
+	if (!npl_device_supports(device, &layer, reason, sizeof reason))
+		return npl_fail(err, NPL_EDEVICE, "%s adds no arrays: %s", npl_device_name(device), reason);
 	int rc = npl_tensor_alloc(&a, err) || npl_tensor_alloc(&b, err) || npl_tensor_alloc(&c, err) ? err->code : 0;
 	if (!rc)
 		rc = time_layer(device, &layer, NULL, ADD_RUNS, 0, ADD_SECONDS, &t, err);
@@ -207,25 +208,26 @@ static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *
 static int measure(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
-	const bool both = info->capabilities & NPL_ALSO_FLOAT32 || info->format != NPL_FORMAT_INT8;
+	const bool has_second_format = info->capabilities & NPL_ALSO_FLOAT32 || info->format != NPL_FORMAT_INT8;
 	struct npl_memory_rate rate;
-	struct npl_err why = {0};
+	struct npl_err error = {0};
 	roofs->roofs_origin = NPL_TIME_MEASURED;
 	npl_system_load_start(&roofs->load, NULL);
-	const enum npl_format other = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
-	if (measure_peak(device, info->format, roofs, err) || (both && measure_peak(device, other, roofs, err)))
+	const enum npl_format second_format = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
+	if (measure_peak(device, info->format, roofs, err) ||
+	    (has_second_format && measure_peak(device, second_format, roofs, err)))
 		return err->code;
 	if (!roofs->n_roofs)
 		return npl_fail(err, NPL_EDEVICE, "%s: takes no product of matrices", npl_device_name(device));
-	int rc = npl_device_measure_memory(device, &rate, &why);
+	int rc = npl_device_measure_memory(device, &rate, &error);
 	if (rc == NPL_EDEVICE)
-		rc = measure_by_adding(device, &rate, &why);
+		rc = measure_by_adding(device, &rate, &error);
 	npl_system_load_stop(&roofs->load);
 	if (rc == NPL_EINTERNAL)
-		return npl_fail(err, rc, "%s: %s", npl_device_name(device), why.msg);
+		return npl_fail(err, rc, "%s: %s", npl_device_name(device), error.msg);
 	roofs->memory_bytes_per_second = rc ? NAN : rate.bytes_per_second;
 	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%.*s", (int)sizeof roofs->memory_how - 1,
-		 rc ? why.msg : rate.how);
+		 rc ? error.msg : rate.how);
 	return 0;
 }
 

@@ -20,8 +20,9 @@
 
 #define MOST_REPEATS 1000
 static const struct npl_repeats_rule measured_runs = {
-	.least = 5, .most = MOST_REPEATS, .enough_seconds = 0.1, .long_seconds = 3};
-static const struct npl_repeats_rule simulated_runs = {.least = 1, .most = 5, .enough_seconds = 1, .long_seconds = 1};
+	.least_runs = 5, .most_runs = MOST_REPEATS, .enough_seconds = 0.1, .long_seconds = 3};
+static const struct npl_repeats_rule simulated_runs = {
+	.least_runs = 1, .most_runs = 5, .enough_seconds = 1, .long_seconds = 1};
 
 void npl_draw(struct npl_tensor *tensor, struct npl_random *random)
 {
@@ -88,7 +89,7 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 struct tested_layer {
 	struct npl_device *device;
 	const struct npl_layer *layer;
-	const struct npl_tensor *wanted;
+	const struct npl_tensor *output;
 	struct npl_layer_group_handle *group;      /* NULL: the device has no layer groups */
 	struct npl_energy_measurement measurement; /* of a real device; else never opened */
 };
@@ -96,15 +97,15 @@ struct tested_layer {
 static int open_tested_layer(struct npl_device *device, const struct npl_layer *layer, struct tested_layer *tested,
 			     struct npl_err *err)
 {
-	*tested = (struct tested_layer){.device = device, .layer = layer, .wanted = layer->out};
+	*tested = (struct tested_layer){.device = device, .layer = layer, .output = layer->out};
 	if (!npl_device_has_layer_groups(device))
 		return 0;
-	const struct npl_layer_group alone = {.n = 1,
+	const struct npl_layer_group group = {.n = 1,
 					      .layer = &tested->layer,
 					      .n_wanted = 1,
-					      .wanted = &tested->wanted,
+					      .wanted = &tested->output,
 					      .timing_only = layer->timing_only};
-	return npl_device_open_layer_group(device, &alone, &tested->group, err);
+	return npl_device_open_layer_group(device, &group, &tested->group, err);
 }
 
 static int run_work(const struct tested_layer *tested, struct npl_result *result, struct npl_err *err)
@@ -123,17 +124,17 @@ static int run_once(const struct tested_layer *tested, bool measured, const stru
 		    struct times *times, struct npl_err *err)
 {
 	const struct npl_result *first = &report->run.layer->result;
-	struct npl_result again = {0};
+	struct npl_result repeat = {0};
 	double start = npl_clock_seconds();
-	if (run_work(tested, &again, err))
+	if (run_work(tested, &repeat, err))
 		return err->code;
-	if (!measured && again.cycles != first->cycles)
+	if (!measured && repeat.cycles != first->cycles)
 		return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
-				(unsigned long long)first->cycles, (unsigned long long)again.cycles);
+				(unsigned long long)first->cycles, (unsigned long long)repeat.cycles);
 	times->repeats++;
 	if (times->n < MOST_REPEATS) {
 		times->wall[times->n] = npl_clock_seconds() - start;
-		times->seconds[times->n++] = again.seconds;
+		times->seconds[times->n++] = repeat.seconds;
 	}
 	return 0;
 }
@@ -264,7 +265,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 {
 	struct operands o = {0};
 	struct tested_layer tested = {0};
-	char why[200];
+	char reason[200];
 	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
 	report->samples = report->batches = report->batch = 1;
 	int rc = report->run.layer ? draw_operands(spec, report->info.format, w_shape, y_shape, timing_only, &o, err)
@@ -277,8 +278,8 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 				  .out = &o.y,
 				  .macs = node->macs,
 				  .timing_only = timing_only};
-	if (!rc && !npl_device_supports(device, &layer, why, sizeof why))
-		rc = npl_fail(err, NPL_EDEVICE, "%s does not run this layer: %s", report->name, why);
+	if (!rc && !npl_device_supports(device, &layer, reason, sizeof reason))
+		rc = npl_fail(err, NPL_EDEVICE, "%s does not run this layer: %s", report->name, reason);
 	if (!rc)
 		rc = open_tested_layer(device, &layer, &tested, err);
 	if (!rc)
@@ -387,14 +388,14 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 				     .timing_only = options->timing_only,
 				     .reference = NPL_ACCURACY_UNKNOWN};
 	c->unavailable.arena = &c->arena;
-	struct npl_compare_options opening = *options;
-	opening.without_host = true;
+	struct npl_compare_options open_options = *options;
+	open_options.without_host = true;
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err)
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
-		rc = npl_devices_open(&opening, device, &c->unavailable, err);
+		rc = npl_devices_open(&open_options, device, &c->unavailable, err);
 	if (!rc && options->programs && device[0])
 		rc = npl_device_dump_programs(device[0], options->programs, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {

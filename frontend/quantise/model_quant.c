@@ -40,7 +40,7 @@ const void *npl_operand_constant(const struct npl_operands *operands, int k, con
 {
 	struct npl_value *value = npl_operand(operands, k);
 	if (!value->constant) {
-		snprintf(operands->why, operands->n, "its %s is computed, not a constant", what);
+		snprintf(operands->reason, operands->n, "its %s is computed, not a constant", what);
 		return NULL;
 	}
 	return npl_value_data(operands->graph, value, operands->err);
@@ -57,7 +57,8 @@ bool npl_operand_zero(const struct npl_operands *operands, int k, const char *wh
 	for (int64_t i = 0; data && i < count; i++) {
 		int32_t z = value->dtype == NPL_I8 ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
 		if (i && z != *zero)
-			return npl_refuse(operands->why, operands->n, "its zero points differ from channel to channel");
+			return npl_refuse(operands->reason, operands->n,
+					  "its zero points differ from channel to channel");
 		*zero = z;
 	}
 	return data != NULL;
@@ -71,19 +72,19 @@ bool npl_operand_scale(const struct npl_operands *operands, int k, const char *w
 	if (!value)
 		return true;
 	if (value->dtype != NPL_F32)
-		return npl_refuse(operands->why, operands->n, "a scale is not float32");
+		return npl_refuse(operands->reason, operands->n, "a scale is not float32");
 	const float *data = npl_operand_constant(operands, k, what);
 	int64_t count = npl_shape_count(&value->shape);
 	if (!data || !count)
-		return data && npl_refuse(operands->why, operands->n, "a scale is empty");
+		return data && npl_refuse(operands->reason, operands->n, "a scale is empty");
 	for (int64_t i = 0; i < count; i++)
 		if (!npl_is_scale(data[i]))
-			return npl_refuse(operands->why, operands->n,
+			return npl_refuse(operands->reason, operands->n,
 					  "its %s '%.60s' is %g, and the rule on integers takes finite numbers above 0",
 					  what, value->name, (double)data[i]);
 	*scale = data[0];
 	if (count > 1 && !each)
-		return npl_refuse(operands->why, operands->n, "its first operand has a scale per row");
+		return npl_refuse(operands->reason, operands->n, "its first operand has a scale per row");
 	if (count > 1)
 		*each = data;
 	return true;
@@ -103,8 +104,8 @@ static void two_sides(const struct npl_graph *graph, const struct npl_node *node
 static bool read_quant(struct npl_graph *graph, const struct npl_node *node, struct npl_quant *quant,
 		       struct npl_err *err)
 {
-	char why[200];
-	const struct npl_operands operands = {graph, node, why, sizeof why, err};
+	char reason[200];
+	const struct npl_operands operands = {graph, node, reason, sizeof reason, err};
 	const bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
 	if (!back && node->op != NPL_OP_QUANTIZELINEAR)
 		return false;

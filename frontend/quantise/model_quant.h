@@ -57,12 +57,12 @@ bool npl_is_view(const struct npl_graph *graph, const struct npl_node *node);
 int npl_root_of(const struct npl_graph *graph, int v);
 
 /* A quantised operator whose scales and zero points are read. ONNX allows computed ones; these functions take only
- * constants. A function that returns false or NULL has put the reason in why, or an error in err. */
+ * constants. A function that returns false or NULL has put the reason in `reason`, or an error in err. */
 struct npl_operands {
 	struct npl_graph *graph;
 	const struct npl_node *node;
-	char *why;
-	size_t n; /* bytes of why */
+	char *reason;
+	size_t n; /* bytes of reason */
 	struct npl_err *err;
 };
 

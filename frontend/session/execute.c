@@ -23,7 +23,7 @@ static int gather_inputs(struct npl_value_store *store, const struct npl_node *n
 			 struct npl_err *err)
 {
 	enum npl_format format = npl_step_format(store->session, step);
-	store->after = NPL_AT_START;
+	store->inputs_task = NPL_AT_START;
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0 || (k > 0 && step->canonical))
 			continue;
@@ -42,9 +42,9 @@ static int gather_inputs(struct npl_value_store *store, const struct npl_node *n
 }
 
 /* Returns part i of n of a tensor, cut along its rows; the part borrows the data. */
-static struct npl_tensor part_of(const struct npl_tensor *whole, int i, int n)
+static struct npl_tensor part_of(const struct npl_tensor *tensor, int i, int n)
 {
-	struct npl_tensor part = *whole;
+	struct npl_tensor part = *tensor;
 	part.shape.dim[0] /= n;
 	part.owned = false;
 	if (part.data)
@@ -53,20 +53,21 @@ static struct npl_tensor part_of(const struct npl_tensor *whole, int i, int n)
 }
 
 /* Runs a stack of products, each with a matrix of its own, one after the other. Adds their results to *sum. */
-static int run_repeated(const struct npl_session *s, const struct npl_step *step, const struct npl_layer *whole,
+static int run_repeated(const struct npl_session *s, const struct npl_step *step, const struct npl_layer *all_products,
 			struct npl_result *sum, struct npl_err *err)
 {
-	struct npl_tensor x = *whole->in[0];
+	struct npl_tensor x = *all_products->in[0];
 	x.shape.dim[0] *= step->n_products; /* the canonical shape is that of one product */
 	for (int i = 0; i < step->n_products; i++) {
-		struct npl_tensor in = part_of(&x, i, step->n_products), w = part_of(whole->in[1], i, step->n_products),
-				  out = part_of(whole->out, i, step->n_products);
-		struct npl_layer layer = *whole;
+		struct npl_tensor in = part_of(&x, i, step->n_products),
+				  w = part_of(all_products->in[1], i, step->n_products),
+				  out = part_of(all_products->out, i, step->n_products);
+		struct npl_layer layer = *all_products;
 		struct npl_result result = {0};
 		layer.in[0] = &in;
 		layer.in[1] = &w;
 		layer.out = &out;
-		layer.macs = whole->macs / (uint64_t)step->n_products;
+		layer.macs = all_products->macs / (uint64_t)step->n_products;
 		if (npl_device_run(s->device[step->device], &layer, &result, err) || npl_result_add(sum, &result, err))
 			return err->code;
 		sum->seconds_origin = result.seconds_origin;
@@ -107,15 +108,15 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 	for (int k = 0; k < npl_layer_outputs(&layer) && !rc; k++)
 		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
 	if (!rc)
-		store->after = npl_value_store_worked(store, step->device, 1, &i,
-						      (const struct npl_result *[]){&row->result},
-						      (struct npl_layer_run *[]){row}, store->after);
+		store->inputs_task = npl_value_store_schedule_layers(
+			store, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+			(struct npl_layer_run *[]){row}, store->inputs_task);
 	for (int k = 0; k < npl_layer_outputs(&layer); k++)
 		if (rc)
 			npl_tensor_free(&out[k]);
 		else
 			npl_value_store_put(store, k ? node->out[k] : step->out, format, step->device, &out[k],
-					    store->after);
+					    store->inputs_task);
 	return rc;
 }
 
@@ -125,7 +126,7 @@ static int run_on_host(struct npl_value_store *store, int i, struct npl_layer_ru
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
-	store->after = NPL_AT_START;
+	store->inputs_task = NPL_AT_START;
 	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
 	for (int k = 0; k < node->n_in && !rc; k++) {
 		if (node->in[k] < 0)
@@ -144,9 +145,9 @@ static int run_on_host(struct npl_value_store *store, int i, struct npl_layer_ru
 	if (!rc && !s->timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
 		rc = npl_prefix(err, "node '%s'", node->name);
 	if (!rc) {
-		const struct npl_processor_counts work = npl_processor_count(node->op, &node->attrs, in, node->n_in,
-									     out, node->n_out, node->macs);
-		store->after = npl_charge_host(store, NPL_TASK_LAYER, -1, &work, row, store->after);
+		const struct npl_processor_counts counts = npl_processor_count(node->op, &node->attrs, in, node->n_in,
+									       out, node->n_out, node->macs);
+		store->inputs_task = npl_charge_host(store, NPL_TASK_LAYER, -1, &counts, row, store->inputs_task);
 	}
 	row->result.macs = node->macs;
 	for (int k = 0; k < node->n_out; k++) {
@@ -154,7 +155,8 @@ static int run_on_host(struct npl_value_store *store, int i, struct npl_layer_ru
 			if (k == 0)
 				row->output_dtype = out[k].dtype;
 			rc = npl_output_made(s, node->out[k], &out[k], row, err);
-			npl_value_store_put(store, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], store->after);
+			npl_value_store_put(store, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k],
+					    store->inputs_task);
 		} else {
 			npl_tensor_free(&out[k]);
 		}
@@ -167,11 +169,11 @@ static int run_on_host(struct npl_value_store *store, int i, struct npl_layer_ru
 static int add_energy(struct npl_result *result, enum npl_energy_part part, const char *component, double joules,
 		      const char *origin, struct npl_err *err)
 {
-	const struct npl_energy add = {.component = component,
-				       .origin = origin,
-				       .part = part,
-				       .joules = !npl_origin_is_absent(origin) ? joules : NAN};
-	return npl_energy_merge(result->energy, &result->n_energy, NPL_MAX_ENERGY, &add, err);
+	const struct npl_energy energy = {.component = component,
+					  .origin = origin,
+					  .part = part,
+					  .joules = !npl_origin_is_absent(origin) ? joules : NAN};
+	return npl_energy_merge(result->energy, &result->n_energy, NPL_MAX_ENERGY, &energy, err);
 }
 
 /* Adds to a row the energy beside the device's own work: the host's and the links'. If a device ran the layer and gives
@@ -258,13 +260,13 @@ static int run_step(struct npl_value_store *store, int i, struct npl_layer_run *
 }
 
 /* Returns the row that is charged for bringing output v to the caller: that of the step that made v or, for a fused
- * node, of the step that it is fused into. none: the row for an output that no node makes. */
+ * node, of the step that it is fused into. fallback_row: the row for an output that no node makes. */
 static struct npl_layer_run *row_of_value(const struct npl_session *s, struct npl_run *run, int v,
-					  struct npl_layer_run *none)
+					  struct npl_layer_run *fallback_row)
 {
 	int producer = s->graph->value[v].producer;
 	if (producer < 0)
-		return none;
+		return fallback_row;
 	/* A fused node is after the node whose result it alone reads. */
 	for (int i = producer; i >= 0 && s->step[i].role == NPL_FUSED;) {
 		i = s->graph->value[s->graph->node[i].in[0]].producer;
@@ -282,7 +284,7 @@ static int take_outputs(struct npl_value_store *store, struct npl_tensor *output
 	for (int i = 0; i < graph->n_outputs; i++) {
 		int v = graph->output[i];
 		const struct npl_tensor *tensor;
-		struct npl_layer_run outside = {0}, *row = row_of_value(store->session, run, v, &outside);
+		struct npl_layer_run input_row = {0}, *row = row_of_value(store->session, run, v, &input_row);
 		if (npl_value_store_get(store, v, NPL_FORMAT_F32, NPL_ON_HOST, row, &tensor, err))
 			return err->code;
 		if (store->session->timing_only)

@@ -16,8 +16,8 @@
 
 /* Characters of an expression with its counted repetitions written out. */
 struct size {
-	long before; /* of the open group, without its last part */
-	long last;   /* of the last part, which a "*" or "{2,5}" after it repeats */
+	long preceding; /* of the open group, without its last part */
+	long last;      /* of the last part, which a "*" or "{2,5}" after it repeats */
 };
 
 /* Returns the end of the bracket expression that begins at `c`: the character after its "]", or the end of the text
@@ -38,46 +38,46 @@ static const char *skip_bracket(const char *c)
 
 /* Returns how often the repetition at `*c` writes its part out, and moves `*c` to the end of the repetition; 0: there
  * is no repetition. */
-static long times(const char **c)
+static long count_repeats(const char **c)
 {
 	if (**c == '*' || **c == '?' || **c == '+')
 		return *(*c)++ == '+' ? 2 : 1; /* "a+" is compiled as "aa*" */
 	if (**c != '{')
 		return 0;
 	char *end;
-	const long least = isdigit((unsigned char)(*c)[1]) ? strtol(*c + 1, &end, 10) : (end = (char *)*c + 1, 0);
-	long most = least;
+	const long lowest = isdigit((unsigned char)(*c)[1]) ? strtol(*c + 1, &end, 10) : (end = (char *)*c + 1, 0);
+	long highest = lowest;
 	if (*end == ',')
-		most = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : (end++, least + 1);
+		highest = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : (end++, lowest + 1);
 	if (*end != '}')
 		return 0; /* a brace that is a character */
 	*c = end + 1;
-	return most > 1 ? most : 1;
+	return highest > 1 ? highest : 1;
 }
 
 const char *expression_too_costly(const char *text)
 {
 	struct size group[MOST_DEPTH + 1] = {{0, 0}};
 	int depth = 0;
-	long written_out = 0;
+	long expanded_size = 0;
 	if (strlen(text) > MOST_BYTES)
 		return "is longer than 4096 bytes";
 	for (const char *c = text; *c;) {
 		struct size *size = &group[depth];
-		const long n = c > text ? times(&c) : 0;
-		if (n > MOST_WRITTEN_OUT || (written_out += size->last * (n > 1 ? n - 1 : 0)) > MOST_WRITTEN_OUT)
+		const long n = c > text ? count_repeats(&c) : 0;
+		if (n > MOST_WRITTEN_OUT || (expanded_size += size->last * (n > 1 ? n - 1 : 0)) > MOST_WRITTEN_OUT)
 			return "repeats more than 500 characters with its {m,n} and + written out";
 		if (n > 0) {
 			size->last *= n;
 			continue;
 		}
 		if (*c == ')' && depth > 0) {
-			const long inside = size->before + size->last;
-			group[--depth].last = inside;
+			const long group_size = size->preceding + size->last;
+			group[--depth].last = group_size;
 			c++;
 			continue;
 		}
-		size->before += size->last;
+		size->preceding += size->last;
 		size->last = 1;
 		if (*c == '(') {
 			if (++depth > MOST_DEPTH)

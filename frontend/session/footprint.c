@@ -32,32 +32,32 @@ static uint64_t made_constants(const struct npl_graph *graph)
 }
 
 /* Returns the most bytes of values that are alive at the same time, each freed after its last use, without a device's
- * own forms. *all: the bytes of all values that nodes make. UINT64_MAX: memory is too short to find out. */
-static uint64_t live_values(const struct npl_graph *graph, uint64_t *all)
+ * own forms. *all_bytes: the bytes of all values that nodes make. UINT64_MAX: memory is too short to find out. */
+static uint64_t peak_value_bytes(const struct npl_graph *graph, uint64_t *all_bytes)
 {
 	uint64_t store = 0, peak = 0;
-	int *left = malloc(((size_t)graph->n_values + 1) * sizeof *left);
-	*all = 0;
-	if (!left)
+	int *reads_left = malloc(((size_t)graph->n_values + 1) * sizeof *reads_left);
+	*all_bytes = 0;
+	if (!reads_left)
 		return UINT64_MAX;
 	for (int v = 0; v < graph->n_values; v++)
-		left[v] = graph->value[v].uses;
+		reads_left[v] = graph->value[v].uses;
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_node *node = &graph->node[i];
 		for (int k = 0; k < node->n_out; k++)
 			if (node->out[k] >= 0) {
 				store += bytes_of(&graph->value[node->out[k]]);
-				*all += bytes_of(&graph->value[node->out[k]]);
+				*all_bytes += bytes_of(&graph->value[node->out[k]]);
 			}
 		peak = store > peak ? store : peak;
 		for (int k = 0; k < node->n_in; k++)
-			if (node->in[k] >= 0 && !--left[node->in[k]] && graph->value[node->in[k]].producer >= 0)
+			if (node->in[k] >= 0 && !--reads_left[node->in[k]] && graph->value[node->in[k]].producer >= 0)
 				store -= bytes_of(&graph->value[node->in[k]]);
 		for (int k = 0; k < node->n_out; k++)
-			if (node->out[k] >= 0 && !left[node->out[k]])
+			if (node->out[k] >= 0 && !reads_left[node->out[k]])
 				store -= bytes_of(&graph->value[node->out[k]]);
 	}
-	free(left);
+	free(reads_left);
 	return peak;
 }
 
@@ -74,7 +74,7 @@ static uint64_t convolved(const struct npl_graph *graph)
 
 /* Returns the bytes of weights of matrix products that a session transposes in float32, because the device wants a row
  * for each output. */
-static uint64_t turned(const struct npl_graph *graph)
+static uint64_t transposed_weight_bytes(const struct npl_graph *graph)
 {
 	uint64_t bytes = 0;
 	for (int i = 0; i < graph->n_nodes; i++) {
@@ -82,9 +82,9 @@ static uint64_t turned(const struct npl_graph *graph)
 		if ((node->op != NPL_OP_GEMM && node->op != NPL_OP_MATMUL) || node->n_in < 2 || node->in[1] < 0)
 			continue;
 		const struct npl_value *w = &graph->value[node->in[1]];
-		const bool as_it_is = node->op == NPL_OP_GEMM && node->attrs.gemm.trans_b &&
-				      node->attrs.gemm.alpha == 1;
-		if (w->constant && w->shape.rank == 2 && !as_it_is)
+		const bool is_in_order = node->op == NPL_OP_GEMM && node->attrs.gemm.trans_b &&
+					 node->attrs.gemm.alpha == 1;
+		if (w->constant && w->shape.rank == 2 && !is_in_order)
 			bytes += bytes_of(w);
 	}
 	return bytes;
@@ -102,7 +102,7 @@ static uint64_t held_by(const struct npl_device_info *info, const struct npl_gra
 							: 2 * graph->parameters + base;
 	if (info->format == NPL_FORMAT_Q16)
 		return 2 * graph->parameters + base;
-	return base + turned(graph) + (real ? convolved(graph) : 0);
+	return base + transposed_weight_bytes(graph) + (real ? convolved(graph) : 0);
 }
 
 static uint64_t outputs_of(const struct npl_graph *graph, int64_t batches)
@@ -114,25 +114,27 @@ static uint64_t outputs_of(const struct npl_graph *graph, int64_t batches)
 }
 
 uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *samples,
-		       struct npl_device *const *device, const struct npl_compare_options *options, size_t kept)
+		       struct npl_device *const *device, const struct npl_compare_options *options, size_t judged_bytes)
 {
-	uint64_t all, most = 0;
+	uint64_t all_bytes, greatest_bytes = 0;
 	if (options->timing_only)
 		return 0;
-	const uint64_t store = live_values(graph, &all);
+	const uint64_t store = peak_value_bytes(graph, &all_bytes);
 	if (store == UINT64_MAX)
 		return store;
 	for (int d = 0; d < options->n_devices; d++) {
 		if (!device[d])
 			continue; /* it cannot start here */
 		const struct npl_device_info *info = npl_device_get_info(device[d]);
-		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : store + held_by(info, graph, all);
-		most = options->place ? most + bytes : bytes > most ? bytes : most;
+		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : store + held_by(info, graph, all_bytes);
+		greatest_bytes = options->place           ? greatest_bytes + bytes
+				 : bytes > greatest_bytes ? bytes
+							  : greatest_bytes;
 	}
-	most = most > store ? most : store;
-	uint64_t bytes = PROGRAM_BYTES + LAYER_BYTES * (uint64_t)graph->n_nodes + made_constants(graph) + most +
-			 2 * outputs_of(graph, npl_samples_batches(graph, samples));
+	greatest_bytes = greatest_bytes > store ? greatest_bytes : store;
+	uint64_t bytes = PROGRAM_BYTES + LAYER_BYTES * (uint64_t)graph->n_nodes + made_constants(graph) +
+			 greatest_bytes + 2 * outputs_of(graph, npl_samples_batches(graph, samples));
 	if (options->layer_accuracy && !options->no_accuracy)
-		bytes += all < kept ? all : kept;
+		bytes += all_bytes < judged_bytes ? all_bytes : judged_bytes;
 	return bytes;
 }

@@ -15,14 +15,14 @@
 /* Appends a piece to the text, or MORE if there is no room for the piece. Appends nothing after MORE. */
 static void add_piece(char *text, const char *piece, size_t length)
 {
-	const size_t used = strlen(text), room = NPL_COST_TEXT - sizeof MORE; /* MORE always fits after that */
+	const size_t used = strlen(text), limit = NPL_COST_TEXT - sizeof MORE; /* MORE always fits after that */
 	if (used >= sizeof MORE - 1 && !strcmp(text + used - (sizeof MORE - 1), MORE))
 		return;
-	const char *between = used ? "; " : "";
-	if (used + strlen(between) + length > room)
+	const char *separator = used ? "; " : "";
+	if (used + strlen(separator) + length > limit)
 		snprintf(text + used, NPL_COST_TEXT - used, MORE);
 	else
-		snprintf(text + used, NPL_COST_TEXT - used, "%s%.*s", between, (int)length, piece);
+		snprintf(text + used, NPL_COST_TEXT - used, "%s%.*s", separator, (int)length, piece);
 }
 
 static void list_on_host(const struct npl_graph *graph, const struct npl_run *run, char *text)
@@ -39,18 +39,18 @@ static void list_on_host(const struct npl_graph *graph, const struct npl_run *ru
 	free(reason);
 }
 
-/* Adds the pieces of `more` that the text does not have. Each piece ends with ")", as list_on_host made it, except
+/* Adds the pieces of `addition` that the text does not have. Each piece ends with ")", as list_on_host made it, except
  * MORE. */
-static void add_pieces(char *text, const char *more)
+static void add_pieces(char *text, const char *addition)
 {
-	while (*more) {
-		const char *end = strstr(more, "); ");
-		const size_t length = end ? (size_t)(end + 1 - more) : strlen(more);
+	while (*addition) {
+		const char *end = strstr(addition, "); ");
+		const size_t length = end ? (size_t)(end + 1 - addition) : strlen(addition);
 		char piece[NPL_COST_TEXT];
-		snprintf(piece, sizeof piece, "%.*s", (int)length, more);
+		snprintf(piece, sizeof piece, "%.*s", (int)length, addition);
 		if (!strstr(text, piece))
 			add_piece(text, piece, length);
-		more += length + (end ? 2 : 0);
+		addition += length + (end ? 2 : 0);
 	}
 }
 

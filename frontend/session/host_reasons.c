@@ -28,29 +28,29 @@ static int by_time(const void *x, const void *y)
 int npl_host_reasons(const struct npl_graph *graph, const struct npl_run *run, bool by_operator,
 		     struct npl_host_reason **list)
 {
-	struct npl_host_reason *found = malloc(((size_t)run->n_layers + 1) * sizeof *found);
+	struct npl_host_reason *reasons = malloc(((size_t)run->n_layers + 1) * sizeof *reasons);
 	int rows = 0, n = 0;
-	*list = found;
-	for (int i = 0; found && i < run->n_layers; i++) {
+	*list = reasons;
+	for (int i = 0; reasons && i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
 		if (npl_row_on_host(row))
-			found[rows++] = (struct npl_host_reason){.op = graph->node[row->node].op,
-								 .note = by_operator || !row->note ? "" : row->note,
-								 .first = i,
-								 .layers = 1,
-								 .seconds = row->host_seconds};
+			reasons[rows++] = (struct npl_host_reason){.op = graph->node[row->node].op,
+								   .note = by_operator || !row->note ? "" : row->note,
+								   .first = i,
+								   .layers = 1,
+								   .seconds = row->host_seconds};
 	}
 	if (rows)
-		qsort(found, (size_t)rows, sizeof *found, by_kind);
+		qsort(reasons, (size_t)rows, sizeof *reasons, by_kind);
 	for (int i = 0; i < rows; i++) {
-		if (!n || compare_kinds(&found[n - 1], &found[i])) {
-			found[n++] = found[i];
+		if (!n || compare_kinds(&reasons[n - 1], &reasons[i])) {
+			reasons[n++] = reasons[i];
 			continue;
 		}
-		found[n - 1].layers++;
-		found[n - 1].seconds += found[i].seconds;
+		reasons[n - 1].layers++;
+		reasons[n - 1].seconds += reasons[i].seconds;
 	}
 	if (n)
-		qsort(found, (size_t)n, sizeof *found, by_time);
+		qsort(reasons, (size_t)n, sizeof *reasons, by_time);
 	return n;
 }

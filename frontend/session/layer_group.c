@@ -38,39 +38,39 @@ static bool made_as_seen(const struct npl_session *s, int v)
 
 /* Whether the step can read value v inside a layer group. Integers of the model itself have the scale and zero point of
  * the step that makes them, and the reader's must be the same. */
-static bool made_as_read(const struct npl_session *s, const struct npl_step *step, int v)
+static bool has_scale_of_reader(const struct npl_session *s, const struct npl_step *step, int v)
 {
-	const struct npl_quant made = npl_model_quant_of(&s->model, v);
-	return !step->in_integers || npl_quant_same(&made, &step->x_quant);
+	const struct npl_quant quant = npl_model_quant_of(&s->model, v);
+	return !step->in_integers || npl_quant_same(&quant, &step->x_quant);
 }
 
 /* Whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: the node that makes
  * v sets no scale, because it is in float32 and no QuantizeLinear, or sets another scale. */
-static bool gives_scale(const struct npl_session *s, int first, int i, int v)
+static bool sets_scale(const struct npl_session *s, int first, int i, int v)
 {
-	const int bytes = npl_root_of(s->graph, v), maker = s->graph->value[bytes].producer;
+	const int bytes = npl_root_of(s->graph, v), producer = s->graph->value[bytes].producer;
 	const struct npl_quant *scale = is_view(s, i) ? &s->model.value[s->graph->node[i].out[0]].quant
 						      : &s->step[i].x_quant;
-	if (maker < first)
+	if (producer < first)
 		return false;
-	if (s->step[maker].in_float32 && s->graph->node[maker].op != NPL_OP_QUANTIZELINEAR)
+	if (s->step[producer].in_float32 && s->graph->node[producer].op != NPL_OP_QUANTIZELINEAR)
 		return true;
-	const struct npl_quant *made = &s->model.value[bytes].quant;
-	return made->scale > 0 ? !npl_quant_same(made, scale) : v != bytes;
+	const struct npl_quant *quant = &s->model.value[bytes].quant;
+	return quant->scale > 0 ? !npl_quant_same(quant, scale) : v != bytes;
 }
 
 /* In a layer group that mixes float32 and int8, an 8-bit tensor has one scale. Returns whether node i cannot join
  * because it reads such a tensor, made by node `first` or a later one, as plain bytes or with another scale. */
-static bool breaks_bytes(const struct npl_session *s, int first, int i)
+static bool rescales_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	const bool in_float32 = step->role == NPL_RAN && step->in_float32, says = s->model.node[i];
+	const bool in_float32 = step->role == NPL_RAN && step->in_float32, is_quant_node = s->model.node[i];
 	for (int k = 0; k < node->n_in; k++) {
 		const int v = node->in[k];
 		if (v < 0 || !npl_is_byte(s->graph->value[v].dtype) || s->graph->value[v].producer < first)
 			continue;
-		if (in_float32 || ((says || step->in_integers) && gives_scale(s, first, i, v)))
+		if (in_float32 || ((is_quant_node || step->in_integers) && sets_scale(s, first, i, v)))
 			return true;
 	}
 	return false;
@@ -92,7 +92,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	const bool in_int8 = npl_step_format(s, &s->step[first]) == NPL_FORMAT_INT8;
 	if (s->model.node[i] && (mixes ? step->device != s->step[first].device : !in_int8))
 		return false; /* its floats and its integers are one value only where both are kept in 8 bits */
-	if (mixes && breaks_bytes(s, first, i))
+	if (mixes && rescales_bytes(s, first, i))
 		return false;
 	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : npl_layer_group_data_inputs(step)); k++) {
 		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
@@ -100,7 +100,8 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 			continue;
 		bool same_shape = made_as_seen(s, v) &&
 				  (!step->canonical || npl_shape_equal(&step->x_shape, &s->graph->value[v].shape));
-		if ((!same_shape && !npl_layer_group_has_views(s, s->step[first].device)) || !made_as_read(s, step, v))
+		if ((!same_shape && !npl_layer_group_has_views(s, s->step[first].device)) ||
+		    !has_scale_of_reader(s, step, v))
 			return false;
 	}
 	return true;
@@ -190,19 +191,19 @@ static void read_through(const struct npl_session *s, int i, struct readers *rea
 		in->formats[f] |= out->formats[f];
 }
 
-static void read_by(const struct npl_session *s, int i, struct readers *readers)
+static void count_reads(const struct npl_session *s, int i, struct readers *readers)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const int data = step->role == NPL_RAN && step->device != NPL_ON_HOST ? npl_layer_group_data_inputs(step)
 									      : node->n_in;
 	for (int k = 0; k < node->n_in; k++) {
-		struct readers *of = node->in[k] < 0 ? NULL : &readers[node->in[k]];
-		if (!of)
+		struct readers *value_readers = node->in[k] < 0 ? NULL : &readers[node->in[k]];
+		if (!value_readers)
 			continue;
-		of->n++;
+		value_readers->n++;
 		if (step->role == NPL_RAN && k < data)
-			of->formats[npl_step_format(s, step)] = true;
+			value_readers->formats[npl_step_format(s, step)] = true;
 		else if (is_view(s, i) && k == 0 && node->out[0] >= 0)
 			read_through(s, i, readers);
 	}
@@ -247,7 +248,7 @@ static void find_readers(const struct npl_layer_group_builder *b, struct readers
 	for (int i = last_reader(b), least = b->group.converts ? 0 : b->group.first; i >= least; i--) {
 		const struct npl_node *node = &graph->node[i];
 		if (i < b->group.first || i > b->group.last) {
-			read_by(s, i, readers);
+			count_reads(s, i, readers);
 			continue;
 		}
 		if (!is_view(s, i) || !readers[node->out[0]].n)
@@ -259,7 +260,7 @@ static void find_readers(const struct npl_layer_group_builder *b, struct readers
 	}
 }
 
-static void add_wanted(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *tensor,
+static void add_output(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *tensor,
 		       enum npl_format format, bool converted)
 {
 	b->group.out[b->group.n_out] = (struct npl_layer_group_port){
@@ -272,20 +273,20 @@ static void add_wanted(struct npl_layer_group_builder *b, int i, int v, struct n
 static void find_results(struct npl_layer_group_builder *b, int l, const struct readers *readers)
 {
 	const struct npl_session *s = b->s;
-	const enum npl_format of_device = npl_device_get_info(s->device[b->group.device])->format;
-	const int i = b->group.node[l], *more = s->graph->node[i].out;
+	const enum npl_format device_format = npl_device_get_info(s->device[b->group.device])->format;
+	const int i = b->group.node[l], *further = s->graph->node[i].out;
 	const enum npl_format format = npl_step_format(s, &s->step[i]);
 	for (int k = 0; k < npl_layer_outputs(&b->group.layer[l]); k++) {
-		const int v = k ? more[k] : b->group.value[l];
+		const int v = k ? further[k] : b->group.value[l];
 		if (v < 0 || !readers[v].n)
 			continue;
-		const enum npl_format other = format == NPL_FORMAT_F32 ? of_device : NPL_FORMAT_F32;
+		const enum npl_format other = format == NPL_FORMAT_F32 ? device_format : NPL_FORMAT_F32;
 		const bool converts = b->group.converts && s->graph->value[v].dtype == NPL_F32 &&
 				      readers[v].formats[other];
 		if (converts)
-			add_wanted(b, i, v, npl_layer_group_in_format(b, i, v, other), other, true);
+			add_output(b, i, v, npl_layer_group_in_format(b, i, v, other), other, true);
 		if (!converts || readers[v].formats[format])
-			add_wanted(b, i, v, &b->group.layer[l].out[k], format, false);
+			add_output(b, i, v, &b->group.layer[l].out[k], format, false);
 	}
 }
 
@@ -295,10 +296,10 @@ static void find_quantised(struct npl_layer_group_builder *b, const struct reade
 	for (int v = 0; v < b->s->graph->n_values && b->group.converts; v++) /* only roots have integers */
 		if (b->s->model.value[v].integers >= 0 && !b->made[v] && b->converted[v] &&
 		    b->converted[v]->quant.scale > 0 && readers[v].formats[NPL_FORMAT_INT8])
-			add_wanted(b, b->group.last, v, b->converted[v], NPL_FORMAT_INT8, true);
+			add_output(b, b->group.last, v, b->converted[v], NPL_FORMAT_INT8, true);
 }
 
-static int find_wanted(struct npl_layer_group_builder *b, struct npl_err *err)
+static int find_outputs(struct npl_layer_group_builder *b, struct npl_err *err)
 {
 	struct readers *readers = calloc((size_t)b->s->graph->n_values + 1, sizeof *readers);
 	if (!readers)
@@ -311,14 +312,14 @@ static int find_wanted(struct npl_layer_group_builder *b, struct npl_err *err)
 	for (int i = b->group.first; i <= b->group.last; i++) {
 		const int v = b->s->graph->node[i].out[0];
 		if (leaves_as_floats(b, i, readers))
-			add_wanted(b, i, v, npl_layer_group_in_format(b, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
+			add_output(b, i, v, npl_layer_group_in_format(b, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
 	}
 	free(readers);
 	return 0;
 }
 
 /* Lists the inputs that are constant, and those that are resident on the device. */
-static void find_kept(struct npl_layer_group_builder *b)
+static void find_resident(struct npl_layer_group_builder *b)
 {
 	for (int p = 0; p < b->group.n_in; p++)
 		if (b->s->graph->value[b->group.in[p].value].constant)
@@ -347,15 +348,15 @@ static int note_moved_ports(struct npl_layer_group_port *port, int n, const stru
 	if (n)
 		qsort(sorted, (size_t)n, sizeof(struct npl_layer_group_port *), by_tensor);
 	for (int m = 0; m < info->n_moved && n; m++) {
-		const struct npl_layer_group_port moved = {.tensor = (struct npl_tensor *)info->moved[m]},
-						  *key = &moved;
-		struct npl_layer_group_port **found = bsearch(&key, sorted, (size_t)n,
+		const struct npl_layer_group_port sought = {.tensor = (struct npl_tensor *)info->moved[m]},
+						  *key = &sought;
+		struct npl_layer_group_port **match = bsearch(&key, sorted, (size_t)n,
 							      sizeof(struct npl_layer_group_port *), by_tensor);
-		while (found && found > sorted && found[-1]->tensor == moved.tensor)
-			found--;
-		for (; found && found < sorted + n && (*found)->tensor == moved.tensor; found++) {
-			(*found)->moved = true;
-			(*found)->bytes_outside = info->bytes_outside[m];
+		while (match && match > sorted && match[-1]->tensor == sought.tensor)
+			match--;
+		for (; match && match < sorted + n && (*match)->tensor == sought.tensor; match++) {
+			(*match)->moved = true;
+			(*match)->bytes_outside = info->bytes_outside[m];
 		}
 	}
 	free(sorted);
@@ -398,26 +399,26 @@ static int open_layer_group(struct npl_session *s, int first, int last, bool tim
 			rc = s->step[i].split_slices ? npl_layer_group_add_split(&b, i, err)
 						     : npl_layer_group_add_step(&b, i, err);
 	if (!rc)
-		rc = find_wanted(&b, err);
+		rc = find_outputs(&b, err);
 	if (!rc && !b.group.n)
 		rc = npl_fail(err, NPL_EDEVICE, "there is nothing to convert");
 	if (!rc)
-		find_kept(&b);
-	const struct npl_layer_group asked = {.n = b.group.n,
-					      .layer = b.group.list,
-					      .n_wanted = b.group.n_out,
-					      .wanted = b.wanted,
-					      .inputs_over_link = s->inputs_over_link,
-					      .n_resident = b.n_resident,
-					      .resident = b.resident,
-					      .n_constant = b.n_constant,
-					      .constant = b.constant,
-					      .outputs_over_link = s->outputs_over_link,
-					      .timing_only = timing_only,
-					      .node = b.group.node,
-					      .n_nodes = s->graph->n_nodes};
+		find_resident(&b);
+	const struct npl_layer_group request = {.n = b.group.n,
+						.layer = b.group.list,
+						.n_wanted = b.group.n_out,
+						.wanted = b.wanted,
+						.inputs_over_link = s->inputs_over_link,
+						.n_resident = b.n_resident,
+						.resident = b.resident,
+						.n_constant = b.n_constant,
+						.constant = b.constant,
+						.outputs_over_link = s->outputs_over_link,
+						.timing_only = timing_only,
+						.node = b.group.node,
+						.n_nodes = s->graph->n_nodes};
 	if (!rc)
-		rc = npl_device_open_layer_group(s->device[b.group.device], &asked, &b.group.opened, err);
+		rc = npl_device_open_layer_group(s->device[b.group.device], &request, &b.group.opened, err);
 	if (!rc) {
 		rc = note_moved(&b, npl_device_layer_group_info(b.group.opened), err);
 		rc = rc ? rc : note_passes(&b, npl_device_layer_group_info(b.group.opened), err);
@@ -448,14 +449,14 @@ static int try_layer_group(struct npl_session *s, int first, int last, struct np
 /* Sets *end to the last node of the longest layer group from `first` on, up to `last`, that the device takes; -1: the
  * device takes not even one layer as a group and runs it alone. The lengths tried double, so that a network of many
  * short layer groups costs no more than these together. */
-static int longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
+static int find_longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
 {
 	int low = first - 1, high = last; /* the device takes all up to low, and not more than high */
-	bool refused = false;
+	bool was_refused = false;
 	npl_progress_step("grouping layer", first + 1, s->graph->n_nodes, s->graph->node[first].name);
 	for (int64_t step = FIRST_NODES; low < high; step *= 2) {
-		const int64_t ahead = first + step - 1 < last ? first + step - 1 : last;
-		const int middle = refused ? (low + high + 1) / 2 : (int)ahead;
+		const int64_t tried_end = first + step - 1 < last ? first + step - 1 : last;
+		const int middle = was_refused ? (low + high + 1) / 2 : (int)tried_end;
 		int rc = try_layer_group(s, first, middle, err);
 		if (rc && rc != NPL_EDEVICE)
 			return rc;
@@ -463,7 +464,7 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 			high = middle - 1;
 		else
 			low = middle;
-		refused |= rc != 0;
+		was_refused |= rc != 0;
 	}
 	while (low > first && !ends(s, low))
 		low--;
@@ -487,8 +488,8 @@ static void find_last_uses(struct npl_session *s)
 	for (int i = s->graph->n_nodes - 1; i >= 0; i--) {
 		const struct npl_node *node = &s->graph->node[i];
 		int last = i;
-		const bool through = is_view(s, i) || s->step[i].role == NPL_FUSED;
-		for (int k = 0; k < node->n_out && through; k++)
+		const bool passes_on = is_view(s, i) || s->step[i].role == NPL_FUSED;
+		for (int k = 0; k < node->n_out && passes_on; k++)
 			if (node->out[k] >= 0 && s->last_use[node->out[k]] > last)
 				last = s->last_use[node->out[k]];
 		for (int k = 0; k < node->n_in; k++)
@@ -508,7 +509,7 @@ int npl_layer_groups_open(struct npl_session *s, struct npl_err *err)
 		int last;
 		if (!begins(s, i))
 			continue;
-		int rc = longest(s, i, s->layer_by_layer ? i : last_of_layer_group(s, i), &last, err);
+		int rc = find_longest(s, i, s->layer_by_layer ? i : last_of_layer_group(s, i), &last, err);
 		if (!rc && last >= 0)
 			rc = open_layer_group(s, i, last, s->timing_only, &s->arena, &s->group[s->n_layer_groups], err);
 		if (rc)

@@ -63,13 +63,13 @@ static int add_results(struct npl_layer_group_builder *b, int i, struct npl_step
 		       struct npl_err *err)
 {
 	const struct npl_node *node = &b->s->graph->node[i];
-	struct npl_tensor several[NPL_MAX_OUTPUTS], *out = &t->out;
-	layer->n_further = npl_step_further_results(b->s, i, several);
+	struct npl_tensor results[NPL_MAX_OUTPUTS], *out = &t->out;
+	layer->n_further = npl_step_further_results(b->s, i, results);
 	if (layer->n_further) {
 		out = npl_arena_array(b->arena, (size_t)npl_layer_outputs(layer), sizeof *out);
 		if (!out)
 			return npl_layer_group_no_room(err);
-		memcpy(out, several, ((size_t)npl_layer_outputs(layer)) * sizeof *out);
+		memcpy(out, results, ((size_t)npl_layer_outputs(layer)) * sizeof *out);
 		out[0] = t->out;
 		layer->out = out;
 	}
@@ -82,24 +82,24 @@ static int add_results(struct npl_layer_group_builder *b, int i, struct npl_step
 
 /* Returns tensor `in`, which is value v, in another shape: as the result of a layer of node i that names its data so,
  * or as it is if it has that shape. */
-static struct npl_tensor *named_as(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *in,
-				   const struct npl_shape *shape)
+static struct npl_tensor *reshape_as(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *in,
+				     const struct npl_shape *shape)
 {
 	if (npl_shape_equal(&in->shape, shape))
 		return in;
 	static const struct npl_attrs attrs = {.op = NPL_OP_RESHAPE};
 	struct npl_layer *layer = add_layer(b, i, v);
-	struct npl_tensor *made = &b->tensors[b->group.n++].out;
-	*made = *in;
-	made->shape = *shape;
+	struct npl_tensor *result = &b->tensors[b->group.n++].out;
+	*result = *in;
+	result->shape = *shape;
 	*layer = (struct npl_layer){.name = b->s->graph->node[i].name,
 				    .op = NPL_OP_RESHAPE,
 				    .attrs = &attrs,
 				    .n_in = 1,
 				    .in = {in},
-				    .out = made,
+				    .out = result,
 				    .timing_only = b->s->timing_only};
-	return made;
+	return result;
 }
 
 /* Adds a layer, charged to node i, that converts `in`, which is value v, to the other format. Returns its result. */
@@ -109,22 +109,22 @@ static struct npl_tensor *convert(struct npl_layer_group_builder *b, int i, int 
 	static const struct npl_attrs attrs = {.op = NPL_OP_QUANTIZELINEAR,
 					       .quantise = {.axis = 1, .to = NPL_DTYPES, .precision = NPL_DTYPES}};
 	const struct npl_session *s = b->s;
-	const bool back = format == NPL_FORMAT_F32;
+	const bool to_float = format == NPL_FORMAT_F32;
 	struct npl_layer *layer = add_layer(b, i, -1);
-	struct npl_tensor *made = &b->tensors[b->group.n++].out;
-	*made = (struct npl_tensor){.name = in->name,
-				    .dtype = npl_session_dtype(s, format, v),
-				    .shape = in->shape,
-				    .quant = npl_session_quant(s, format, v)};
+	struct npl_tensor *result = &b->tensors[b->group.n++].out;
+	*result = (struct npl_tensor){.name = in->name,
+				      .dtype = npl_session_dtype(s, format, v),
+				      .shape = in->shape,
+				      .quant = npl_session_quant(s, format, v)};
 	*layer = (struct npl_layer){.name = s->graph->node[i].name,
-				    .op = back ? NPL_OP_DEQUANTIZELINEAR : NPL_OP_QUANTIZELINEAR,
+				    .op = to_float ? NPL_OP_DEQUANTIZELINEAR : NPL_OP_QUANTIZELINEAR,
 				    .attrs = &attrs,
 				    .n_in = 1,
 				    .in = {in},
-				    .out = made,
+				    .out = result,
 				    .timing_only = s->timing_only};
-	b->converted[npl_root_of(s->graph, v)] = made;
-	return made;
+	b->converted[npl_root_of(s->graph, v)] = result;
+	return result;
 }
 
 struct npl_tensor *npl_layer_group_in_format(struct npl_layer_group_builder *b, int i, int v, enum npl_format format)
@@ -132,14 +132,14 @@ struct npl_tensor *npl_layer_group_in_format(struct npl_layer_group_builder *b, 
 	const bool integers = b->made[v]->quant.scale > 0;
 	if (!b->group.converts || b->s->graph->value[v].dtype != NPL_F32 || integers == (format != NPL_FORMAT_F32))
 		return b->made[v];
-	struct npl_tensor *made = b->converted[npl_root_of(b->s->graph, v)];
-	return made ? made : convert(b, i, v, b->made[v], format);
+	struct npl_tensor *result = b->converted[npl_root_of(b->s->graph, v)];
+	return result ? result : convert(b, i, v, b->made[v], format);
 }
 
 /* Returns value v in this format and in the shape that the graph gives it. */
 static struct npl_tensor *in_format(struct npl_layer_group_builder *b, int i, int v, enum npl_format format)
 {
-	return named_as(b, i, v, npl_layer_group_in_format(b, i, v, format), &b->s->graph->value[v].shape);
+	return reshape_as(b, i, v, npl_layer_group_in_format(b, i, v, format), &b->s->graph->value[v].shape);
 }
 
 /* Whether node i leaves integers that stand for value v, which is no view, to later nodes. A device that converts
@@ -171,35 +171,35 @@ static bool comes_as_floats(const struct npl_layer_group_builder *b, int v)
 {
 	const struct npl_session *s = b->s;
 	v = npl_root_of(s->graph, v);
-	const int maker = s->graph->value[v].producer;
+	const int producer = s->graph->value[v].producer;
 	if (s->graph->value[v].constant || s->graph->value[v].dtype != NPL_F32 || has_integers(b, v))
 		return false;
-	return maker < 0 || (s->step[maker].role == NPL_RAN && s->step[maker].device == NPL_ON_HOST);
+	return producer < 0 || (s->step[producer].role == NPL_RAN && s->step[producer].device == NPL_ON_HOST);
 }
 
 /* Returns the format in which value v is taken from outside for a layer that reads it in `format`. */
 static enum npl_format format_outside(const struct npl_layer_group_builder *b, int v, enum npl_format format)
 {
 	const struct npl_session *s = b->s;
-	const int maker = s->graph->value[v].producer;
+	const int producer = s->graph->value[v].producer;
 	if (!b->group.converts || s->graph->value[v].dtype != NPL_F32)
 		return format;
 	if (format == NPL_FORMAT_F32) /* numbers that the model's integers stand for */
-		return maker >= 0 && s->model.node[maker] ? NPL_FORMAT_INT8 : format;
+		return producer >= 0 && s->model.node[producer] ? NPL_FORMAT_INT8 : format;
 	return comes_as_floats(b, v) ? NPL_FORMAT_F32 : format;
 }
 
 /* Returns value v, which comes from outside, as node i reads it, converted if need be. NULL: see err. */
-static struct npl_tensor *as_given(struct npl_layer_group_builder *b, int i, int v, enum npl_format format,
-				   const struct npl_shape *shape, struct npl_err *err)
+static struct npl_tensor *take_input(struct npl_layer_group_builder *b, int i, int v, enum npl_format format,
+				     const struct npl_shape *shape, struct npl_err *err)
 {
-	const enum npl_format comes = format_outside(b, v, format);
-	if (comes == format)
+	const enum npl_format source_format = format_outside(b, v, format);
+	if (source_format == format)
 		return find_or_add_input(b, i, v, format, shape, err);
-	struct npl_tensor *made = b->converted[npl_root_of(b->s->graph, v)];
-	if (made)
-		return named_as(b, i, v, made, shape);
-	struct npl_tensor *in = find_or_add_input(b, i, v, comes, shape, err);
+	struct npl_tensor *result = b->converted[npl_root_of(b->s->graph, v)];
+	if (result)
+		return reshape_as(b, i, v, result, shape);
+	struct npl_tensor *in = find_or_add_input(b, i, v, source_format, shape, err);
 	return in ? convert(b, i, v, in, format) : NULL;
 }
 
@@ -213,9 +213,9 @@ static struct npl_tensor *as_read(struct npl_layer_group_builder *b, int i, int 
 	if (b->made[v]) {
 		if (step->in_integers) /* a QuantizeLinear layer of the group makes integers without their scale */
 			b->made[v]->quant = step->x_quant;
-		return named_as(b, i, v, npl_layer_group_in_format(b, i, v, format), shape);
+		return reshape_as(b, i, v, npl_layer_group_in_format(b, i, v, format), shape);
 	}
-	return as_given(b, i, v, format, shape, err);
+	return take_input(b, i, v, format, shape, err);
 }
 
 /* Makes node i's result have the shape that the graph gives it, for its readers, if the device has views. */
@@ -223,7 +223,7 @@ static void name_result(struct npl_layer_group_builder *b, int i)
 {
 	int v = b->s->step[i].out;
 	if (b->s->step[i].canonical && npl_layer_group_has_views(b->s, b->group.device))
-		b->made[v] = named_as(b, i, v, b->made[v], &b->s->graph->value[v].shape);
+		b->made[v] = reshape_as(b, i, v, b->made[v], &b->s->graph->value[v].shape);
 }
 
 int npl_layer_group_add_step(struct npl_layer_group_builder *b, int i, struct npl_err *err)
@@ -276,7 +276,7 @@ static int add_quantised(struct npl_layer_group_builder *b, int i, struct npl_er
 	if (b->made[v])
 		b->made[node->out[0]] = in_format(b, i, v, NPL_FORMAT_INT8);
 	else
-		b->made[node->out[0]] = as_given(b, i, v, NPL_FORMAT_INT8, &b->s->graph->value[v].shape, err);
+		b->made[node->out[0]] = take_input(b, i, v, NPL_FORMAT_INT8, &b->s->graph->value[v].shape, err);
 	return b->made[node->out[0]] ? 0 : err->code;
 }
 
@@ -293,7 +293,7 @@ int npl_layer_group_add_view(struct npl_layer_group_builder *b, int i, struct np
 	if (b->s->model.node[i] == NPL_DEQUANTISES &&
 	    !(in->quant.scale > 0)) /* a layer in the model's own integers made them */
 		in->quant = b->s->model.value[v].quant;
-	b->made[v] = named_as(b, i, v, in, &out->shape);
+	b->made[v] = reshape_as(b, i, v, in, &out->shape);
 	if (b->made[v] != in)
 		b->made[v]->name = out->name;
 	return 0;

@@ -32,43 +32,44 @@ static int note_views(struct npl_value_store *store, const struct npl_layer_grou
 	const struct npl_session *s = store->session;
 	for (int i = group->first; i <= group->last; i++) {
 		const struct npl_node *node = &s->graph->node[i];
-		bool made_here = s->graph->value[node->in[0]].producer >= group->first;
-		const bool inside = made_here || group->converts;
+		bool is_made_inside = s->graph->value[node->in[0]].producer >= group->first;
+		const bool inside = is_made_inside || group->converts;
 		if (s->step[i].role == NPL_VIEW && npl_value_store_view_node(store, node, !inside, &run->layer[i], err))
 			return err->code;
 	}
 	return 0;
 }
 
-static int gather(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
-		  struct npl_err *err)
+static int gather_inputs(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
+			 struct npl_err *err)
 {
 	const struct npl_session *s = store->session;
-	store->after = NPL_AT_START;
+	store->inputs_task = NPL_AT_START;
 	for (int p = 0; p < group->n_in; p++) {
 		const struct npl_layer_group_port *port = &group->in[p];
 		const struct npl_tensor *value;
-		int before = store->after;
-		store->after = NPL_AT_START;
+		int ready_task = store->inputs_task;
+		store->inputs_task = NPL_AT_START;
 		if (npl_value_store_get(store, port->value, port->format, port->moved ? NPL_ON_HOST : group->device,
 					&run->layer[port->node], &value, err))
 			return err->code;
-		bool same = port->format == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
-			    npl_quant_same(&value->quant, &port->tensor->quant);
-		if (!s->timing_only && !same)
+		bool is_same = port->format == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
+			       npl_quant_same(&value->quant, &port->tensor->quant);
+		if (!s->timing_only && !is_same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
 		if (port->bytes_outside)
-			store->after = npl_charge_link(store, group->device, NPL_TASK_TO_DEVICE, port->value,
-						       port->bytes_outside, &run->layer[port->node], store->after);
-		store->after = npl_schedule_later(&store->schedule, before, store->after);
+			store->inputs_task = npl_charge_link(store, group->device, NPL_TASK_TO_DEVICE, port->value,
+							     port->bytes_outside, &run->layer[port->node],
+							     store->inputs_task);
+		store->inputs_task = npl_schedule_later(&store->schedule, ready_task, store->inputs_task);
 	}
 	return 0;
 }
 
-/* Puts the group's outputs into the value store. done: the task at whose end the group's work is done. */
+/* Puts the group's outputs into the value store. last_task: the task at whose end the group's work is done. */
 static int put_results(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
-		       int done, struct npl_err *err)
+		       int last_task, struct npl_err *err)
 {
 	const struct npl_session *s = store->session;
 	for (int p = 0; p < group->n_out; p++) {
@@ -81,12 +82,12 @@ static int put_results(struct npl_value_store *store, const struct npl_layer_gro
 			return err->code;
 		}
 		result.shape = s->graph->value[port->value].shape;
-		int there = done;
+		int ready_task = last_task;
 		if (port->bytes_outside)
-			there = npl_charge_link(store, group->device, NPL_TASK_TO_HOST, port->value,
-						port->bytes_outside, &run->layer[port->node], done);
+			ready_task = npl_charge_link(store, group->device, NPL_TASK_TO_HOST, port->value,
+						     port->bytes_outside, &run->layer[port->node], last_task);
 		npl_value_store_put(store, port->value, port->format, port->moved ? NPL_ON_HOST : group->device,
-				    &result, there);
+				    &result, ready_task);
 	}
 	return 0;
 }
@@ -141,8 +142,8 @@ static int schedule(struct npl_value_store *store, const struct npl_layer_group_
 		row[l] = &run->layer[group->node[l]];
 	}
 	if (!rc)
-		store->after = npl_value_store_worked(store, group->device, group->n, group->node, list, row,
-						      store->after);
+		store->inputs_task = npl_value_store_schedule_layers(store, group->device, group->n, group->node, list,
+								     row, store->inputs_task);
 	free(list);
 	free(row);
 	return rc;
@@ -159,7 +160,7 @@ int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_gr
 	if (!rc)
 		rc = note_views(store, group, run, err);
 	if (!rc)
-		rc = gather(store, group, run, err);
+		rc = gather_inputs(store, group, run, err);
 	for (int p = 0; p < group->n_out && !rc && !s->timing_only; p++)
 		rc = npl_tensor_alloc(group->out[p].tensor, err);
 	double start = npl_clock_seconds();
@@ -171,7 +172,7 @@ int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_gr
 	if (!rc)
 		rc = fill_rows(s, group, results, run, err);
 	if (!rc)
-		rc = put_results(store, group, run, store->after, err);
+		rc = put_results(store, group, run, store->inputs_task, err);
 	for (int p = 0; p < group->n_out; p++)
 		npl_tensor_free(group->out[p].tensor);
 	for (int i = group->first; i <= group->last && !rc; i++)

@@ -11,44 +11,44 @@
 
 #define SHOWN_BYTES ((size_t)60) /* of an expression, in a message about it */
 
-#define BAD(p, format, ...) npl_fail(err, (p)->bad, "%s: " format, (p)->where, __VA_ARGS__)
+#define BAD(p, format, ...) npl_fail(err, (p)->error_code, "%s: " format, (p)->location, __VA_ARGS__)
 
 int layer_pattern_open(struct layer_pattern *pattern, struct npl_err *err)
 {
-	const char *costly = pattern->on_name ? expression_too_costly(pattern->text) : NULL;
+	const char *costly = pattern->matches_name ? expression_too_costly(pattern->text) : NULL;
 	if (costly)
 		return BAD(pattern, "/%.*s%s/ %s", (int)SHOWN_BYTES, pattern->text,
 			   strlen(pattern->text) > SHOWN_BYTES ? "..." : "", costly);
-	if (pattern->on_name && regcomp(&pattern->expression, pattern->text, REG_EXTENDED | REG_NOSUB))
+	if (pattern->matches_name && regcomp(&pattern->expression, pattern->text, REG_EXTENDED | REG_NOSUB))
 		return BAD(pattern, "/%s/ is not a regular expression", pattern->text);
 	return 0;
 }
 
 void layer_pattern_close(struct layer_pattern *pattern)
 {
-	if (pattern->on_name)
+	if (pattern->matches_name)
 		regfree(&pattern->expression);
 }
 
 bool layer_pattern_matches(const struct layer_pattern *pattern, const struct npl_node *node)
 {
-	return pattern->on_name ? !regexec(&pattern->expression, node->name, 0, NULL, 0)
-				: !fnmatch(pattern->text, npl_op_defs[node->op].name, FNM_CASEFOLD);
+	return pattern->matches_name ? !regexec(&pattern->expression, node->name, 0, NULL, 0)
+				     : !fnmatch(pattern->text, npl_op_defs[node->op].name, FNM_CASEFOLD);
 }
 
 int layer_pattern_no_match(const struct layer_pattern *pattern, const struct npl_graph *graph, struct npl_err *err)
 {
 	const char *names[64];
 	int n = 0;
-	for (int i = 0; i < graph->n_nodes && !pattern->on_name; i++)
+	for (int i = 0; i < graph->n_nodes && !pattern->matches_name; i++)
 		if (!strcmp(graph->node[i].name, pattern->text))
 			return BAD(pattern,
 				   "'%s' matches no operator of this model; for the node of that name write /%s/",
 				   pattern->text, pattern->text);
 	for (int i = 0; i < graph->n_nodes && n < 64; i++)
-		names[n++] = pattern->on_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
+		names[n++] = pattern->matches_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
 	const char *nearest = npl_nearest(pattern->text, names, n);
 	return BAD(pattern, "'%s' matches no %s of this model after folding%s%s%s", pattern->text,
-		   pattern->on_name ? "node" : "operator", nearest ? "; the nearest is '" : "", nearest ? nearest : "",
-		   nearest ? "'" : "");
+		   pattern->matches_name ? "node" : "operator", nearest ? "; the nearest is '" : "",
+		   nearest ? nearest : "", nearest ? "'" : "");
 }

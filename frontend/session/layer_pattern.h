@@ -9,21 +9,21 @@
 
 #include "npulab/graph.h"
 
-/* A pattern, and how its errors are reported: messages begin with `where` and have the code `bad`. */
+/* A pattern, and how its errors are reported: messages begin with `location` and have the code `error_code`. */
 struct layer_pattern {
-	const char *where;
-	int bad;
+	const char *location;
+	int error_code;
 	const char *text; /* borrowed; without the slashes of an expression */
-	bool on_name;
+	bool matches_name;
 	regex_t expression; /* the compiled text, only with on_name */
 };
 
-/* Compiles the expression of a pattern on the name. Returns `bad`, with a message of what is wrong, for an expression
- * that is not valid or costs too much. */
+/* Compiles the expression of a pattern on the name. Returns `error_code`, with a message of what is wrong, for an
+ * expression that is not valid or costs too much. */
 int layer_pattern_open(struct layer_pattern *pattern, struct npl_err *err);
 void layer_pattern_close(struct layer_pattern *pattern);
 bool layer_pattern_matches(const struct layer_pattern *pattern, const struct npl_node *node);
-/* Says that no layer of the graph matches, with the nearest name; returns `bad`. */
+/* Says that no layer of the graph matches, with the nearest name; returns `error_code`. */
 int layer_pattern_no_match(const struct layer_pattern *pattern, const struct npl_graph *graph, struct npl_err *err);
 
 #endif

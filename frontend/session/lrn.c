@@ -49,17 +49,18 @@ static struct npl_tensor describe(const char *name, enum npl_format format, cons
 		.name = name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = quant};
 }
 
-bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	enum npl_format format = npl_step_format(s, step);
-	float most = powf(node->attrs.lrn.bias, -node->attrs.lrn.beta); /* t^-beta falls from t = bias on */
+	float greatest_factor = powf(node->attrs.lrn.bias, -node->attrs.lrn.beta); /* t^-beta falls from t = bias on */
 	if (s->graph->value[node->in[0]].constant)
-		return npl_refuse(why, n, "its input is a constant, whose range nobody took");
+		return npl_refuse(reason, n, "its input is a constant, whose range nobody took");
 	step->lrn_factor_only = true;
 	step->attrs.lrn.least_factor = npl_session_least_factor(s, node->out[0]);
 	step->x_quant = npl_session_square_quant(s, format, node->in[0]);
-	step->y_quant = npl_session_quant_of_range(s, format, (struct npl_range){.high = isfinite(most) ? most : 1});
+	step->y_quant = npl_session_quant_of_range(
+		s, format, (struct npl_range){.high = isfinite(greatest_factor) ? greatest_factor : 1});
 	struct npl_tensor squares = describe(node->name, format, step, step->x_quant),
 			  factor = describe(node->name, format, step, step->y_quant);
 	struct npl_layer layer = layer_of(s, i, step, &squares, &factor);
@@ -68,7 +69,7 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 			? "in part: the host squares its input and multiplies it by the factor"
 			: "in part: the host squares its input, taken to lie within -1 to 1 as no values are known, and "
 			  "multiplies it by the factor";
-	return npl_device_supports(s->device[step->device], &layer, why, n);
+	return npl_device_supports(s->device[step->device], &layer, reason, n);
 }
 
 /* Runs out = a * b as one operator of the host. */
@@ -79,7 +80,7 @@ static int multiply(struct npl_value_store *store, const struct npl_tensor *a, c
 	*out = (struct npl_tensor){.name = a->name, .dtype = NPL_F32, .shape = a->shape};
 	const struct npl_processor_counts counts = npl_processor_count(NPL_OP_MUL, &product_attrs, in, a == b ? 1 : 2,
 								       out, 1, 0);
-	store->after = npl_charge_host(store, NPL_TASK_LAYER, -1, &counts, row, store->after);
+	store->inputs_task = npl_charge_host(store, NPL_TASK_LAYER, -1, &counts, row, store->inputs_task);
 	if (store->session->timing_only)
 		return 0;
 	if (npl_tensor_alloc(out, err))
@@ -94,14 +95,15 @@ static void charge_move(struct npl_value_store *store, int i, enum npl_task_kind
 {
 	int device = store->session->step[i].device;
 	if (npl_value_store_memory(store->session, device) != NPL_IN_HOST_MEMORY)
-		store->after = npl_charge_link(store, device, kind, -1, npl_tensor_bytes(tensor), row, store->after);
+		store->inputs_task = npl_charge_link(store, device, kind, -1, npl_tensor_bytes(tensor), row,
+						     store->inputs_task);
 }
 
 static void charge_conversion(struct npl_value_store *store, const struct npl_tensor *a, const struct npl_tensor *b,
 			      struct npl_layer_run *row)
 {
 	const struct npl_processor_counts counts = npl_processor_conversion(a, b);
-	store->after = npl_charge_host(store, NPL_TASK_CONVERSION, -1, &counts, row, store->after);
+	store->inputs_task = npl_charge_host(store, NPL_TASK_CONVERSION, -1, &counts, row, store->inputs_task);
 }
 
 /* Makes the factor of the squares on the device. Both are float32 in the host's memory. */
@@ -129,9 +131,9 @@ static int make_factor(struct npl_value_store *store, int i, const struct npl_te
 		*wall += npl_clock_seconds() - start;
 		/* These are the network's MACs, which are the same on every device. */
 		row->result.macs = s->graph->node[i].macs;
-		store->after = npl_value_store_worked(store, step->device, 1, &i,
-						      (const struct npl_result *[]){&row->result},
-						      (struct npl_layer_run *[]){row}, store->after);
+		store->inputs_task = npl_value_store_schedule_layers(
+			store, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+			(struct npl_layer_run *[]){row}, store->inputs_task);
 	}
 	*factor = (struct npl_tensor){.name = out.name, .dtype = NPL_F32, .shape = out.shape};
 	if (!rc && !s->timing_only)
@@ -151,7 +153,7 @@ int npl_lrn_run(struct npl_value_store *store, int i, struct npl_layer_run *row,
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor squares = {0}, factor = {0}, y = {0};
 	const struct npl_tensor *x;
-	store->after = NPL_AT_START;
+	store->inputs_task = NPL_AT_START;
 	int rc = npl_value_store_get(store, node->in[0], NPL_FORMAT_F32, NPL_ON_HOST, row, &x, err);
 	if (!rc)
 		rc = multiply(store, x, x, &squares, row, err);
@@ -171,6 +173,6 @@ int npl_lrn_run(struct npl_value_store *store, int i, struct npl_layer_run *row,
 		npl_tensor_free(&y);
 		return err->code;
 	}
-	npl_value_store_put(store, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y, store->after);
+	npl_value_store_put(store, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y, store->inputs_task);
 	return 0;
 }

@@ -11,9 +11,9 @@
 /* Whether node i is an LRN whose device is asked for the factor alone. step: the node's plain step. */
 bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step *step);
 
-/* Turns the plain step into one that makes the factor. Returns false, with the reason in why, when the device does not
- * take it or the input is a constant. */
-bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n);
+/* Turns the plain step into one that makes the factor. Returns false, with the reason in `reason`, when the device does
+ * not take it or the input is a constant. */
+bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n);
 
 /* Runs the three steps and charges them to the row. Adds the wall-clock time of the device's run to *wall. Returns 0 or
  * err->code. */

@@ -28,9 +28,9 @@ bool npl_model_product_is(const struct npl_session *s, int i, const struct npl_s
 bool npl_model_picks(const struct npl_session *s, int i, const struct npl_step *step)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	const bool picks = node->op == NPL_OP_MAXPOOL || node->op == NPL_OP_CONCAT || node->op == NPL_OP_SLICE ||
-			   node->op == NPL_OP_TRANSPOSE;
-	return picks && has_integers(s, step) && npl_step_format(s, step) != NPL_FORMAT_F32 && node->n_out <= 1 &&
+	const bool is_picking = node->op == NPL_OP_MAXPOOL || node->op == NPL_OP_CONCAT || node->op == NPL_OP_SLICE ||
+				node->op == NPL_OP_TRANSPOSE;
+	return is_picking && has_integers(s, step) && npl_step_format(s, step) != NPL_FORMAT_F32 && node->n_out <= 1 &&
 	       npl_is_byte(s->graph->value[node->in[0]].dtype);
 }
 
@@ -46,9 +46,9 @@ static struct npl_value *input(const struct product *p, int k)
 	return npl_operand(&p->operands, k);
 }
 
-static bool refuse(const struct product *p, const char *why)
+static bool refuse(const struct product *p, const char *reason)
 {
-	return npl_refuse(p->operands.why, p->operands.n, "%s", why);
+	return npl_refuse(p->operands.reason, p->operands.n, "%s", reason);
 }
 
 static bool read_quants(const struct product *p, struct npl_step *step, struct npl_quant *w)
@@ -163,7 +163,7 @@ static bool ask(const struct product *p, const struct npl_step *step)
 		w.shape.dim[0] /= step->n_products;
 	layer.in[0] = &in;
 	layer.in[1] = &w;
-	return npl_device_supports(p->s->device[step->device], &layer, p->operands.why, p->operands.n);
+	return npl_device_supports(p->s->device[step->device], &layer, p->operands.reason, p->operands.n);
 }
 
 static bool plan_product(const struct product *p, struct npl_step *step)
@@ -179,11 +179,11 @@ static bool plan_product(const struct product *p, struct npl_step *step)
 	return ask(p, step);
 }
 
-bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n,
+bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n,
 			    struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	const struct product p = {s, npl_integer_inputs_of(node->op), {s->graph, node, why, n, err}};
+	const struct product p = {s, npl_integer_inputs_of(node->op), {s->graph, node, reason, n, err}};
 	step->in_integers = true;
 	if (plan_product(&p, step))
 		return true;
@@ -195,32 +195,32 @@ bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step,
 }
 
 /* Whether the step stays in float32, on a device that also computes in it, because the model has the result, an operand
- * or the weights in float32. The reason goes to why. */
+ * or the weights in float32. The reason goes to `reason`. */
 static bool keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			char *why, size_t n)
+			char *reason, size_t n)
 {
 	const bool product = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
 	if (!(info_of(s, step)->capabilities & NPL_ALSO_FLOAT32) || s->graph->value[step->out].dtype != NPL_F32)
 		return false;
 	if (!npl_model_quant_is_wanted(&s->model, node, step->out))
-		return !npl_refuse(why, n, "the model has its result in float32");
+		return !npl_refuse(reason, n, "the model has its result in float32");
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		if (value && !(value->constant && product) && value->dtype == NPL_F32 &&
 		    !npl_model_quant_is_given(&s->model, node->in[k]))
-			return !npl_refuse(why, n, "the model has an operand in float32");
+			return !npl_refuse(reason, n, "the model has an operand in float32");
 		if (value && value->constant && product && k == 1 && !npl_model_weight(node, value, NPL_FORMAT_INT8))
-			return !npl_refuse(why, n, "the model has its weights in float32");
+			return !npl_refuse(reason, n, "the model has its weights in float32");
 	}
 	return false;
 }
 
-bool npl_model_refuses(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step, char *why,
-		       size_t n)
+bool npl_model_refuses(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+		       char *reason, size_t n)
 {
 	if (!s->model.quantises || npl_step_format(s, step) != NPL_FORMAT_INT8)
 		return false;
-	if (keeps_float(s, node, step, why, n))
+	if (keeps_float(s, node, step, reason, n))
 		return true;
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
@@ -229,7 +229,7 @@ bool npl_model_refuses(const struct npl_session *s, const struct npl_node *node,
 		if (step->canonical && k == 1 ? npl_model_weight(node, value, NPL_FORMAT_INT8)
 					      : s->model.value[node->in[k]].quant.scale > 0)
 			continue;
-		snprintf(why, n,
+		snprintf(reason, n,
 			 value->model_integers->parts > 1
 				 ? "the model has a scale or zero point for each part of '%.60s', not as the rule has"
 				 : "the model has '%.60s' as integers that are not of the rule's 8 bits and scale",
@@ -284,10 +284,10 @@ bool npl_model_bias(const struct npl_node *node, const struct npl_value *value, 
 	for (int64_t c = 0; c < count; c++) {
 		const struct npl_quant *w = &step->weight.quant;
 		const float scale = step->x_quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale),
-			    given = from->scale[from->parts == 1 ? 0 : c];
+			    model_scale = from->scale[from->parts == 1 ? 0 : c];
 		/* Exporters round the product of the scales in their own way: it differs by a few units of its last
 		 * place. In float32 the inputs have no scale. */
-		if (!(scale > 0) || !(fabsf(scale - given) <= 1e-6f * scale))
+		if (!(scale > 0) || !(fabsf(scale - model_scale) <= 1e-6f * scale))
 			return false;
 	}
 	return true;

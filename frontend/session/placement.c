@@ -17,7 +17,7 @@
 
 struct rule {
 	const char *pattern; /* wildcards for the operator's type, or the expression */
-	bool on_name;
+	bool matches_name;
 	const char *device;
 	const char *text; /* "PATTERN=DEVICE" */
 };
@@ -27,11 +27,11 @@ struct reader {
 	const struct npl_graph *graph;
 	struct npl_arena *arena;
 	struct npl_placement *placement;
-	const char *where; /* the beginning of every message: "--place", "FILE:LINE" */
-	int bad;           /* the code of every message */
+	const char *location; /* the beginning of every message: "--place", "FILE:LINE" */
+	int error_code;       /* the code of every message */
 };
 
-#define BAD(r, format, ...) npl_fail(err, (r)->bad, "%s: " format, (r)->where, __VA_ARGS__)
+#define BAD(r, format, ...) npl_fail(err, (r)->error_code, "%s: " format, (r)->location, __VA_ARGS__)
 
 static const char *skip_blanks(const char *text)
 {
@@ -49,38 +49,38 @@ static const char *closing_slash(const char *text)
 }
 
 /* Copies the part from..end without blanks at its ends; in an expression "\/" becomes "/". NULL: memory is short. */
-static const char *take(const struct reader *r, const char *from, const char *end, bool expression)
+static const char *copy_trimmed(const struct reader *r, const char *from, const char *end, bool expression)
 {
 	from = skip_blanks(from);
 	while (end > from && strchr(" \t", end[-1]))
 		end--;
-	char *part = npl_arena_strndup(r->arena, from, (size_t)(end > from ? end - from : 0)), *to = part;
-	for (const char *c = part; c && expression && *c; *to++ = *c++)
+	char *trimmed = npl_arena_strndup(r->arena, from, (size_t)(end > from ? end - from : 0)), *to = trimmed;
+	for (const char *c = trimmed; c && expression && *c; *to++ = *c++)
 		if (*c == '\\' && c[1] == '/')
 			c++;
 		else if (*c == '\\' && c[1])
 			*to++ = *c++;
-	if (part && expression)
+	if (trimmed && expression)
 		*to = '\0';
-	return part;
+	return trimmed;
 }
 
 /* Cuts one rule off the text, up to a comma that is not in its expression, and moves *at to the next rule. */
 static int cut_rule(const struct reader *r, const char **at, struct rule *rule, struct npl_err *err)
 {
 	const char *start = skip_blanks(*at), *end = start + strcspn(start, "=,");
-	rule->on_name = *start == '/';
-	if (rule->on_name && !(end = closing_slash(start)))
+	rule->matches_name = *start == '/';
+	if (rule->matches_name && !(end = closing_slash(start)))
 		return BAD(r, "'%s': expected /EXPRESSION/=DEVICE", start);
-	rule->pattern = take(r, start + rule->on_name, end, rule->on_name);
-	end = skip_blanks(end + rule->on_name);
+	rule->pattern = copy_trimmed(r, start + rule->matches_name, end, rule->matches_name);
+	end = skip_blanks(end + rule->matches_name);
 	size_t length = *end == '=' ? strcspn(end + 1, ",") : 0;
-	rule->device = take(r, end + (*end == '='), end + (*end == '=') + length, false);
+	rule->device = copy_trimmed(r, end + (*end == '='), end + (*end == '=') + length, false);
 	if (!rule->pattern || !rule->device)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!*rule->device || !*rule->pattern)
 		return BAD(r, "'%s': expected PATTERN=DEVICE", start);
-	const char *slash = rule->on_name ? "/" : "";
+	const char *slash = rule->matches_name ? "/" : "";
 	rule->text = npl_arena_printf(r->arena, "%s%s%s=%s", slash, rule->pattern, slash, rule->device);
 	if (!rule->text)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -109,12 +109,12 @@ static int count_of(const struct reader *r, const char *text)
 	return n;
 }
 
-static int warn(const struct reader *r, const struct rule *rule, const char *before, struct npl_err *err)
+static int warn_unused(const struct reader *r, const struct rule *rule, const char *earlier_rule, struct npl_err *err)
 {
 	struct npl_placement *placement = r->placement;
 	const char *line = npl_arena_printf(
 		r->arena, "%s: '%s' places nothing: '%s' before it has all that it matches, and the first match wins",
-		r->where, rule->text, before);
+		r->location, rule->text, earlier_rule);
 	if (!line)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	placement->warning[placement->n_warnings++] = line;
@@ -132,11 +132,13 @@ static bool same_pattern(const char *text, const struct rule *rule)
 static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
 	struct npl_placement *placement = r->placement;
-	int device = device_index(placement, rule->device), matched = 0, taken = 0;
+	int device = device_index(placement, rule->device), n_matched = 0, n_placed = 0;
 	/* the one earlier rule that placed all nodes that this rule matches, if on another device; else NULL */
-	const char *before = NULL;
-	struct layer_pattern pattern = {
-		.where = r->where, .bad = r->bad, .text = rule->pattern, .on_name = rule->on_name};
+	const char *earlier_rule = NULL;
+	struct layer_pattern pattern = {.location = r->location,
+					.error_code = r->error_code,
+					.text = rule->pattern,
+					.matches_name = rule->matches_name};
 	if (layer_pattern_open(&pattern, err))
 		return err->code;
 	for (int i = 0; i < r->graph->n_nodes; i++) {
@@ -144,33 +146,33 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 		npl_progress_step("placing node", i + 1, r->graph->n_nodes, node->name);
 		if (!layer_pattern_matches(&pattern, node))
 			continue;
-		const char *has = placement->rule[i];
-		if (matched++ == 0)
-			before = placement->device[i] == device ? NULL : has;
-		before = before == has ? before : NULL;
-		if (has)
+		const char *node_rule = placement->rule[i];
+		if (n_matched++ == 0)
+			earlier_rule = placement->device[i] == device ? NULL : node_rule;
+		earlier_rule = earlier_rule == node_rule ? earlier_rule : NULL;
+		if (node_rule)
 			continue;
-		taken++;
+		n_placed++;
 		placement->rule[i] = rule->text;
 		placement->device[i] = device;
 	}
 	layer_pattern_close(&pattern);
-	if (!matched)
+	if (!n_matched)
 		return layer_pattern_no_match(&pattern, r->graph, err);
-	if (taken || !before || (count_of(r, before) <= matched && !same_pattern(before, rule)))
+	if (n_placed || !earlier_rule || (count_of(r, earlier_rule) <= n_matched && !same_pattern(earlier_rule, rule)))
 		return 0;
-	return warn(r, rule, before, err);
+	return warn_unused(r, rule, earlier_rule, err);
 }
 
 /* Makes room for at most this many rules, and places every node on the host. */
-static int open_placement(const struct reader *r, size_t most, struct npl_err *err)
+static int open_placement(const struct reader *r, size_t max_rules, struct npl_err *err)
 {
 	struct npl_placement *placement = r->placement;
 	size_t n = (size_t)r->graph->n_nodes;
 	placement->device = npl_arena_array(r->arena, n + 1, sizeof *placement->device);
 	placement->rule = npl_arena_array(r->arena, n + 1, sizeof *placement->rule);
-	placement->names = npl_arena_array(r->arena, most, sizeof *placement->names);
-	placement->warning = npl_arena_array(r->arena, most, sizeof *placement->warning);
+	placement->names = npl_arena_array(r->arena, max_rules, sizeof *placement->names);
+	placement->warning = npl_arena_array(r->arena, max_rules, sizeof *placement->warning);
 	placement->n_names = placement->n_warnings = 0;
 	if (!placement->device || !placement->rule || !placement->names || !placement->warning)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -185,10 +187,10 @@ int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct
 			struct npl_placement *placement, struct npl_err *err)
 {
 	const struct reader r = {graph, arena, placement, "--place", NPL_EUSAGE};
-	size_t most = 1;
+	size_t max_rules = 1;
 	for (const char *c = rules; *c; c++)
-		most += *c == ',';
-	if (open_placement(&r, most, err))
+		max_rules += *c == ',';
+	if (open_placement(&r, max_rules, err))
 		return err->code;
 	if (!*rules)
 		return BAD(&r, "%s", "no rules, expected PATTERN=DEVICE,...");
@@ -244,7 +246,7 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 {
 	struct reader r = {graph, arena, placement, path, NPL_EINPUT};
 	struct npl_file file;
-	size_t most = 2;
+	size_t max_rules = 2;
 	int rules = 0, number = 0;
 	if (npl_file_map(path, MOST_FILE_BYTES, &file, err))
 		return err->code;
@@ -259,19 +261,19 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 	if (holds_nul)
 		return BAD(&r, "%s", "a zero byte, expected text");
 	for (const char *c = text; *c; c++)
-		most += *c == '\n';
-	if (open_placement(&r, most, err))
+		max_rules += *c == '\n';
+	if (open_placement(&r, max_rules, err))
 		return err->code;
 	for (char *line = text, *next; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		r.where = npl_arena_printf(arena, "%s:%d", path, ++number);
-		if (!r.where)
+		r.location = npl_arena_printf(arena, "%s:%d", path, ++number);
+		if (!r.location)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		if (read_line(&r, line, &rules, err))
 			return err->code;
 	}
-	r.where = path;
+	r.location = path;
 	return rules ? 0 : BAD(&r, "%s", "no rules, expected PATTERN=DEVICE on a line");
 }

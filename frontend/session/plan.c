@@ -87,7 +87,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 
 /* Refuses integers for a step with a tensor that held a NaN in calibration, if the device also computes in float32. */
 static bool calibrated_without_nan(const struct npl_session *s, const struct npl_node *node,
-				   const struct npl_step *step, char *why, size_t n)
+				   const struct npl_step *step, char *reason, size_t n)
 {
 	if (!s->range || !(npl_device_get_info(s->device[step->device])->capabilities & NPL_ALSO_FLOAT32))
 		return true;
@@ -95,7 +95,7 @@ static bool calibrated_without_nan(const struct npl_session *s, const struct npl
 		int v = k < 0 ? step->out : node->in[k];
 		if (v < 0 || !s->range[v].nan)
 			continue;
-		return npl_refuse(why, n, "its %s holds a NaN, which %s cannot hold", k < 0 ? "result" : "input",
+		return npl_refuse(reason, n, "its %s holds a NaN, which %s cannot hold", k < 0 ? "result" : "input",
 				  npl_format_name(npl_step_format(s, step)));
 	}
 	return true;
@@ -104,14 +104,14 @@ static bool calibrated_without_nan(const struct npl_session *s, const struct npl
 /* Refuses integers for a step with a constant that no integers stand for: one with a NaN or, as a weight or bias, with
  * an infinity. Such a layer is computed in float32. */
 static bool constants_are_finite(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-				 char *why, size_t n)
+				 char *reason, size_t n)
 {
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		const bool is_weight = k > 0 && step->canonical;
 		if (!value || !(value->has_nan || (is_weight && value->has_infinity)))
 			continue;
-		return npl_refuse(why, n, "its %s '%.100s' holds %s, which %s cannot hold",
+		return npl_refuse(reason, n, "its %s '%.100s' holds %s, which %s cannot hold",
 				  !is_weight ? "constant"
 				  : k == 1   ? "weight"
 					     : "bias",
@@ -124,7 +124,7 @@ static bool constants_are_finite(const struct npl_session *s, const struct npl_n
 /* Refuses a step with an input or result that is not float32: a device's integers stand for floats, not for the graph's
  * own integers and bools. */
 static bool inputs_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			       char *why, size_t n)
+			       char *reason, size_t n)
 {
 	const char *format = npl_format_name(npl_step_format(s, step));
 	for (int k = 0; k < step->n_in; k++) {
@@ -134,16 +134,16 @@ static bool inputs_are_float32(const struct npl_session *s, const struct npl_nod
 		if (value->dtype == NPL_F32)
 			continue;
 		if (k && value->constant && !npl_is_half(value->dtype)) /* lengths, axes, picked rows */
-			snprintf(why, n, "it has a setting as input ('%.60s', %s): not done in %s", value->name,
+			snprintf(reason, n, "it has a setting as input ('%.60s', %s): not done in %s", value->name,
 				 npl_dtype_name(value->dtype), format);
 		else
-			snprintf(why, n, "its input%s%.60s%s is %s, and only float32 becomes %s", k ? " '" : "",
+			snprintf(reason, n, "its input%s%.60s%s is %s, and only float32 becomes %s", k ? " '" : "",
 				 k ? value->name : "", k ? "'" : "", npl_dtype_name(value->dtype), format);
 		return false;
 	}
 	if (s->graph->value[step->out].dtype == NPL_F32)
 		return true;
-	return npl_refuse(why, n, "its result is %s, and only float32 becomes %s",
+	return npl_refuse(reason, n, "its result is %s, and only float32 becomes %s",
 			  npl_dtype_name(s->graph->value[step->out].dtype), format);
 }
 
@@ -155,41 +155,43 @@ static bool is_product(const struct npl_session *s, const struct npl_node *node,
 	       (npl_device_get_info(s->device[step->device])->capabilities & NPL_INT8_MATMUL);
 }
 
-static bool has_limits(const struct npl_node *node, char *why, size_t n)
+static bool has_limits(const struct npl_node *node, char *reason, size_t n)
 {
 	if (node->op == NPL_OP_CLIP && (isnan(node->attrs.clip.min) || isnan(node->attrs.clip.max)))
-		return npl_refuse(why, n, "one of its limits is NaN, which no integer stands for");
+		return npl_refuse(reason, n, "one of its limits is NaN, which no integer stands for");
 	return true;
 }
 
-static bool device_takes_step(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+static bool device_takes_step(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor *t = s->scratch;
 	struct npl_layer layer;
 	enum npl_format format = npl_step_format(s, step);
 	if (step->n_in > NPL_LAYER_INPUTS)
-		return npl_refuse(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
+		return npl_refuse(reason, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
-		if (!constants_are_finite(s, node, step, why, n) || !calibrated_without_nan(s, node, step, why, n) ||
-		    !inputs_are_float32(s, node, step, why, n) || !has_limits(node, why, n) ||
-		    npl_model_refuses(s, node, step, why, n))
+		if (!constants_are_finite(s, node, step, reason, n) ||
+		    !calibrated_without_nan(s, node, step, reason, n) ||
+		    !inputs_are_float32(s, node, step, reason, n) || !has_limits(node, reason, n) ||
+		    npl_model_refuses(s, node, step, reason, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
-			return npl_refuse(why, n,
+			return npl_refuse(reason, n,
 					  w && w->constant
 						  ? "it is not rows times a constant matrix with one bias per column"
 						  : "its second operand is computed, not a constant weight");
 		}
 	}
 	describe_layer(s, i, step, t, &layer);
-	return npl_device_supports(s->device[step->device], &layer, why, n) && !npl_stays_float(s, node, step, why, n);
+	return npl_device_supports(s->device[step->device], &layer, reason, n) &&
+	       !npl_stays_float(s, node, step, reason, n);
 }
 
-static bool is_limit(float limit, float wanted)
+static bool is_limit(float limit, float expected)
 {
-	return limit >= wanted && limit <= wanted;
+	return limit >= expected && limit <= expected;
 }
 
 /* Returns the activation function that the node is for a device; NPL_ACT_NONE: it is none. */
@@ -213,7 +215,7 @@ static enum npl_activation activation_of(const struct npl_node *node)
 
 /* Returns the node that may be done in the same pass as node i: an activation on the same device that alone reads node
  * i's result. -1: there is none. */
-static int activation_behind(const struct npl_session *s, int i, const int *place)
+static int find_fusable_activation(const struct npl_session *s, int i, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
 	enum npl_op op = graph->node[i].op;
@@ -229,19 +231,19 @@ static int activation_behind(const struct npl_session *s, int i, const int *plac
 static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
-	char why[200];
-	int reader = activation_behind(s, i, place);
+	char reason[200];
+	int reader = find_fusable_activation(s, i, place);
 	if (reader < 0 || (!step->canonical && npl_step_format(s, step) == NPL_FORMAT_F32))
 		return false;
-	struct npl_step trial = *step;
-	trial.fused = activation_of(&graph->node[reader]);
-	trial.out = graph->node[reader].out[0];
-	s->range_of[trial.out] = trial.out;
-	trial.y_quant = npl_session_quant(s, npl_step_format(s, step), trial.out);
-	if (!device_takes_step(s, i, &trial, why, sizeof why))
+	struct npl_step fused_step = *step;
+	fused_step.fused = activation_of(&graph->node[reader]);
+	fused_step.out = graph->node[reader].out[0];
+	s->range_of[fused_step.out] = fused_step.out;
+	fused_step.y_quant = npl_session_quant(s, npl_step_format(s, step), fused_step.out);
+	if (!device_takes_step(s, i, &fused_step, reason, sizeof reason))
 		return false;
-	*step = trial;
-	s->step[reader] = (struct npl_step){.role = NPL_FUSED, .device = step->device, .out = trial.out};
+	*step = fused_step;
+	s->step[reader] = (struct npl_step){.role = NPL_FUSED, .device = step->device, .out = fused_step.out};
 	s->step[reader].note = npl_arena_printf(&s->arena, "in the same pass as %s", graph->node[i].name);
 	return s->step[reader].note != NULL;
 }
@@ -268,7 +270,7 @@ static bool keeps_range(const struct npl_node *node)
 
 /* Returns the plain step of node i, as it is before its device is asked. in_float32: it runs in float32, whatever the
  * device's format is. */
-static struct npl_step first_step(const struct npl_session *s, int i, const int *place, bool in_float32)
+static struct npl_step plain_step(const struct npl_session *s, int i, const int *place, bool in_float32)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_step step = {.role = NPL_RAN,
@@ -293,10 +295,10 @@ static struct npl_step first_step(const struct npl_session *s, int i, const int 
 /* Whether the device of Concat node i takes it with inputs that have the scale of its output. */
 static bool takes_concat(const struct npl_session *s, int i, const int *place)
 {
-	struct npl_step step = first_step(s, i, place, false);
+	struct npl_step step = plain_step(s, i, place, false);
 	struct npl_tensor *t = s->scratch;
 	struct npl_layer layer;
-	char why[200];
+	char reason[200];
 	enum npl_format format = npl_step_format(s, &step);
 	if (format == NPL_FORMAT_F32 || step.n_in > NPL_LAYER_INPUTS || s->graph->value[step.out].dtype != NPL_F32)
 		return false;
@@ -304,7 +306,7 @@ static bool takes_concat(const struct npl_session *s, int i, const int *place)
 	describe_layer(s, i, &step, t, &layer);
 	for (int k = 0; k < step.n_in; k++)
 		t[k].quant = step.y_quant;
-	return npl_device_supports(s->device[step.device], &layer, why, sizeof why);
+	return npl_device_supports(s->device[step.device], &layer, reason, sizeof reason);
 }
 
 /* For every Concat that its device takes, makes the inputs, and the values that they are picked from, share the scale
@@ -317,36 +319,37 @@ static void join_concats(struct npl_session *s, const int *place)
 		if (node->op != NPL_OP_CONCAT || !takes_concat(s, i, place))
 			continue;
 		for (int k = 0; k < node->n_in; k++) {
-			int v = node->in[k], maker = graph->value[v].producer;
+			int v = node->in[k], producer = graph->value[v].producer;
 			npl_ranges_join(s, node->out[0], v);
-			while (maker >= 0 && keeps_range(&graph->node[maker]) && (!place || place[maker] >= 0)) {
-				v = graph->node[maker].in[0];
-				int before = graph->value[v].producer;
-				if (before >= 0 && activation_behind(s, before, place) == maker)
+			while (producer >= 0 && keeps_range(&graph->node[producer]) &&
+			       (!place || place[producer] >= 0)) {
+				v = graph->node[producer].in[0];
+				int previous = graph->value[v].producer;
+				if (previous >= 0 && find_fusable_activation(s, previous, place) == producer)
 					break; /* the maker is done in the pass that makes v */
 				npl_ranges_join(s, node->out[0], v);
-				maker = before;
+				producer = previous;
 			}
 		}
 	}
 }
 
-/* Plans an operator that only picks from the model's own integers. Returns false, with the reason in why, when the
+/* Plans an operator that only picks from the model's own integers. Returns false, with the reason in `reason`, when the
  * device does not take it. */
-static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n)
 {
 	struct npl_layer layer;
 	if (step->n_in > NPL_LAYER_INPUTS)
-		return npl_refuse(why, n, "it has too many inputs");
+		return npl_refuse(reason, n, "it has too many inputs");
 	step->in_integers = true;
 	step->y_quant = step->x_quant;
 	describe_layer(s, i, step, s->scratch, &layer);
-	return step->in_integers = npl_device_supports(s->device[step->device], &layer, why, n);
+	return step->in_integers = npl_device_supports(s->device[step->device], &layer, reason, n);
 }
 
-/* Fills the step of node i for its device. Returns false when the device does not run it so, with the reason in why, or
- * after an error, with its code in err->code. */
-static bool plan_on_device(struct npl_session *s, int i, const int *place, char *why, size_t n, struct npl_err *err)
+/* Fills the step of node i for its device. Returns false when the device does not run it so, with the reason in
+ * `reason`, or after an error, with its code in err->code. */
+static bool plan_on_device(struct npl_session *s, int i, const int *place, char *reason, size_t n, struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_step *step = &s->step[i];
@@ -355,36 +358,36 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_split_is(s, i, step) && !npl_model_refuses(s, node, step, why, n))
-		return !npl_stays_float(s, node, step, why, n) && npl_split_plan(s, i, step, why, n, err);
+	if (npl_split_is(s, i, step) && !npl_model_refuses(s, node, step, reason, n))
+		return !npl_stays_float(s, node, step, reason, n) && npl_split_plan(s, i, step, reason, n, err);
 	if (!step->in_float32 && npl_model_product_is(s, i, step))
-		return npl_model_product_plan(s, i, step, why, n, err);
+		return npl_model_product_plan(s, i, step, reason, n, err);
 	if (npl_model_picks(s, i, step))
-		return plan_pick(s, i, step, why, n);
+		return plan_pick(s, i, step, reason, n);
 	if (npl_lrn_is_split(s, i, step))
-		return npl_lrn_plan(s, i, step, why, n);
-	return try_fusing(s, i, step, place) || device_takes_step(s, i, step, why, n);
+		return npl_lrn_plan(s, i, step, reason, n);
+	return try_fusing(s, i, step, place) || device_takes_step(s, i, step, reason, n);
 }
 
-/* Plans node i as the graph has it, on a device that, for the reason why_not, does not run it in its own way. Returns
+/* Plans node i as the graph has it, on a device that, for the reason `refusal`, does not run it in its own way. Returns
  * false when the device does not take it so either, or after an error, with its code in err->code. */
-static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const char *why_not, struct npl_err *err)
+static bool plan_unchanged(struct npl_session *s, int i, const int *place, const char *refusal, struct npl_err *err)
 {
 	struct npl_step *step = &s->step[i];
 	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
-	char why[200];
+	char reason[200];
 	if (info->format == NPL_FORMAT_F32 ? !npl_model_product_is(s, i, step)
 					   : !(info->capabilities & NPL_ALSO_FLOAT32))
 		return false;
-	*step = first_step(s, i, place, true);
+	*step = plain_step(s, i, place, true);
 	s->range_of[step->out] = step->out;
-	if (!plan_on_device(s, i, place, why, sizeof why, err))
+	if (!plan_on_device(s, i, place, reason, sizeof reason, err))
 		return false;
-	const bool of_integers = info->capabilities & NPL_ALSO_FLOAT32;
-	step->note = npl_arena_printf(&s->arena, "%s%s", of_integers ? "in float32: " : "", why_not);
+	const bool is_integer_device = info->capabilities & NPL_ALSO_FLOAT32;
+	step->note = npl_arena_printf(&s->arena, "%s%s", is_integer_device ? "in float32: " : "", refusal);
 	if (!step->note)
 		npl_fail(err, NPL_ENOMEM, "out of memory");
-	else if (of_integers)
+	else if (is_integer_device)
 		step->why_float32 = step->note + strlen("in float32: ");
 	return step->note != NULL;
 }
@@ -407,7 +410,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	struct npl_step *step = &s->step[i];
 	if (step->role == NPL_FUSED)
 		return 0;
-	*step = first_step(s, i, place, false);
+	*step = plain_step(s, i, place, false);
 	if (keeps_range(node) && s->model.value[step->out].integers < 0)
 		s->range_of[step->out] = s->range_of[node->in[0]];
 	if (npl_model_quant_resolve(&s->model, i)) {
@@ -424,10 +427,10 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 		s->range_of[step->out] = step->out;
 		return 0;
 	}
-	char why[200] = "";
+	char reason[200] = "";
 	struct npl_err failed = {0};
-	bool runs = plan_on_device(s, i, place, why, sizeof why, &failed) ||
-		    (!failed.code && plan_as_it_is(s, i, place, why, &failed));
+	bool runs = plan_on_device(s, i, place, reason, sizeof reason, &failed) ||
+		    (!failed.code && plan_unchanged(s, i, place, reason, &failed));
 	if (failed.code)
 		return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
 	if (runs && step->in_integers)
@@ -443,7 +446,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	step->attrs = node->attrs;
 	step->y_shape = s->graph->value[step->out].shape;
 	s->range_of[step->out] = step->out;
-	step->note = npl_arena_strdup(&s->arena, *why ? why : "the device does not run it");
+	step->note = npl_arena_strdup(&s->arena, *reason ? reason : "the device does not run it");
 	return step->note ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 }
 

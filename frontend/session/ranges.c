@@ -69,10 +69,10 @@ static struct npl_range range_at(const struct npl_session *s, enum npl_format fo
 /* Returns what the model says of float value v in 8 bits, or of the value that v picks from. NULL: it says nothing. */
 static const struct npl_model_quant *model_quant(const struct npl_session *s, enum npl_format format, int v)
 {
-	const struct npl_model_quant *of = &s->model.value[v], *from = &s->model.value[s->range_of[v]];
+	const struct npl_model_quant *value_quant = &s->model.value[v], *from = &s->model.value[s->range_of[v]];
 	if (format != NPL_FORMAT_INT8)
 		return NULL;
-	return of->quant.scale > 0 ? of : from->integers >= 0 ? from : NULL;
+	return value_quant->quant.scale > 0 ? value_quant : from->integers >= 0 ? from : NULL;
 }
 
 enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v)
@@ -90,7 +90,7 @@ struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum np
 
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
 {
-	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	int from = s->range_of[v], producer = s->graph->value[from].producer;
 	const struct npl_model_quant *model = model_quant(s, format, v);
 	struct npl_quant quant;
 	if (format == NPL_FORMAT_F32)
@@ -101,7 +101,7 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 		return model->quant;
 	if (s->sharing[from] >= 0)
 		from = sharing_root(s, from);
-	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
+	else if (producer >= 0 && npl_quant_of_function(format, s->graph->node[producer].op, &quant))
 		return quant;
 	return npl_session_quant_of_range(s, format, range_at(s, format, from));
 }
@@ -109,8 +109,8 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	struct npl_range range = range_at(s, format, v);
-	float most = range.low > range.high ? 0 : fmaxf(-range.low, range.high);
-	return npl_session_quant_of_range(s, format, (struct npl_range){.high = fminf(most * most, FLT_MAX)});
+	float magnitude = range.low > range.high ? 0 : fmaxf(-range.low, range.high);
+	return npl_session_quant_of_range(s, format, (struct npl_range){.high = fminf(magnitude * magnitude, FLT_MAX)});
 }
 
 float npl_session_least_factor(const struct npl_session *s, int v)
@@ -179,14 +179,14 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 
 static bool is_calibrated(const struct npl_session *s, enum npl_format format, int v)
 {
-	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	int from = s->range_of[v], producer = s->graph->value[from].producer;
 	struct npl_quant quant;
 	if (model_quant(s, format, v) || (s->q16_plain && format == NPL_FORMAT_Q16))
 		return false;
 	if (s->sharing[from] >= 0)
 		return true;
 	return !s->graph->value[from].constant &&
-	       !(maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant));
+	       !(producer >= 0 && npl_quant_of_function(format, s->graph->node[producer].op, &quant));
 }
 
 bool npl_session_calibrated(const struct npl_session *s)

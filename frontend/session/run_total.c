@@ -102,10 +102,10 @@ const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf
 	size_t used = 0;
 	snprintf(buf, size, "absent");
 	for (int i = 0; i < n && used < size; i++) {
-		bool seen = false;
-		for (int k = 0; k < i && !seen; k++)
-			seen = !strcmp(energy[k].origin, energy[i].origin);
-		if (!seen)
+		bool is_listed = false;
+		for (int k = 0; k < i && !is_listed; k++)
+			is_listed = !strcmp(energy[k].origin, energy[i].origin);
+		if (!is_listed)
 			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? " + " : "", energy[i].origin);
 	}
 	return buf;

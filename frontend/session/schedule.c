@@ -19,22 +19,22 @@ static int add_resource(struct npl_schedule *s, enum npl_resource_kind kind, int
 
 int npl_schedule_open(struct npl_schedule *s, struct npl_device *const *device, int n_devices, struct npl_err *err)
 {
-	size_t most = 2 * (size_t)n_devices + 1;
-	*s = (struct npl_schedule){.latest = NPL_AT_START};
-	s->resource = calloc(most, sizeof *s->resource);
-	s->last = calloc(most, sizeof *s->last);
-	s->of_device = calloc(most, sizeof *s->of_device);
-	s->of_link = calloc(most, sizeof *s->of_link);
-	if (!s->resource || !s->last || !s->of_device || !s->of_link)
+	size_t n_resources = 2 * (size_t)n_devices + 1;
+	*s = (struct npl_schedule){.last_added = NPL_AT_START};
+	s->resource = calloc(n_resources, sizeof *s->resource);
+	s->last = calloc(n_resources, sizeof *s->last);
+	s->device_resource = calloc(n_resources, sizeof *s->device_resource);
+	s->link_resource = calloc(n_resources, sizeof *s->link_resource);
+	if (!s->resource || !s->last || !s->device_resource || !s->link_resource)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the schedule of %d devices", n_devices);
 	add_resource(s, NPL_RESOURCE_HOST, NPL_ON_HOST, "host");
 	for (int d = 0; d < n_devices; d++) {
 		const struct npl_link *link = &npl_device_get_info(device[d])->link;
-		s->of_device[d] = add_resource(s, NPL_RESOURCE_DEVICE, d, npl_device_instance(device[d]));
-		s->of_link[d] = link->name ? add_resource(s, NPL_RESOURCE_LINK, d, link->name) : -1;
+		s->device_resource[d] = add_resource(s, NPL_RESOURCE_DEVICE, d, npl_device_instance(device[d]));
+		s->link_resource[d] = link->name ? add_resource(s, NPL_RESOURCE_LINK, d, link->name) : -1;
 		if (!link->name)
 			continue;
-		struct npl_resource *resource = &s->resource[s->of_link[d]];
+		struct npl_resource *resource = &s->resource[s->link_resource[d]];
 		resource->device_name = npl_device_instance(device[d]);
 		resource->energy_within = link->energy_within;
 		resource->energy_origin = link->energy_origin ? link->energy_origin : "absent";
@@ -46,8 +46,8 @@ void npl_schedule_close(struct npl_schedule *s)
 {
 	free(s->resource);
 	free(s->last);
-	free(s->of_device);
-	free(s->of_link);
+	free(s->device_resource);
+	free(s->link_resource);
 	free(s->task);
 	*s = (struct npl_schedule){0};
 }
@@ -65,68 +65,68 @@ int npl_schedule_later(const struct npl_schedule *s, int a, int b)
 /* Appends a task and returns it; NULL: memory is short. */
 static struct npl_task *append(struct npl_schedule *s)
 {
-	struct npl_task *more = npl_grow(s->task, s->n, &s->capacity, sizeof *more);
-	if (!more) {
+	struct npl_task *grown = npl_grow(s->task, s->n, &s->capacity, sizeof *grown);
+	if (!grown) {
 		s->failed = true;
 		return NULL;
 	}
-	s->task = more;
-	return &more[s->n++];
+	s->task = grown;
+	return &grown[s->n++];
 }
 
-int npl_schedule_add(struct npl_schedule *s, const struct npl_task *work, int after)
+int npl_schedule_add(struct npl_schedule *s, const struct npl_task *task, int predecessor)
 {
-	after = npl_schedule_later(s, after, s->last[work->resource]);
+	predecessor = npl_schedule_later(s, predecessor, s->last[task->resource]);
 	if (s->in_order)
-		after = npl_schedule_later(s, after, s->latest);
-	struct npl_task *task = work->seconds > 0 ? append(s) : NULL;
-	if (!task)
-		return after;
-	*task = *work;
-	task->predecessor = after;
-	task->delivers = s->delivering;
-	task->start_seconds = end_of(s, after);
-	task->end_seconds = task->start_seconds + task->seconds;
-	s->resource[task->resource].busy_seconds += task->seconds;
-	s->last[task->resource] = s->latest = s->n - 1;
-	return s->latest;
+		predecessor = npl_schedule_later(s, predecessor, s->last_added);
+	struct npl_task *added = task->seconds > 0 ? append(s) : NULL;
+	if (!added)
+		return predecessor;
+	*added = *task;
+	added->predecessor = predecessor;
+	added->delivers = s->delivering;
+	added->start_seconds = end_of(s, predecessor);
+	added->end_seconds = added->start_seconds + added->seconds;
+	s->resource[added->resource].busy_seconds += added->seconds;
+	s->last[added->resource] = s->last_added = s->n - 1;
+	return s->last_added;
 }
 
 int npl_schedule_device(struct npl_schedule *s, int device, int n, const int *node,
-			const struct npl_result *const *results, int after)
+			const struct npl_result *const *results, int predecessor)
 {
-	int link = s->of_link[device], first = s->n;
-	uint64_t within = 0;
+	int link = s->link_resource[device], first = s->n;
+	uint64_t bytes_within = 0;
 	double seconds = 0;
 	for (int i = 0; i < n; i++) {
-		within += results[i]->bytes[NPL_MEM_HOST];
+		bytes_within += results[i]->bytes[NPL_MEM_HOST];
 		seconds += results[i]->seconds;
 	}
-	if (within && link >= 0)
-		after = npl_schedule_later(s, after, s->last[link]);
+	if (bytes_within && link >= 0)
+		predecessor = npl_schedule_later(s, predecessor, s->last[link]);
 	for (int i = 0; i < n; i++)
-		after = npl_schedule_add(s,
-					 &(struct npl_task){.node = node[i],
-							    .resource = s->of_device[device],
-							    .kind = NPL_TASK_LAYER,
-							    .value = -1,
-							    .seconds = results[i]->seconds},
-					 after);
-	struct npl_task *held = within && link >= 0 && s->n > first ? append(s) : NULL;
-	if (!held)
-		return after;
-	*held = (struct npl_task){.node = s->task[first].node,
-				  .resource = link,
-				  .kind = NPL_TASK_LINK_HELD,
-				  .value = -1,
-				  .bytes = within,
-				  .start_seconds = s->task[first].start_seconds,
-				  .end_seconds = s->task[after].end_seconds,
-				  .seconds = seconds,
-				  .predecessor = s->task[first].predecessor};
-	s->resource[link].bytes_within += within;
-	s->last[link] = after;
-	return after;
+		predecessor = npl_schedule_add(s,
+					       &(struct npl_task){.node = node[i],
+								  .resource = s->device_resource[device],
+								  .kind = NPL_TASK_LAYER,
+								  .value = -1,
+								  .seconds = results[i]->seconds},
+					       predecessor);
+	struct npl_task *link_task = bytes_within && link >= 0 && s->n > first ? append(s) : NULL;
+	if (!link_task)
+		return predecessor;
+	*link_task = (struct npl_task){.node = s->task[first].node,
+				       .resource = link,
+				       .kind = NPL_TASK_LINK_HELD,
+				       .value = -1,
+				       .bytes = bytes_within,
+				       .start_seconds = s->task[first].start_seconds,
+				       .end_seconds = s->task[predecessor].end_seconds,
+				       .seconds = seconds,
+				       .predecessor = s->task[first].predecessor};
+	s->resource[link].bytes_within += bytes_within;
+	s->last[link] = predecessor;
+	return predecessor;
 }
 
 /* Marks the tasks that decide the makespan. Returns whether these are all tasks, so that nothing overlaps. */
@@ -162,16 +162,16 @@ static void set_row_times(const struct npl_schedule *s, const struct npl_graph *
 	}
 	for (int i = 0; i < run->n_layers; i++) {
 		struct npl_layer_run *row = &run->layer[i];
-		double there = 0;
+		double inputs_ready = 0;
 		for (int k = 0; k < graph->node[i].n_in; k++) {
 			int producer = graph->node[i].in[k] < 0 ? -1 : graph->value[graph->node[i].in[k]].producer;
 			if (producer >= 0)
-				there = fmax(there, run->layer[producer].ready_seconds);
+				inputs_ready = fmax(inputs_ready, run->layer[producer].ready_seconds);
 		}
 		if (row->ready_seconds < 0)
-			row->ready_seconds = there;
+			row->ready_seconds = inputs_ready;
 		if (row->start_seconds < 0)
-			row->start_seconds = row->end_seconds = there;
+			row->start_seconds = row->end_seconds = inputs_ready;
 	}
 }
 
@@ -234,15 +234,15 @@ static int next_of(const struct npl_run *run, int device, int k)
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting)
 {
 	const struct npl_task *task = run->task;
-	int own = next_of(run, device, -1);
+	int device_task = next_of(run, device, -1);
 	for (int i = 0; i < run->n_tasks; i++) {
 		const struct npl_resource *resource = &run->resource[task[i].resource];
 		if (!task[i].critical || (resource->kind == NPL_RESOURCE_DEVICE && resource->device == device))
 			continue;
 		double waits = task[i].seconds;
-		while (own < run->n_tasks && task[own].end_seconds <= task[i].start_seconds)
-			own = next_of(run, device, own);
-		for (int k = own; k < run->n_tasks && task[k].start_seconds < task[i].end_seconds;
+		while (device_task < run->n_tasks && task[device_task].end_seconds <= task[i].start_seconds)
+			device_task = next_of(run, device, device_task);
+		for (int k = device_task; k < run->n_tasks && task[k].start_seconds < task[i].end_seconds;
 		     k = next_of(run, device, k)) {
 			waits -= fmin(task[k].end_seconds, task[i].end_seconds) -
 				 fmax(task[k].start_seconds, task[i].start_seconds);

@@ -11,14 +11,14 @@
 
 struct npl_schedule {
 	int n_resources;
-	struct npl_resource *resource; /* the host, then each device and, where it has one, its link */
-	int *last;                     /* per resource: the task that it does last; NPL_AT_START: none yet */
-	int *of_device, *of_link;      /* per device: its resource, and its link's; -1: it has no link */
+	struct npl_resource *resource;        /* the host, then each device and, where it has one, its link */
+	int *last;                            /* per resource: the task that it does last; NPL_AT_START: none yet */
+	int *device_resource, *link_resource; /* per device: its resource, and its link's; -1: it has no link */
 	int n;
 	int64_t capacity;
 	struct npl_task *task;
 	bool in_order;   /* a task begins only when the task added before it has ended, on any resource */
-	int latest;      /* the task added last */
+	int last_added;  /* the task added last */
 	bool delivering; /* tasks added from now on deliver outputs */
 	bool failed;     /* memory ran out; npl_schedule_finish returns the error */
 };
@@ -30,15 +30,15 @@ void npl_schedule_close(struct npl_schedule *schedule);
 /* Returns the one of two tasks that ends later. */
 int npl_schedule_later(const struct npl_schedule *schedule, int a, int b);
 
-/* Places a task after the task `after`. work: the task, of which node, resource, kind, value, bytes and seconds are
+/* Places a task after the task `predecessor`. task: its node, resource, kind, value, bytes and seconds are
  * set. Returns the task at whose end the work is done: the new one or, where the work takes no time, an earlier one. */
-int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *work, int after);
+int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *task, int predecessor);
 
-/* Places n layers of a device one after the other, after the task `after`: layer i belongs to node[i] and takes
+/* Places n layers of a device one after the other, after the task `predecessor`: layer i belongs to node[i] and takes
  * results[i]->seconds. The device's link is held as well, if bytes cross it within the cycles. Returns the task at
  * whose end the layers are done. */
 int npl_schedule_device(struct npl_schedule *schedule, int device, int n, const int *node,
-			const struct npl_result *const *results, int after);
+			const struct npl_result *const *results, int predecessor);
 
 /* Ends the schedule and hands it over to the run: sets the rows' times, the resources' sums and run->overlap_seconds.
  * The run's rows must be complete, except for energy that depends on waiting. Returns 0 or err->code. */

@@ -77,8 +77,8 @@ struct npl_session {
 /* The number format in which a step reads and makes float values. */
 static inline enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
 {
-	const bool as_it_is = step->device == NPL_ON_HOST || step->in_float32;
-	return as_it_is ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
+	const bool is_float32 = step->device == NPL_ON_HOST || step->in_float32;
+	return is_float32 ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
 }
 
 /* ranges.c: the scale and zero point for values of this range, as the session's options say. */

@@ -58,7 +58,7 @@ static int describe_slices(struct npl_session *s, const struct npl_node *node, s
 	return 0;
 }
 
-bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n, struct npl_err *err)
+bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n, struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_value *value = &s->graph->value[node->in[0]];
@@ -70,25 +70,25 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *w
 				     .shape = value->shape,
 				     .quant = step->x_quant};
 	struct npl_layer layer;
-	bool taken = !describe_slices(s, node, step, err);
-	for (int k = 0; k < node->n_out && taken; k++) {
+	bool is_taken = !describe_slices(s, node, step, err);
+	for (int k = 0; k < node->n_out && is_taken; k++) {
 		if (s->model.value[node->out[k]].integers < 0)
 			s->range_of[node->out[k]] = s->range_of[node->in[0]];
 		npl_split_layer(s, i, k, &out, &layer);
 		layer.in[0] = &in;
-		taken = !npl_split_read(s, i, k) || npl_device_supports(s->device[step->device], &layer, why, n);
+		is_taken = !npl_split_read(s, i, k) || npl_device_supports(s->device[step->device], &layer, reason, n);
 	}
 	for (int k = node->n_out - 1; k >= 0; k--) {
-		if (!taken)
+		if (!is_taken)
 			s->range_of[node->out[k]] = node->out[k];
 		else if (npl_split_read(s, i, k))
 			step->out = node->out[k];
 	}
-	if (!taken) {
+	if (!is_taken) {
 		step->split_slices = NULL;
 		step->in_integers = false;
 	}
-	return taken;
+	return is_taken;
 }
 
 /* Runs the Slice that makes result k, into *out, and adds it to the row. */
@@ -120,24 +120,24 @@ int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *ro
 	const struct npl_step *step = &s->step[i];
 	enum npl_format format = npl_step_format(s, step);
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
-	const struct npl_tensor *given;
-	store->after = NPL_AT_START;
-	int rc = npl_value_store_get(store, node->in[0], format, step->device, row, &given, err);
+	const struct npl_tensor *source;
+	store->inputs_task = NPL_AT_START;
+	int rc = npl_value_store_get(store, node->in[0], format, step->device, row, &source, err);
 	if (rc)
 		return rc;
-	struct npl_tensor x = *given;
+	struct npl_tensor x = *source;
 	x.owned = false;
 	x.quant = step->x_quant;
 	for (int k = 0; k < node->n_out && !rc; k++)
 		if (npl_split_read(s, i, k))
 			rc = run_slice(store, i, k, &x, &out[k], row, wall, err);
 	if (!rc)
-		store->after = npl_value_store_worked(store, step->device, 1, &i,
-						      (const struct npl_result *[]){&row->result},
-						      (struct npl_layer_run *[]){row}, store->after);
+		store->inputs_task = npl_value_store_schedule_layers(
+			store, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+			(struct npl_layer_run *[]){row}, store->inputs_task);
 	for (int k = 0; k < node->n_out; k++) {
 		if (!rc && npl_split_read(s, i, k))
-			npl_value_store_put(store, node->out[k], format, step->device, &out[k], store->after);
+			npl_value_store_put(store, node->out[k], format, step->device, &out[k], store->inputs_task);
 		else
 			npl_tensor_free(&out[k]);
 	}

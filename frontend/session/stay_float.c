@@ -29,7 +29,7 @@ static float high_of(const struct npl_session *s, int v)
  * element does. */
 static float level_of_input(const struct npl_session *s, const struct npl_node *node, int k)
 {
-	const int moves = NPL_OP_KEEPS_RANGE | NPL_OP_ANY_TYPE;
+	const int moving_flags = NPL_OP_KEEPS_RANGE | NPL_OP_ANY_TYPE;
 	const struct npl_range *range = &s->range[node->in[k]];
 	if (node->op == NPL_OP_SOFTMAX)
 		return range->read_by_softmax ? range->softmax_least_maximum - LEAST_EXPONENT : -INFINITY;
@@ -41,8 +41,9 @@ static float level_of_input(const struct npl_session *s, const struct npl_node *
 			level -= o == k ? 0 : high_of(s, node->in[o]);
 		return level;
 	}
-	return node->op == NPL_OP_CONCAT || (k == 0 && (npl_op_defs[node->op].flags & moves) == moves) ? level
-												       : -INFINITY;
+	return node->op == NPL_OP_CONCAT || (k == 0 && (npl_op_defs[node->op].flags & moving_flags) == moving_flags)
+		       ? level
+		       : -INFINITY;
 }
 
 int npl_masks_find(struct npl_session *s, struct npl_err *err)
@@ -77,17 +78,18 @@ bool npl_is_masked(const struct npl_session *s, int v)
 
 /* Whether value v is computed in float32 in this plan: by the host, or by the step's own device. A network's inputs and
  * constants are not, as they take the format of their reader. */
-static bool made_in_float(const struct npl_session *s, const struct npl_step *step, int v)
+static bool is_made_in_float(const struct npl_session *s, const struct npl_step *step, int v)
 {
-	int maker = s->graph->value[v].producer;
-	while (maker >= 0 && s->step[maker].role == NPL_VIEW) {
-		v = s->graph->node[maker].in[0];
-		maker = s->graph->value[v].producer;
+	int producer = s->graph->value[v].producer;
+	while (producer >= 0 && s->step[producer].role == NPL_VIEW) {
+		v = s->graph->node[producer].in[0];
+		producer = s->graph->value[v].producer;
 	}
-	if (maker < 0 || s->graph->value[v].dtype != NPL_F32)
+	if (producer < 0 || s->graph->value[v].dtype != NPL_F32)
 		return false;
-	const struct npl_step *made = &s->step[maker];
-	return made->device == NPL_ON_HOST || (made->device == step->device && made->in_float32);
+	const struct npl_step *producer_step = &s->step[producer];
+	return producer_step->device == NPL_ON_HOST ||
+	       (producer_step->device == step->device && producer_step->in_float32);
 }
 
 static bool only_adds_or_picks(enum npl_op op)
@@ -96,20 +98,20 @@ static bool only_adds_or_picks(enum npl_op op)
 	       npl_op_defs[op].flags & NPL_OP_KEEPS_RANGE;
 }
 
-bool npl_stays_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step, char *why,
-		     size_t n)
+bool npl_stays_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+		     char *reason, size_t n)
 {
 	if (npl_step_format(s, step) == NPL_FORMAT_F32 || s->model.quantises ||
 	    npl_device_get_info(s->device[step->device])->kind == NPL_KIND_SIMULATED || !only_adds_or_picks(node->op))
 		return false;
 	if (npl_is_masked(s, step->out)) {
-		snprintf(why, n, "its result is masked for a Softmax: %s would have few steps for what is not",
+		snprintf(reason, n, "its result is masked for a Softmax: %s would have few steps for what is not",
 			 npl_format_name(npl_step_format(s, step)));
 		return true;
 	}
 	for (int k = 0; k < step->n_in; k++)
-		if (node->in[k] >= 0 && made_in_float(s, step, node->in[k])) {
-			snprintf(why, n, "its input '%.60s' is made in float32: integers would round it once more",
+		if (node->in[k] >= 0 && is_made_in_float(s, step, node->in[k])) {
+			snprintf(reason, n, "its input '%.60s' is made in float32: integers would round it once more",
 				 s->graph->value[node->in[k]].name);
 			return true;
 		}

@@ -66,11 +66,11 @@ static int *ready_in(struct npl_value_store *store, const struct npl_value_copy 
 	return &store->ready[(size_t)(copy - &store->copy[0][0]) * memories(store) + memory];
 }
 
-/* Notes for every memory that the copy is ready there when the task `made` ends. */
-static void set_ready(struct npl_value_store *store, const struct npl_value_copy *copy, int made)
+/* Notes for every memory that the copy is ready there when the task `making_task` ends. */
+static void set_ready(struct npl_value_store *store, const struct npl_value_copy *copy, int making_task)
 {
 	for (size_t m = 0; m < memories(store); m++)
-		store->ready[(size_t)(copy - &store->copy[0][0]) * memories(store) + m] = made;
+		store->ready[(size_t)(copy - &store->copy[0][0]) * memories(store) + m] = making_task;
 }
 
 int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_value_store *store,
@@ -80,16 +80,16 @@ int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs,
 	*store = (struct npl_value_store){.session = s};
 	store->root = calloc((size_t)graph->n_values + 1, sizeof *store->root);
 	store->copy = calloc((size_t)graph->n_values + 1, sizeof *store->copy);
-	store->seen = calloc((size_t)graph->n_values + 1, sizeof *store->seen);
+	store->alias = calloc((size_t)graph->n_values + 1, sizeof *store->alias);
 	store->reads_left = calloc((size_t)graph->n_values + 1, sizeof *store->reads_left);
 	store->link_bytes = calloc((size_t)graph->n_nodes * (size_t)s->n_devices + 1, sizeof *store->link_bytes);
 	store->ready = calloc(((size_t)graph->n_values + 1) * NPL_FORMATS * memories(store), sizeof *store->ready);
-	if (!store->root || !store->copy || !store->seen || !store->reads_left || !store->link_bytes || !store->ready)
+	if (!store->root || !store->copy || !store->alias || !store->reads_left || !store->link_bytes || !store->ready)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	if (npl_schedule_open(&store->schedule, s->device, s->n_devices, err))
 		return err->code;
 	store->schedule.in_order = graph->layer_list;
-	store->after = NPL_AT_START;
+	store->inputs_task = NPL_AT_START;
 	for (int v = 0; v < graph->n_values; v++)
 		store->root[v] = v;
 	for (int v = 0; v < graph->n_values; v++)
@@ -113,7 +113,7 @@ void npl_value_store_close(struct npl_value_store *store)
 			drop_copy(&store->copy[v][f]);
 	free(store->root);
 	free(store->copy);
-	free(store->seen);
+	free(store->alias);
 	free(store->reads_left);
 	free(store->link_bytes);
 	free(store->ready);
@@ -129,25 +129,25 @@ static bool moves_nothing(const struct npl_value_store *store)
 }
 
 int npl_charge_host(struct npl_value_store *store, enum npl_task_kind kind, int v,
-		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int after)
+		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int predecessor)
 {
 	if (kind == NPL_TASK_CONVERSION && moves_nothing(store))
-		return after;
+		return predecessor;
 	const struct npl_processor_time time = npl_processor_estimate(store->session->host, NPL_PROCESSOR_F32, counts);
 	row->host_seconds += time.seconds;
 	row->host_joules += time.seconds * time.watts;
 	return npl_schedule_add(
 		&store->schedule,
-		&(struct npl_task){.node = row->node, .kind = kind, .value = v, .seconds = time.seconds}, after);
+		&(struct npl_task){.node = row->node, .kind = kind, .value = v, .seconds = time.seconds}, predecessor);
 }
 
 int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kind kind, int v, uint64_t bytes,
-		    struct npl_layer_run *row, int after)
+		    struct npl_layer_run *row, int predecessor)
 {
 	const struct npl_session *s = store->session;
 	const struct npl_link *link = &npl_device_get_info(s->device[device])->link;
 	if (moves_nothing(store))
-		return after;
+		return predecessor;
 	store->link_bytes[row->node * s->n_devices + device] += bytes;
 	row->link_bytes += bytes;
 	double seconds = link->latency_seconds + (double)bytes / link->bytes_per_second;
@@ -155,22 +155,22 @@ int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kin
 	row->transfers++;
 	return npl_schedule_add(&store->schedule,
 				&(struct npl_task){.node = row->node,
-						   .resource = store->schedule.of_link[device],
+						   .resource = store->schedule.link_resource[device],
 						   .kind = kind,
 						   .value = v,
 						   .bytes = bytes,
 						   .seconds = seconds},
-				after);
+				predecessor);
 }
 
 /* Charges transfers that the device measured to the row and schedules them as one task of the link. Returns the task,
- * or `after` if there is nothing to charge. */
+ * or `predecessor` if there is nothing to charge. */
 static int charge_measured(struct npl_value_store *store, int device, enum npl_task_kind kind,
-			   const struct npl_transfers *transfers, struct npl_layer_run *row, int after)
+			   const struct npl_transfers *transfers, struct npl_layer_run *row, int predecessor)
 {
-	const int link = store->schedule.of_link[device];
+	const int link = store->schedule.link_resource[device];
 	if (!transfers->n || link < 0 || moves_nothing(store))
-		return after;
+		return predecessor;
 	row->link_bytes += transfers->bytes;
 	row->link_seconds += transfers->seconds;
 	row->transfers += (int)transfers->n;
@@ -181,18 +181,21 @@ static int charge_measured(struct npl_value_store *store, int device, enum npl_t
 						   .value = -1,
 						   .bytes = transfers->bytes,
 						   .seconds = transfers->seconds},
-				after);
+				predecessor);
 }
 
-int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,
-			   const struct npl_result *const *results, struct npl_layer_run *const *row, int after)
+int npl_value_store_schedule_layers(struct npl_value_store *store, int device, int n, const int *node,
+				    const struct npl_result *const *results, struct npl_layer_run *const *row,
+				    int predecessor)
 {
 	for (int i = 0; i < n; i++)
-		after = charge_measured(store, device, NPL_TASK_TO_DEVICE, &results[i]->to_device, row[i], after);
-	after = npl_schedule_device(&store->schedule, device, n, node, results, after);
+		predecessor = charge_measured(store, device, NPL_TASK_TO_DEVICE, &results[i]->to_device, row[i],
+					      predecessor);
+	predecessor = npl_schedule_device(&store->schedule, device, n, node, results, predecessor);
 	for (int i = 0; i < n; i++)
-		after = charge_measured(store, device, NPL_TASK_TO_HOST, &results[i]->to_host, row[i], after);
-	return after;
+		predecessor = charge_measured(store, device, NPL_TASK_TO_HOST, &results[i]->to_host, row[i],
+					      predecessor);
+	return predecessor;
 }
 
 static int bring_to_host(struct npl_value_store *store, int v, struct npl_value_copy *copy, struct npl_layer_run *row,
@@ -213,18 +216,18 @@ static int bring_to_host(struct npl_value_store *store, int v, struct npl_value_
 
 /* Makes a tensor the copy's: with data, or only its description in timing_only. It gets the shape of the copy's value,
  * which may differ from that of the float value whose integers it holds. Values as the graph has them, the model's
- * integers too, are kept without a scale, because their readers know it. where: the memories that hold it; made: the
- * task that makes it. */
-static void adopt(struct npl_value_store *store, struct npl_value_copy *copy, struct npl_tensor *tensor, unsigned where,
-		  int made)
+ * integers too, are kept without a scale, because their readers know it. memories_of_copy: those that hold it;
+ * making_task: the task that makes it. */
+static void adopt(struct npl_value_store *store, struct npl_value_copy *copy, struct npl_tensor *tensor,
+		  unsigned memories_of_copy, int making_task)
 {
 	drop_copy(copy);
 	const ptrdiff_t at = copy - &store->copy[0][0];
-	*copy = (struct npl_value_copy){.exists = true, .tensor = *tensor, .memories = where};
+	*copy = (struct npl_value_copy){.exists = true, .tensor = *tensor, .memories = memories_of_copy};
 	copy->tensor.shape = store->session->graph->value[at / NPL_FORMATS].shape;
 	if (at % NPL_FORMATS == NPL_FORMAT_F32)
 		copy->tensor.quant = (struct npl_quant){0};
-	set_ready(store, copy, made);
+	set_ready(store, copy, making_task);
 }
 
 static int convert(struct npl_value_store *store, int v, const struct npl_value_copy *from, enum npl_format format,
@@ -232,27 +235,28 @@ static int convert(struct npl_value_store *store, int v, const struct npl_value_
 {
 	const struct npl_session *s = store->session;
 	struct npl_quant quant = npl_session_quant(s, format, v);
-	struct npl_tensor made = {.name = from->tensor.name, .shape = s->graph->value[v].shape, .quant = quant};
+	struct npl_tensor converted = {.name = from->tensor.name, .shape = s->graph->value[v].shape, .quant = quant};
 	struct npl_tensor numbers = from->tensor; /* integers may stand for several values, in other shapes */
-	numbers.shape = made.shape;
+	numbers.shape = converted.shape;
 	numbers.owned = false;
 	if (!(numbers.quant.scale > 0))
 		numbers.quant = s->model.value[v].quant;
-	made.dtype = npl_session_dtype(s, format, v);
+	converted.dtype = npl_session_dtype(s, format, v);
 	if (!s->timing_only) {
 		int rc = format == NPL_FORMAT_F32
-				 ? npl_dequantise(&numbers, &made, err)
-				 : npl_quantise_to(&numbers, made.dtype, quant, &made, &row->clipped, err);
+				 ? npl_dequantise(&numbers, &converted, err)
+				 : npl_quantise_to(&numbers, converted.dtype, quant, &converted, &row->clipped, err);
 		if (rc)
 			return npl_prefix(err, "layer '%s' on %s", s->graph->node[row->node].name, row->ran_on);
 	}
 	if (s->graph->value[v].constant) { /* a machine is given its constants once, before the first run */
-		adopt(store, copy_of(store, v, format), &made, ~0u, NPL_AT_START);
+		adopt(store, copy_of(store, v, format), &converted, ~0u, NPL_AT_START);
 		return 0;
 	}
-	const struct npl_processor_counts counts = npl_processor_conversion(&from->tensor, &made);
-	int done = npl_charge_host(store, NPL_TASK_CONVERSION, v, &counts, row, *ready_in(store, from, NPL_ON_HOST));
-	adopt(store, copy_of(store, v, format), &made, NPL_IN_HOST_MEMORY, done);
+	const struct npl_processor_counts counts = npl_processor_conversion(&from->tensor, &converted);
+	int conversion = npl_charge_host(store, NPL_TASK_CONVERSION, v, &counts, row,
+					 *ready_in(store, from, NPL_ON_HOST));
+	adopt(store, copy_of(store, v, format), &converted, NPL_IN_HOST_MEMORY, conversion);
 	return 0;
 }
 
@@ -286,8 +290,8 @@ static int get_constant(struct npl_value_store *store, int v, struct npl_err *er
 		return 0;
 	/* In timing_only too, a single number is needed that may decide how much work an operator is: the exponent of
 	 * Pow. */
-	const bool needed = !store->session->timing_only || npl_shape_count(&value->shape) == 1;
-	if (needed && !(data = npl_value_data(store->session->graph, value, err)))
+	const bool needs_data = !store->session->timing_only || npl_shape_count(&value->shape) == 1;
+	if (needs_data && !(data = npl_value_data(store->session->graph, value, err)))
 		return err->code;
 	*copy = (struct npl_value_copy){.exists = true, .memories = ~0u};
 	set_ready(store, copy, NPL_AT_START);
@@ -297,21 +301,21 @@ static int get_constant(struct npl_value_store *store, int v, struct npl_err *er
 }
 
 /* Returns the copy of v's root under v's name and shape; the model's integers of a float value get their scale. */
-static const struct npl_tensor *as_seen(struct npl_value_store *store, int v, const struct npl_tensor *copy,
-					enum npl_format format)
+static const struct npl_tensor *alias_of(struct npl_value_store *store, int v, const struct npl_tensor *copy,
+					 enum npl_format format)
 {
 	int root = store->root[v];
 	bool integers = holder_of(store, root, format) != root;
 	if (root == v && !integers)
 		return copy;
-	struct npl_tensor *seen = &store->seen[v][format];
-	*seen = *copy;
-	seen->owned = false;
+	struct npl_tensor *alias = &store->alias[v][format];
+	*alias = *copy;
+	alias->owned = false;
 	if (integers)
-		seen->quant = store->session->model.value[root].quant;
-	seen->name = store->session->graph->value[v].name;
-	seen->shape = store->session->graph->value[v].shape;
-	return seen;
+		alias->quant = store->session->model.value[root].quant;
+	alias->name = store->session->graph->value[v].name;
+	alias->shape = store->session->graph->value[v].shape;
+	return alias;
 }
 
 int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format format, int device,
@@ -333,15 +337,15 @@ int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format fo
 									 *ready_in(store, copy, NPL_ON_HOST));
 		copy->memories |= memory;
 	}
-	store->after = npl_schedule_later(&store->schedule, store->after, *ready_in(store, copy, device));
-	*tensor = as_seen(store, v, &copy->tensor, format);
+	store->inputs_task = npl_schedule_later(&store->schedule, store->inputs_task, *ready_in(store, copy, device));
+	*tensor = alias_of(store, v, &copy->tensor, format);
 	return 0;
 }
 
 void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format format, int device,
-			 struct npl_tensor *tensor, int made)
+			 struct npl_tensor *tensor, int making_task)
 {
-	adopt(store, copy_of(store, v, format), tensor, npl_value_store_memory(store->session, device), made);
+	adopt(store, copy_of(store, v, format), tensor, npl_value_store_memory(store->session, device), making_task);
 }
 
 void npl_value_store_view(struct npl_value_store *store, int in, int out)

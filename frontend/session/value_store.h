@@ -22,7 +22,7 @@ struct npl_value_store {
 	struct npl_session *session;
 	int *root;                                  /* per value: the value that it is a view of, or itself */
 	struct npl_value_copy (*copy)[NPL_FORMATS]; /* per root: its copy in each number format */
-	struct npl_tensor (*seen)[NPL_FORMATS];     /* per view: its root's copy under the view's name and shape */
+	struct npl_tensor (*alias)[NPL_FORMATS];    /* per view: its root's copy under the view's name and shape */
 	/* Per root: reads still to come of the value and its views and, if it holds the model's integers, of the float
 	 * values that they stand for (model_quant.h). */
 	int *reads_left;
@@ -31,7 +31,7 @@ struct npl_value_store {
 	int *ready; /* per copy and memory, the host's first: the task that ends when the copy is there */
 	/* The task at whose end all values are there that a layer asked for (npl_value_store_get). The code that runs a
 	 * layer first sets it to NPL_AT_START. */
-	int after;
+	int inputs_task;
 };
 
 int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_value_store *store,
@@ -48,10 +48,10 @@ unsigned npl_value_store_memory(const struct npl_session *s, int device);
 int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format format, int device,
 			struct npl_layer_run *row, const struct npl_tensor **tensor, struct npl_err *err);
 
-/* Takes over a tensor as value v in a format. The task `made` of a device (or NPL_ON_HOST) has made it, in that
+/* Takes over a tensor as value v in a format. The task `making_task` of a device (or NPL_ON_HOST) has made it, in that
  * device's memory. */
 void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format format, int device,
-			 struct npl_tensor *tensor, int made);
+			 struct npl_tensor *tensor, int making_task);
 
 /* Makes value `out` an alias of value `in` with another shape: from now on the two share all copies, formats and
  * memories. Later calls for the same pair do nothing. */
@@ -75,20 +75,22 @@ void npl_note_output(const struct npl_session *s, const struct npl_step *step, c
 		     struct npl_layer_run *row);
 
 /* Charges a transfer of value v (-1: of no value of the graph) over the device's link to the row and schedules it after
- * the task `after`. kind: NPL_TASK_TO_DEVICE or NPL_TASK_TO_HOST. Returns the transfer's task; in a list of layers,
- * where it is free, `after`. */
+ * the task `predecessor`. kind: NPL_TASK_TO_DEVICE or NPL_TASK_TO_HOST. Returns the transfer's task; in a list of
+ * layers, where it is free, `predecessor`. */
 int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kind kind, int v, uint64_t bytes,
-		    struct npl_layer_run *row, int after);
+		    struct npl_layer_run *row, int predecessor);
 
-/* Schedules n layers that a device has run, after the task `after`: layer i belongs to node[i], with results[i] and
- * row[i]. Transfers that the device measured (npl_link.measured) are charged and scheduled before and after the layers.
- * Returns the last task. */
-int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,
-			   const struct npl_result *const *results, struct npl_layer_run *const *row, int after);
+/* Schedules n layers that a device has run, after the task `predecessor`: layer i belongs to node[i], with results[i]
+ * and row[i]. Transfers that the device measured (npl_link.measured) are charged and scheduled before and after the
+ * layers. Returns the last task. */
+int npl_value_store_schedule_layers(struct npl_value_store *store, int device, int n, const int *node,
+				    const struct npl_result *const *results, struct npl_layer_run *const *row,
+				    int predecessor);
 
 /* Charges the host's time and energy for an operator (v: -1) or a conversion of value v to the row and schedules the
- * work after the task `after`. Returns its task; for a conversion in a list of layers, which is free, `after`. */
+ * work after the task `predecessor`. Returns its task; for a conversion in a list of layers, which is free,
+ * `predecessor`. */
 int npl_charge_host(struct npl_value_store *store, enum npl_task_kind kind, int v,
-		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int after);
+		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int predecessor);
 
 #endif

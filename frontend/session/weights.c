@@ -123,21 +123,22 @@ static int quantise_to_integers(struct npl_session *s, const struct npl_node *no
 	const bool is_float = value && !npl_model_bias(node, value, step);
 	const float *data = is_float ? npl_value_data(s->graph, value, err) : NULL;
 	struct npl_tensor bias = {0};
-	float *least = calloc((size_t)channels + 1, sizeof *least);
+	float *least_scale = calloc((size_t)channels + 1, sizeof *least_scale);
 	const bool per_channel = npl_format_per_channel(npl_step_format(s, step));
 	if (per_channel)
 		step->channel_scale = calloc((size_t)channels + 1, sizeof *step->channel_scale);
-	int rc = (step->channel_scale || !per_channel) && least
+	int rc = (step->channel_scale || !per_channel) && least_scale
 			 ? 0
 			 : npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name);
 	if (!rc && is_float && (!data || float_bias(node, value, data, &bias, err)))
 		rc = err->code;
 	for (int64_t c = 0; c < channels && bias.data; c++)
-		least[c] = npl_quantise_bias_scale(((const float *)bias.data)[c], &step->x_quant);
+		least_scale[c] = npl_quantise_bias_scale(((const float *)bias.data)[c], &step->x_quant);
 	if (!rc)
-		rc = npl_quantise_weight(w, npl_step_format(s, step), least, step->channel_scale, &step->weight, err);
+		rc = npl_quantise_weight(w, npl_step_format(s, step), least_scale, step->channel_scale, &step->weight,
+					 err);
 	npl_tensor_free(&bias);
-	free(least);
+	free(least_scale);
 	return rc;
 }
 

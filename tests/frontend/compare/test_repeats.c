@@ -50,7 +50,8 @@ Test(repeats, few_are_known_within_their_range)
 
 Test(repeats, ends_when_stable_or_spent)
 {
-	const struct npl_repeats_rule rule = {.least = 5, .most = 40, .enough_seconds = 0.5, .long_seconds = 4};
+	const struct npl_repeats_rule rule = {
+		.least_runs = 5, .most_runs = 40, .enough_seconds = 0.5, .long_seconds = 4};
 	double same[40], wild[40];
 	uint64_t rng = 42;
 	for (int i = 0; i < 40; i++) {
@@ -60,8 +61,8 @@ Test(repeats, ends_when_stable_or_spent)
 	for (int n = 0; n <= 40; n++)
 		for (int quarter = 0; quarter < 20; quarter++) {
 			const double spent = 0.25 * quarter;
-			bool limit = n && (n >= rule.most || spent >= rule.long_seconds);
-			bool enough = n >= rule.least && spent >= rule.enough_seconds;
+			bool limit = n && (n >= rule.most_runs || spent >= rule.long_seconds);
+			bool enough = n >= rule.least_runs && spent >= rule.enough_seconds;
 			double copy[40];
 			for (int i = 0; i < n; i++)
 				copy[i] = wild[i];
