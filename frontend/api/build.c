@@ -57,16 +57,16 @@ static int no_memory(struct npl_build *build)
 	return npl_fail(&build->last, NPL_ENOMEM, "out of memory");
 }
 
-int build_check_type(const char *what, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err)
+int build_check_type(const char *subject, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err)
 {
 	char text[192];
 	if ((unsigned)dtype >= NPL_DTYPES)
-		return npl_fail(err, NPL_EINPUT, "%s: there is no element type %d", what, (int)dtype);
+		return npl_fail(err, NPL_EINPUT, "%s: there is no element type %d", subject, (int)dtype);
 	if (shape->rank < 0 || shape->rank > NPL_MAX_RANK)
-		return npl_fail(err, NPL_EINPUT, "%s: rank %d, expected 0 to %d", what, shape->rank, NPL_MAX_RANK);
+		return npl_fail(err, NPL_EINPUT, "%s: rank %d, expected 0 to %d", subject, shape->rank, NPL_MAX_RANK);
 	if (npl_shape_count(shape) < 0)
 		return npl_fail(err, NPL_EINPUT, "%s: shape %s, expected dimensions >= 0 and at most %lld elements",
-				what, npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
+				subject, npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
 	return 0;
 }
 
@@ -100,23 +100,23 @@ int build_known(struct npl_build *build, const struct npl_value *value)
 	return own.name ? graph_add_value(&build->b, &own) : no_memory(build);
 }
 
-int build_check_tensor(const char *what, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err)
+int build_check_tensor(const char *subject, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err)
 {
-	if (build_check_type(what, tensor->dtype, &tensor->shape, err))
+	if (build_check_type(subject, tensor->dtype, &tensor->shape, err))
 		return err->code;
 	if (npl_tensor_bytes(tensor) && !tensor->data)
-		return npl_fail(err, NPL_EINPUT, "%s: it has no elements", what);
+		return npl_fail(err, NPL_EINPUT, "%s: it has no elements", subject);
 	if (keep == NPL_BORROW && (uintptr_t)tensor->data % npl_dtype_size(tensor->dtype))
-		return npl_fail(err, NPL_EINPUT, "%s: its elements are not aligned for %s", what,
+		return npl_fail(err, NPL_EINPUT, "%s: its elements are not aligned for %s", subject,
 				npl_dtype_name(tensor->dtype));
 	return 0;
 }
 
 /* Sets *data to the tensor's elements: copied into the arena or, if borrowed, where they are. */
-static int keep_data(struct npl_build *build, const char *what, const struct npl_tensor *tensor, enum npl_keep keep,
+static int keep_data(struct npl_build *build, const char *subject, const struct npl_tensor *tensor, enum npl_keep keep,
 		     const void **data)
 {
-	if (build_check_tensor(what, tensor, keep, &build->last))
+	if (build_check_tensor(subject, tensor, keep, &build->last))
 		return build->last.code;
 	size_t bytes = npl_tensor_bytes(tensor);
 	if (keep == NPL_BORROW && bytes) {
@@ -212,14 +212,14 @@ static int copy_attributes(struct npl_build *build, const char *op, struct npl_a
 
 /* Refuses what is no value of this builder. The code of a call that failed is returned as it is, with the error that
  * the call left. */
-static int check_value(struct npl_build *build, const char *what, int value)
+static int check_value(struct npl_build *build, const char *subject, int value)
 {
 	if (value < 0 && value >= NPL_EINTERNAL && build->first.code) {
 		build->last = build->first;
 		return value;
 	}
 	if (value < 0 || value >= build->b.n_values)
-		return npl_fail(&build->last, NPL_EINPUT, "%s: %d is no value of this network", what, value);
+		return npl_fail(&build->last, NPL_EINPUT, "%s: %d is no value of this network", subject, value);
 	return 0;
 }
 

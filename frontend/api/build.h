@@ -23,7 +23,7 @@ int build_ops(struct npl_build *build, const char *op, struct npl_build_in in, s
 	      int n_results, int *result);
 /* NPL_EINPUT when no tensor can have this type and shape; build_check_tensor also refuses one whose elements are absent
  * or, with NPL_BORROW, not aligned. */
-int build_check_type(const char *what, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err);
-int build_check_tensor(const char *what, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err);
+int build_check_type(const char *subject, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err);
+int build_check_tensor(const char *subject, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err);
 
 #endif

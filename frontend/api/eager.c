@@ -61,11 +61,11 @@ static void give_ref(struct npl_eager_value *value)
 
 int eager_append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err)
 {
-	struct npl_eager_value **bigger = npl_grow(list->value, list->n, &list->capacity, sizeof *bigger);
-	if (!bigger)
+	struct npl_eager_value **grown = npl_grow(list->value, list->n, &list->capacity, sizeof *grown);
+	if (!grown)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	list->value = bigger;
-	bigger[list->n++] = value;
+	list->value = grown;
+	grown[list->n++] = value;
 	take_ref(value);
 	return 0;
 }
@@ -224,15 +224,15 @@ int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, e
  * unless it is there. */
 static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index, struct npl_err *err)
 {
-	struct npl_value what = value->value;
+	struct npl_value described = value->value;
 	if (value->ctx != ctx)
 		return npl_fail(err, NPL_EUSAGE, "an argument is another context's");
 	if (value->network != ctx->network) {
-		what.name = value->name ? value->name : "constant";
-		if (eager_append(what.constant ? &ctx->constants : &ctx->inputs, value, err))
+		described.name = value->name ? value->name : "constant";
+		if (eager_append(described.constant ? &ctx->constants : &ctx->inputs, value, err))
 			return err->code;
-		int v = what.constant ? build_known(ctx->pending, &what)
-				      : npl_build_input(ctx->pending, NULL, what.dtype, what.shape);
+		int v = described.constant ? build_known(ctx->pending, &described)
+					   : npl_build_input(ctx->pending, NULL, described.dtype, described.shape);
 		if (v < 0) /* out of memory; this network cannot be used any more */
 			return npl_fail(err, ctx->pending->last.code, "%s", ctx->pending->last.msg);
 		value->index = v;
@@ -314,16 +314,16 @@ static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, s
 {
 	const struct npl_value *from = &ctx->pending->b.value[value->index];
 	struct npl_tensor own = {.dtype = from->dtype, .shape = from->shape};
-	struct npl_value what = *from;
+	struct npl_value described = *from;
 	if (from->data) {
 		if (npl_tensor_alloc(&own, err))
 			return err->code;
 		memcpy(own.data, from->data, npl_tensor_bytes(&own));
-		what.data = own.data;
-		what.is_fill = what.is_random = false;
+		described.data = own.data;
+		described.is_fill = described.is_random = false;
 	}
-	what.name = NULL;
-	value->value = what;
+	described.name = NULL;
+	value->value = described;
 	value->pending = false;
 	return 0;
 }
@@ -442,10 +442,10 @@ const void *eager_data(const struct npl_eager_value *value)
 }
 
 /* Fills the tensor with the elements of a constant that is only described. */
-static int copy_described(const struct npl_value *what, struct npl_tensor *tensor, struct npl_err *err)
+static int copy_described(const struct npl_value *described, struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct npl_graph scratch = {0};
-	struct npl_value own = *what;
+	struct npl_value own = *described;
 	own.name = "constant";
 	const void *data = npl_value_data(&scratch, &own, err);
 	if (data)
@@ -457,20 +457,20 @@ static int copy_described(const struct npl_value *what, struct npl_tensor *tenso
 int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, struct npl_tensor *tensor,
 		struct npl_err *err)
 {
-	const struct npl_value *what = &value->value;
+	const struct npl_value *described = &value->value;
 	pthread_mutex_lock(&ctx->lock);
 	while (value->state == EAGER_PROMISED)
 		pthread_cond_wait(&ctx->done, &ctx->lock);
 	bool failed = value->state == EAGER_FAILED;
 	pthread_mutex_unlock(&ctx->lock);
-	*tensor = (struct npl_tensor){.dtype = what->dtype, .shape = what->shape};
+	*tensor = (struct npl_tensor){.dtype = described->dtype, .shape = described->shape};
 	if (failed)
-		return npl_fail(err, value->why.code, "%s", value->why.msg);
+		return npl_fail(err, value->failure.code, "%s", value->failure.msg);
 	if (npl_tensor_alloc(tensor, err))
 		return err->code;
 	int rc = 0;
-	if (what->is_fill || what->is_random)
-		rc = copy_described(what, tensor, err);
+	if (described->is_fill || described->is_random)
+		rc = copy_described(described, tensor, err);
 	else if (npl_tensor_bytes(tensor))
 		memcpy(tensor->data, eager_data(value), npl_tensor_bytes(tensor));
 	if (rc)

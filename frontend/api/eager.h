@@ -5,7 +5,7 @@
  *
  * A value is pending while it exists only in the network being built, then PROMISED to the end of its job, then READY
  * or FAILED. Only the caller's thread makes values, holds them and walks the list; the lock protects refs and what the
- * worker writes (state, result, why). */
+ * worker writes (state, result, failure). */
 #ifndef NPULAB_FRONTEND_API_EAGER_H
 #define NPULAB_FRONTEND_API_EAGER_H
 
@@ -22,11 +22,11 @@ struct npl_eager_value {
 	int holds;
 	int refs; /* one while it is held, one for each job or pending network that uses it */
 	enum eager_state state;
-	void *result;       /* the elements of a result, once READY */
-	struct npl_err why; /* the error, once FAILED */
-	bool pending;       /* no job has it yet */
-	bool input;         /* declared as an input */
-	bool borrowed;      /* value.data is the user's */
+	void *result;           /* the elements of a result, once READY */
+	struct npl_err failure; /* the error, once FAILED */
+	bool pending;           /* no job has it yet */
+	bool input;             /* declared as an input */
+	bool borrowed;          /* value.data is the user's */
 	/* Type and shape. The elements of a constant, data or a description, are known when networks are built. Results
 	 * have no data. */
 	struct npl_value value;

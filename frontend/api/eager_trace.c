@@ -36,15 +36,17 @@ int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, str
 /* Records a constant. The graph borrows elements that are the user's, and copies others. */
 static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
-	struct npl_value what = value->value;
-	struct npl_tensor tensor = {
-		.name = value->name, .dtype = what.dtype, .shape = what.shape, .data = (void *)what.data};
-	what.name = value->name ? npl_arena_strdup(&ctx->trace->graph->arena, value->name) : "constant";
-	if (!what.name)
+	struct npl_value described = value->value;
+	struct npl_tensor tensor = {.name = value->name,
+				    .dtype = described.dtype,
+				    .shape = described.shape,
+				    .data = (void *)described.data};
+	described.name = value->name ? npl_arena_strdup(&ctx->trace->graph->arena, value->name) : "constant";
+	if (!described.name)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (what.is_fill || what.is_random) {
-		what.data = NULL;
-		return added(ctx, value, build_known(ctx->trace, &what), err);
+	if (described.is_fill || described.is_random) {
+		described.data = NULL;
+		return added(ctx, value, build_known(ctx->trace, &described), err);
 	}
 	return added(ctx, value, npl_build_constant(ctx->trace, &tensor, value->borrowed ? NPL_BORROW : NPL_COPY), err);
 }

@@ -25,7 +25,7 @@ static int bind_inputs(const struct eager_job *job, struct npl_tensor *in, struc
 	for (int i = 0; i < job->inputs.n; i++) {
 		const struct npl_eager_value *value = job->inputs.value[i];
 		if (value->state == EAGER_FAILED) /* written by this thread */
-			return npl_fail(err, value->why.code, "%s", value->why.msg);
+			return npl_fail(err, value->failure.code, "%s", value->failure.msg);
 		in[i] = (struct npl_tensor){
 			.dtype = value->value.dtype, .shape = value->value.shape, .data = (void *)eager_data(value)};
 	}
@@ -60,7 +60,7 @@ static void settle(const struct eager_job *job, struct npl_tensor *out, int rc, 
 			value->state = EAGER_READY;
 			continue;
 		}
-		value->why = *err;
+		value->failure = *err;
 		value->state = EAGER_FAILED;
 	}
 }

@@ -30,9 +30,9 @@ struct attempt {
 	const struct onnx_survey *survey;
 	const struct npl_data_set *set;
 	const char *model; /* path of the model */
-	struct npl_err why;
+	struct npl_err error;
 	bool by_chance;   /* only the values of a model that draws random numbers differ */
-	bool from_device; /* why comes from the device, which says more than a later refusal of the importer */
+	bool from_device; /* error comes from the device, which says more than a later refusal of the importer */
 };
 
 static bool is_small_integer(const struct npl_tensor *t)
@@ -137,7 +137,7 @@ static enum npl_case_status try(struct attempt *a, enum knowledge knowledge)
 							     : NPL_CASE_FAILED;
 	}
 	if (rc && (status == NPL_CASE_FAILED || !a->from_device)) {
-		a->why = err;
+		a->error = err;
 		a->from_device = rc == NPL_EDEVICE;
 	}
 	npl_graph_free(graph);
@@ -166,7 +166,7 @@ static int check_shapes(struct attempt *a)
 		for (int d = 0; fits && d < model->rank; d++)
 			fits = model->dim[d] < 0 || model->dim[d] == is->dim[d];
 		if (!fits)
-			return npl_fail(&a->why, NPL_EINPUT,
+			return npl_fail(&a->error, NPL_EINPUT,
 					"input '%s' has shape %s in the data, %s in the model: values written as "
 					"uint16 that are not the model's",
 					a->survey->input[i], npl_shape_text(is, found, sizeof found),
@@ -181,7 +181,7 @@ static enum npl_case_status run_data_set(struct attempt *a)
 	const enum knowledge *order = device && npl_case_is_integer(device) ? order_of_integers : order_of_floats;
 	enum npl_case_status status = NPL_CASE_UNSUPPORTED;
 	if (a->set->n_in != a->survey->n_inputs) {
-		npl_fail(&a->why, NPL_ECHECK, "the model has %d input%s, the data set %d", a->survey->n_inputs,
+		npl_fail(&a->error, NPL_ECHECK, "the model has %d input%s, the data set %d", a->survey->n_inputs,
 			 npl_plural(a->survey->n_inputs), a->set->n_in);
 		return NPL_CASE_FAILED;
 	}
@@ -201,7 +201,7 @@ static enum npl_case_status refused(struct attempt *a, const struct npl_err *dat
 	struct npl_err err = {0};
 	int rc = npl_graph_load(a->model, NULL, &graph, &err);
 	npl_graph_free(graph);
-	a->why = rc == NPL_EINPUT ? err : *data;
+	a->error = rc == NPL_EINPUT ? err : *data;
 	return rc == NPL_EINPUT ? NPL_CASE_UNSUPPORTED : NPL_CASE_FAILED;
 }
 
@@ -225,10 +225,10 @@ static enum npl_case_status run_data_sets(struct attempt *a)
 		a->set = NULL;
 		npl_data_set_free(&set);
 		if (status != NPL_CASE_PASSED && n > 1)
-			npl_prefix(&a->why, "test_data_set_%d", number[i]);
+			npl_prefix(&a->error, "test_data_set_%d", number[i]);
 	}
 	if (!n) {
-		npl_fail(&a->why, NPL_EINPUT, "%s: its data sets are gone", a->c->path);
+		npl_fail(&a->error, NPL_EINPUT, "%s: its data sets are gone", a->c->path);
 		status = NPL_CASE_FAILED;
 	}
 	free(number);
@@ -280,9 +280,9 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 	a.model = npl_arena_printf(arena, "%s/model.onnx", c->path);
 	if (!a.model)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (survey_file(a.model, arena, &survey, &a.why)) {
+	if (survey_file(a.model, arena, &survey, &a.error)) {
 		c->status = NPL_CASE_FAILED;
-		reason = npl_arena_strdup(arena, without_path(a.why.msg, a.model));
+		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
 	} else if (survey.n_missing) {
 		c->status = NPL_CASE_UNSUPPORTED;
 		c->n_missing = survey.n_missing;
@@ -290,7 +290,7 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 		reason = missing_text(&survey, arena);
 	} else {
 		c->status = run_data_sets(&a);
-		reason = npl_arena_strdup(arena, without_path(a.why.msg, a.model));
+		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
 	}
 	c->reason = c->status == NPL_CASE_PASSED ? NULL : reason;
 	return reason ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -29,10 +29,10 @@ int *npl_data_set_numbers(const char *case_path, int *n)
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || strlen(digits) > 9 || !*digits ||
 		    digits[strspn(digits, "0123456789")] || (*digits == '0' && digits[1]))
 			continue;
-		int *bigger = npl_grow(numbers, *n, &capacity, sizeof *bigger);
-		if (!bigger)
+		int *grown = npl_grow(numbers, *n, &capacity, sizeof *grown);
+		if (!grown)
 			break;
-		numbers = bigger;
+		numbers = grown;
 		numbers[(*n)++] = atoi(digits);
 	}
 	if (dir)
@@ -51,11 +51,11 @@ static int load_tensors(const char *folder, const char *kind, struct npl_tensor 
 			return npl_fail(err, NPL_EINPUT, "%s: the path is too long", folder);
 		if (access(path, F_OK))
 			return 0;
-		struct npl_tensor *bigger = npl_grow(*list, *n, &capacity, sizeof *bigger);
-		if (!bigger)
+		struct npl_tensor *grown = npl_grow(*list, *n, &capacity, sizeof *grown);
+		if (!grown)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
-		*list = bigger;
-		if (npl_tensor_load(path, &bigger[*n], err))
+		*list = grown;
+		if (npl_tensor_load(path, &grown[*n], err))
 			return err->code;
 		++*n;
 	}

@@ -51,20 +51,20 @@ static char *last_part(struct npl_arena *arena, const char *path)
 	return npl_arena_strndup(arena, path + start, end - start);
 }
 
-/* Adds a case. why: the reason why it cannot be run; NULL: it can. */
-static int add(struct npl_conformance *conformance, struct found *found, const char *path, const char *why,
+/* Adds a case. reason: the reason why it cannot be run; NULL: it can. */
+static int add(struct npl_conformance *conformance, struct found *found, const char *path, const char *reason,
 	       struct npl_err *err)
 {
-	struct npl_case *bigger = npl_grow(found->item, found->n, &found->capacity, sizeof *bigger);
-	found->item = bigger ? bigger : found->item;
+	struct npl_case *grown = npl_grow(found->item, found->n, &found->capacity, sizeof *grown);
+	found->item = grown ? grown : found->item;
 	struct npl_case made = {.name = last_part(&conformance->arena, path),
 				.path = npl_arena_strndup(&conformance->arena, path, length_of(path)),
-				.status = why ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
-				.reason = why};
-	if (!bigger || !made.name || !made.path)
+				.status = reason ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
+				.reason = reason};
+	if (!grown || !made.name || !made.path)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	bigger[found->n++] = made;
-	found->cases += !why;
+	grown[found->n++] = made;
+	found->cases += !reason;
 	return 0;
 }
 

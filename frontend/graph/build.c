@@ -44,11 +44,11 @@ int graph_blame(struct graph_builder *b, const struct graph_node *node)
 /* Appends a value index to the inputs or outputs. */
 static int append(struct graph_builder *b, int **list, int *n, int64_t *capacity, int v)
 {
-	int *bigger = npl_grow(*list, *n, capacity, sizeof **list);
-	if (!bigger)
+	int *grown = npl_grow(*list, *n, capacity, sizeof **list);
+	if (!grown)
 		return graph_no_memory(b);
-	*list = bigger;
-	bigger[(*n)++] = v;
+	*list = grown;
+	grown[(*n)++] = v;
 	return 0;
 }
 
@@ -63,10 +63,10 @@ int graph_add_value(struct graph_builder *b, const struct npl_value *value)
 		return npl_fail(b->err, NPL_EINPUT, "two tensors are called '%s'", value->name);
 	if (b->n_values == GRAPH_MAX_VALUES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d tensors", GRAPH_MAX_VALUES);
-	struct npl_value *bigger = npl_grow(b->value, b->n_values, &b->value_capacity, sizeof *b->value);
-	if (!bigger)
+	struct npl_value *grown = npl_grow(b->value, b->n_values, &b->value_capacity, sizeof *b->value);
+	if (!grown)
 		return graph_no_memory(b);
-	b->value = bigger;
+	b->value = grown;
 	if (graph_names_add(&b->values, value->name, b->n_values))
 		return graph_no_memory(b);
 	b->value[b->n_values] = *value;
@@ -190,10 +190,10 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 		node.n_out = n_out; /* as many parts as outputs, read or not */
 	if (b->n_nodes == GRAPH_MAX_NODES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
-	struct graph_node *bigger = npl_grow(b->node, b->n_nodes, &b->node_capacity, sizeof *b->node);
-	if (!bigger)
+	struct graph_node *grown = npl_grow(b->node, b->n_nodes, &b->node_capacity, sizeof *b->node);
+	if (!grown)
 		return graph_no_memory(b);
-	b->node = bigger;
+	b->node = grown;
 	node.name = unique_name(b, name, op);
 	if (!node.name || graph_names_add(&b->nodes, node.name, b->n_nodes))
 		return graph_no_memory(b);

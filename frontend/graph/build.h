@@ -83,7 +83,7 @@ struct graph_input {
 	bool has_shape;
 	struct npl_shape shape;
 	const char *symbol[NPL_MAX_RANK]; /* the file's name of an open dimension, or NULL */
-	int of;                           /* index of the output */
+	int output_index;                 /* index of the output */
 	/* the model gives it as many rows as the batch, but its file shows that the rows are no samples */
 	bool is_table;
 };
@@ -144,9 +144,9 @@ int graph_add_inputs(struct graph_builder *b);
 
 /* declared.c: check what a file declares of a constant (refused where it differs) and of the output added last; collect
  * warnings about outputs that differ, `most` at most, for which graph->warning has room */
-int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *said);
-int graph_declare_output(struct graph_builder *b, const struct graph_input *said);
-int graph_warn_outputs(struct graph_builder *b, int most);
+int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *declaration);
+int graph_declare_output(struct graph_builder *b, const struct graph_input *declaration);
+int graph_warn_outputs(struct graph_builder *b, int max_warnings);
 
 /* refused.c: returns why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
 const char *graph_why_not(const char *op);

@@ -49,12 +49,13 @@ struct follow_result {
 int follow_samples(const struct npl_graph *graph, const struct npl_graph *other, struct follow_result *result,
 		   struct npl_err *err);
 
-/* Fills f->distance, which is zeroed, node by node. Returns the first node that mixes samples, with *why, or NULL. */
-const struct npl_node *follow_nodes(struct follow *f, const char **why);
+/* Fills f->distance, which is zeroed, node by node. Returns the first node that mixes samples, with *reason, or NULL.
+ * */
+const struct npl_node *follow_nodes(struct follow *f, const char **reason);
 
 /* follow_rules.c: sets f->distance of the results of a node, some of whose inputs have samples. False: it mixes them;
- * *why, where set, says how. */
-bool follow_node(struct follow *f, const struct npl_node *node, const char **why);
+ * *reason, where set, says how. */
+bool follow_node(struct follow *f, const struct npl_node *node, const char **reason);
 /* Says whether the operator has a rule. An operator without one mixes samples. */
 bool follow_has_rule(enum npl_op op);
 

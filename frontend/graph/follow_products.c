@@ -102,7 +102,7 @@ bool follow_recurrent(const struct rule_context *at)
 		return false;
 	if (x.axis != !first) {
 		if (x.axis == first)
-			*at->why = "goes through the samples step by step";
+			*at->reason = "goes through the samples step by step";
 		return false;
 	}
 	for (int k = LENGTHS; k <= LAST_STATE; k++) {

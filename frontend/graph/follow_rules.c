@@ -386,9 +386,9 @@ bool follow_has_rule(enum npl_op op)
 	return rule_of[op] || is_elementwise(op);
 }
 
-bool follow_node(struct follow *f, const struct npl_node *node, const char **why)
+bool follow_node(struct follow *f, const struct npl_node *node, const char **reason)
 {
-	const struct rule_context at = {f, node, why};
+	const struct rule_context at = {f, node, reason};
 	if (rule_of[node->op])
 		return rule_of[node->op](&at);
 	return is_elementwise(node->op) && broadcast(&at);

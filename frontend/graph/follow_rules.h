@@ -10,7 +10,7 @@
 struct rule_context {
 	struct follow *f;
 	const struct npl_node *node;
-	const char **why; /* set by a rule that can say how the node mixes samples */
+	const char **reason; /* set by a rule that can say how the node mixes samples */
 };
 
 static inline int value_of(const struct rule_context *at, int k)

@@ -56,15 +56,15 @@ static void follow_outputs(struct follow *f, struct follow_result *result)
 	}
 }
 
-const struct npl_node *follow_nodes(struct follow *f, const char **why)
+const struct npl_node *follow_nodes(struct follow *f, const char **reason)
 {
 	const struct npl_graph *graph = f->graph;
 	for (int i = 0; i < graph->n_inputs; i++)
 		if (graph->value[graph->input[i]].batched)
 			follow_input(f, graph->input[i]);
 	for (int i = 0; i < graph->n_nodes; i++) {
-		*why = "mixes samples";
-		if (!is_fixed(f, &graph->node[i]) && !follow_node(f, &graph->node[i], why))
+		*reason = "mixes samples";
+		if (!is_fixed(f, &graph->node[i]) && !follow_node(f, &graph->node[i], reason))
 			return &graph->node[i];
 	}
 	return NULL;
@@ -125,15 +125,15 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 	}
 	const struct npl_value *inside = batched_inside(graph);
 	int unsteady;
-	const char *why;
-	const struct npl_node *node = inside ? NULL : follow_nodes(&f, &why);
+	const char *reason;
+	const struct npl_node *node = inside ? NULL : follow_nodes(&f, &reason);
 	result->mixed_by[0] = '\0';
 	if (inside)
 		snprintf(result->mixed_by, sizeof result->mixed_by,
 			 "input '%s' has the samples along another dimension than the first", inside->name);
 	else if (node)
 		snprintf(result->mixed_by, sizeof result->mixed_by, "node '%s' (%s) %s", node->name,
-			 npl_op_defs[node->op].name, why);
+			 npl_op_defs[node->op].name, reason);
 	else if ((unsteady = find_unsteady(&f)) >= 0)
 		snprintf(result->mixed_by, sizeof result->mixed_by, "value '%s' does not grow with the samples",
 			 graph->value[unsteady].name);

@@ -122,11 +122,11 @@ int graph_infer(struct graph_builder *b)
 		const int before = b->n_nodes;
 		rc = graph_infer_node(b, &b->node[b->order[i]]);
 		for (int k = before - 1; k < b->n_nodes && !rc; k++) {
-			int *bigger = npl_grow(order, length, &capacity, sizeof *order);
-			if (!bigger)
+			int *grown = npl_grow(order, length, &capacity, sizeof *order);
+			if (!grown)
 				rc = graph_no_memory(b);
 			else
-				(order = bigger)[length++] = k < before ? b->order[i] : k;
+				(order = grown)[length++] = k < before ? b->order[i] : k;
 		}
 	}
 	if (!rc && length > n) {

@@ -40,15 +40,15 @@ int graph_names_find(const struct graph_names *names, const char *name)
 
 static int grow(struct graph_names *names)
 {
-	struct graph_names bigger = {.capacity = names->capacity ? 2 * names->capacity : 64, .used = names->used};
-	bigger.slot = calloc(bigger.capacity, sizeof *bigger.slot);
-	if (!bigger.slot)
+	struct graph_names grown = {.capacity = names->capacity ? 2 * names->capacity : 64, .used = names->used};
+	grown.slot = calloc(grown.capacity, sizeof *grown.slot);
+	if (!grown.slot)
 		return NPL_ENOMEM;
 	for (size_t i = 0; i < names->capacity; i++)
 		if (names->slot[i].name)
-			*probe(&bigger, names->slot[i].name) = names->slot[i];
+			*probe(&grown, names->slot[i].name) = names->slot[i];
 	free(names->slot);
-	*names = bigger;
+	*names = grown;
 	return 0;
 }
 

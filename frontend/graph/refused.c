@@ -15,7 +15,7 @@
 #define AFTER_LAST "it came with opset 24, and models of opset 6 to 23 are read"
 
 static const struct {
-	const char *op, *why;
+	const char *op, *reason;
 } refused[] = {
 	{"If", SUBGRAPH},
 	{"Loop", SUBGRAPH},
@@ -58,6 +58,6 @@ const char *graph_why_not(const char *op)
 {
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
 		if (!strcmp(refused[i].op, op))
-			return refused[i].why;
+			return refused[i].reason;
 	return NULL;
 }

@@ -14,9 +14,9 @@ int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const 
 /* Returns NPL_EINPUT when the user's tensors do not fit the graph's inputs. */
 int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_err *err);
 
-/* Returns the input that "NAME=FILE" or "FILE" means: the one of that name, else the first that is not taken, or -1.
+/* Returns the input that "NAME=FILE" or "FILE" means: the one of that name, else the first that is not bound, or -1.
  * *file is the file's part. A '=' that does not follow an input's name belongs to the path. */
-int npl_input_of_file(const char *const *name, const bool *taken, int n, const char *spec, const char **file);
+int npl_input_of_file(const char *const *name, const bool *is_bound, int n, const char *spec, const char **file);
 
 /* Sets, for each input of the graph, the number that its indices must be below where nodes pick rows by it; 0 where
  * none do. */

@@ -38,11 +38,11 @@ int graph_declare_input(struct graph_builder *b, const struct graph_input *input
 	int v = graph_names_find(&b->values, input->name);
 	if (v >= 0 && b->value[v].constant)
 		return 0; /* models before IR version 4 list every initialiser as an input too */
-	struct graph_input *bigger = npl_grow(b->declared, b->n_declared, &b->declared_capacity, sizeof *bigger);
-	if (!bigger)
+	struct graph_input *grown = npl_grow(b->declared, b->n_declared, &b->declared_capacity, sizeof *grown);
+	if (!grown)
 		return graph_no_memory(b);
-	b->declared = bigger;
-	bigger[b->n_declared++] = *input;
+	b->declared = grown;
+	grown[b->n_declared++] = *input;
 	return 0;
 }
 
@@ -77,10 +77,10 @@ static int name_dim(struct dims *d, const struct graph_input *input, int i)
 	int found = name ? graph_names_find(&d->names, name) : -1;
 	if (found >= 0)
 		return found;
-	struct dim *bigger = name ? npl_grow(d->dim, d->n, &d->capacity, sizeof *bigger) : NULL;
-	if (!bigger)
+	struct dim *grown = name ? npl_grow(d->dim, d->n, &d->capacity, sizeof *grown) : NULL;
+	if (!grown)
 		return graph_no_memory(b);
-	d->dim = bigger;
+	d->dim = grown;
 	if (graph_names_add(&d->names, name, d->n))
 		return graph_no_memory(b);
 	d->dim[d->n] = (struct dim){.name = name, .value = -1};
@@ -106,11 +106,11 @@ static int find_first(const struct graph_builder *b)
 	int first = -1;
 	for (int i = b->n_declared - 1; i >= 0; i--) {
 		const struct graph_input *input = &b->declared[i];
-		const bool fed = !known_value(b, input) && (!input->has_shape || input->shape.rank > 0);
-		const bool open = !input->has_shape || input->shape.dim[0] < 0;
-		const bool had_open = first >= 0 &&
-				      (!b->declared[first].has_shape || b->declared[first].shape.dim[0] < 0);
-		if (fed && (open || !had_open))
+		const bool is_fed = !known_value(b, input) && (!input->has_shape || input->shape.rank > 0);
+		const bool is_open_input = !input->has_shape || input->shape.dim[0] < 0;
+		const bool first_is_open = first >= 0 &&
+					   (!b->declared[first].has_shape || b->declared[first].shape.dim[0] < 0);
+		if (is_fed && (is_open_input || !first_is_open))
 			first = i;
 	}
 	return first;
@@ -157,21 +157,21 @@ static int take_options(struct dims *d)
 	const struct graph_input *first = d->first < 0 ? NULL : &d->b->declared[d->first];
 	bool open = first && (!first->has_shape || first->shape.dim[0] < 0);
 	for (int i = 0; i < options->n_dims; i++) {
-		const struct npl_dim *given = &options->dims[i];
-		int k = graph_names_find(&d->names, given->name);
+		const struct npl_dim *option = &options->dims[i];
+		int k = graph_names_find(&d->names, option->name);
 		if (k < 0)
-			return unknown_dim(d, given->name);
-		if (given->value < 0)
-			return npl_fail(d->b->err, NPL_EUSAGE, "the dimension '%s' cannot be %lld", given->name,
-					(long long)given->value);
-		if (k == d->batch && options->batch > 0 && options->batch != given->value)
+			return unknown_dim(d, option->name);
+		if (option->value < 0)
+			return npl_fail(d->b->err, NPL_EUSAGE, "the dimension '%s' cannot be %lld", option->name,
+					(long long)option->value);
+		if (k == d->batch && options->batch > 0 && options->batch != option->value)
 			return npl_fail(d->b->err, NPL_EUSAGE, "the batch, '%s', is given as %lld and as %lld",
-					given->name, (long long)options->batch, (long long)given->value);
+					option->name, (long long)options->batch, (long long)option->value);
 		if (k == d->batch) {
-			options->batch = given->value;
+			options->batch = option->value;
 			open = false;
 		}
-		if (set_dim(d, k, given->value, "--dim"))
+		if (set_dim(d, k, option->value, "--dim"))
 			return d->b->err->code;
 	}
 	d->b->graph->batching.open = open;
@@ -272,32 +272,32 @@ static int take_files(struct dims *d)
 	if (!b->options.n_files || !is_open(d))
 		return 0;
 	const char **name = calloc((size_t)b->n_declared + 1, sizeof *name);
-	bool *taken = calloc((size_t)b->n_declared + 1, sizeof *taken);
+	bool *is_bound = calloc((size_t)b->n_declared + 1, sizeof *is_bound);
 	int64_t *rows = calloc((size_t)b->n_declared + 1, sizeof *rows);
 	int rc = 0;
-	if (!name || !taken || !rows) {
+	if (!name || !is_bound || !rows) {
 		free(name);
-		free(taken);
+		free(is_bound);
 		free(rows);
 		return graph_no_memory(b);
 	}
 	for (int i = 0; i < b->n_declared; i++) {
 		name[i] = b->declared[i].name;
-		taken[i] = known_value(b, &b->declared[i]) != NULL;
+		is_bound[i] = known_value(b, &b->declared[i]) != NULL;
 		rows[i] = -1;
 	}
 	for (int f = 0; f < b->options.n_files && !rc; f++) {
 		const char *file;
-		int i = npl_input_of_file(name, taken, b->n_declared, b->options.files[f], &file);
+		int i = npl_input_of_file(name, is_bound, b->n_declared, b->options.files[f], &file);
 		if (i < 0)
 			continue; /* npl_samples_load reports it */
-		taken[i] = true;
+		is_bound[i] = true;
 		rc = take_file(d, file, &b->declared[i], &rows[i]);
 	}
 	if (!rc)
 		rc = take_rows(d, rows);
 	free(name);
-	free(taken);
+	free(is_bound);
 	free(rows);
 	return rc;
 }
@@ -330,12 +330,12 @@ static const char *all_unknown(struct dims *d)
 	size_t used = 0;
 	int n = 0;
 	for (int k = 0; k < d->n; k++) {
-		bool asked = false;
-		for (int i = 0; i < d->b->n_declared && !asked; i++)
-			for (int axis = 0; axis < d->b->declared[i].shape.rank && !asked; axis++)
-				asked = d->b->declared[i].shape.dim[axis] < 0 &&
-					name_dim(d, &d->b->declared[i], axis) == k && !is_batch(d, i, axis);
-		if (!asked || d->dim[k].value >= 0 || n++ >= MOST_ASKED)
+		bool is_needed = false;
+		for (int i = 0; i < d->b->n_declared && !is_needed; i++)
+			for (int axis = 0; axis < d->b->declared[i].shape.rank && !is_needed; axis++)
+				is_needed = d->b->declared[i].shape.dim[axis] < 0 &&
+					    name_dim(d, &d->b->declared[i], axis) == k && !is_batch(d, i, axis);
+		if (!is_needed || d->dim[k].value >= 0 || n++ >= MOST_ASKED)
 			continue;
 		used += (size_t)snprintf(text + used, sizeof text - used, " --dim '%.80s=N'", d->dim[k].name);
 	}
@@ -361,14 +361,15 @@ static int64_t dim_value(struct dims *d, int i, int k)
 		return declared;
 	if (batch)
 		return 1;
-	const char *asked = all_unknown(d);
-	if (!asked)
+	const char *options_text = all_unknown(d);
+	if (!options_text)
 		graph_no_memory(b);
 	else if (input->symbol[k] && *input->symbol[k])
 		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is symbolic ('%s'): give%s", input->name, k,
-			 input->symbol[k], asked);
+			 input->symbol[k], options_text);
 	else
-		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is not known: give%s", input->name, k, asked);
+		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is not known: give%s", input->name, k,
+			 options_text);
 	return -1;
 }
 
@@ -449,7 +450,7 @@ int graph_add_inputs(struct graph_builder *b)
 	return rc;
 }
 
-int npl_input_of_file(const char *const *name, const bool *taken, int n, const char *spec, const char **file)
+int npl_input_of_file(const char *const *name, const bool *is_bound, int n, const char *spec, const char **file)
 {
 	const char *equals = strchr(spec, '=');
 	*file = spec;
@@ -459,7 +460,7 @@ int npl_input_of_file(const char *const *name, const bool *taken, int n, const c
 			return i;
 		}
 	for (int i = 0; i < n; i++)
-		if (!taken[i])
+		if (!is_bound[i])
 			return i;
 	return -1;
 }

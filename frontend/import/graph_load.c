@@ -30,10 +30,10 @@ static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, 
 	npl_sha256_final(&state, graph->file_sha256);
 }
 
-/* Reads the model in one of two ways (graph/batch.c). *other: the model has a second way. */
+/* Reads the model in one of two ways (graph/batch.c). *has_alternative: the model has a second way. */
 static int load_as(bool shapes_repeat_it, const char *path, const void *data, size_t bytes,
 		   const struct npl_load_options *options, struct graph_limits limits, struct onnx_external *external,
-		   bool *other, struct npl_graph **graph, struct npl_err *err)
+		   bool *has_alternative, struct npl_graph **graph, struct npl_err *err)
 {
 	struct graph_builder b;
 	struct npl_graph *made = calloc(1, sizeof *made);
@@ -46,7 +46,7 @@ static int load_as(bool shapes_repeat_it, const char *path, const void *data, si
 	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
 	if (!rc)
 		rc = graph_complete(&b);
-	*other = b.kept_shape;
+	*has_alternative = b.kept_shape;
 	graph_builder_free(&b);
 	if (!rc)
 		*graph = made;
@@ -61,12 +61,12 @@ static int load(const char *path, const void *data, size_t bytes, const struct n
 		struct npl_err *err)
 {
 	struct npl_err local = {0};
-	bool other = false;
+	bool has_alternative = false;
 	*graph = NULL;
-	int rc = load_as(false, path, data, bytes, options, limits, external, &other, graph, &local);
-	if (rc == NPL_EINPUT && other) {
+	int rc = load_as(false, path, data, bytes, options, limits, external, &has_alternative, graph, &local);
+	if (rc == NPL_EINPUT && has_alternative) {
 		local = (struct npl_err){0};
-		rc = load_as(true, path, data, bytes, options, limits, external, &other, graph, &local);
+		rc = load_as(true, path, data, bytes, options, limits, external, &has_alternative, graph, &local);
 	}
 	if (!rc)
 		return 0;

@@ -45,10 +45,10 @@ static int load_at(const char *path, const struct npl_load_options *options, int
 		   struct npl_err *err)
 {
 	struct npl_load_options at = *options;
-	struct npl_err refusal = {0};
+	struct npl_err error = {0};
 	at.batch = batch;
-	int rc = graph_load_probe(path, &at, graph, &refusal);
-	return rc == NPL_ENOMEM ? npl_fail(err, rc, "%s", refusal.msg) : 0;
+	int rc = graph_load_probe(path, &at, graph, &error);
+	return rc == NPL_ENOMEM ? npl_fail(err, rc, "%s", error.msg) : 0;
 }
 
 /* Counts the samples in the files of the batch; *count is 0 where they do not show it. */
@@ -56,24 +56,24 @@ static int count_samples(const struct npl_load_options *options, const struct np
 			 struct npl_err *err)
 {
 	const char **name = calloc((size_t)graph->n_inputs + 1, sizeof *name);
-	bool *taken = calloc((size_t)graph->n_inputs + 1, sizeof *taken);
-	int rc = name && taken ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
+	bool *is_bound = calloc((size_t)graph->n_inputs + 1, sizeof *is_bound);
+	int rc = name && is_bound ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
 	*count = 0;
 	for (int i = 0; i < graph->n_inputs && !rc; i++)
 		name[i] = graph->value[graph->input[i]].name;
 	for (int f = 0; f < options->n_files && !*count && !rc; f++) {
 		const char *file;
 		struct npl_tensor tensor;
-		int i = npl_input_of_file(name, taken, graph->n_inputs, options->files[f], &file);
-		if (i < 0 || taken[i] || npl_tensor_load(file, &tensor, err))
+		int i = npl_input_of_file(name, is_bound, graph->n_inputs, options->files[f], &file);
+		if (i < 0 || is_bound[i] || npl_tensor_load(file, &tensor, err))
 			break; /* npl_samples_load reports it */
-		taken[i] = true;
+		is_bound[i] = true;
 		if (graph->value[graph->input[i]].batched && tensor.shape.rank)
 			*count = tensor.shape.dim[0];
 		npl_tensor_free(&tensor);
 	}
 	free(name);
-	free(taken);
+	free(is_bound);
 	return rc;
 }
 
@@ -82,47 +82,47 @@ static int count_samples(const struct npl_load_options *options, const struct np
 static int follow_one(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
 		      struct follow_result *result, struct npl_err *err)
 {
-	struct npl_graph *whole = NULL;
+	struct npl_graph *joint_graph = NULL;
 	int64_t count = 0;
 	int rc = 0;
 	if (graph->batching.open)
 		rc = count_samples(options, graph, &count, err);
 	if (!rc && count > PROBE)
-		rc = load_at(path, options, count, &whole, err);
-	if (whole) {
+		rc = load_at(path, options, count, &joint_graph, err);
+	if (joint_graph) {
 		graph->batching.only_one = false;
 		snprintf(result->mixed_by, sizeof result->mixed_by,
 			 "the model takes %" PRId64 " samples as one batch, but no batch of %d", count, PROBE);
 	} else {
 		one_by_one(graph, result);
 	}
-	npl_graph_free(whole);
+	npl_graph_free(joint_graph);
 	return rc;
 }
 
 static int follow(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
 		  struct npl_err *err)
 {
-	struct npl_graph *other = NULL;
+	struct npl_graph *probe = NULL;
 	struct follow_result result = {
 		.rows = npl_arena_array(&graph->arena, (size_t)graph->n_outputs + 1, sizeof *result.rows)};
 	int rc = result.rows ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
 	if (!rc && graph->batch < PROBE) {
-		rc = load_at(path, options, PROBE, &other, err);
-		graph->batching.only_one = !rc && (!other || other->n_outputs != graph->n_outputs);
+		rc = load_at(path, options, PROBE, &probe, err);
+		graph->batching.only_one = !rc && (!probe || probe->n_outputs != graph->n_outputs);
 		if (graph->batching.only_one && !rc)
 			rc = follow_one(path, options, graph, &result, err);
 		else if (!rc)
-			rc = follow_samples(other, graph, &result, err);
+			rc = follow_samples(probe, graph, &result, err);
 	} else if (!rc) {
 		/* A model may take one of these batches and not the other. */
-		const int64_t others[] = {2 * graph->batch, graph->batch + 1};
-		for (int k = 0; k < 2 && !rc && !other; k++)
-			rc = load_at(path, options, others[k], &other, err);
+		const int64_t batches[] = {2 * graph->batch, graph->batch + 1};
+		for (int k = 0; k < 2 && !rc && !probe; k++)
+			rc = load_at(path, options, batches[k], &probe, err);
 		if (!rc)
-			rc = follow_samples(graph, other, &result, err);
+			rc = follow_samples(graph, probe, &result, err);
 	}
-	npl_graph_free(other);
+	npl_graph_free(probe);
 	return rc ? rc : keep(graph, &result, err);
 }
 
@@ -132,16 +132,16 @@ static int load_together(const char *path, const struct npl_load_options *option
 			 struct npl_err *err)
 {
 	struct npl_load_options all = *options;
-	struct npl_err refusal = {0};
+	struct npl_err error = {0};
 	struct npl_tensor tensor;
 	const char *equals = strchr(options->files[0], '='), *file = options->files[0];
 	if (equals && access(file, F_OK))
 		file = equals + 1;
-	if (options->batch > 0 || npl_tensor_load(file, &tensor, &refusal))
+	if (options->batch > 0 || npl_tensor_load(file, &tensor, &error))
 		return err->code;
 	all.batch = tensor.shape.rank ? tensor.shape.dim[0] : 0;
 	npl_tensor_free(&tensor);
-	if (all.batch < 1 || graph_load_file(path, &all, graph, &refusal))
+	if (all.batch < 1 || graph_load_file(path, &all, graph, &error))
 		return err->code;
 	if ((*graph)->batching.open)
 		return 0;
@@ -162,18 +162,19 @@ static int settle_batch(const char *path, const struct npl_load_options *options
 		rc = count_samples(options, *graph, &count, err);
 	(*graph)->batching.indivisible = count > 1 && count == (*graph)->batch;
 	if (!rc && count > 0 && count != (*graph)->batch) {
-		struct npl_graph *whole;
+		struct npl_graph *joint_graph;
 		all.batch = count;
-		rc = graph_load_file(path, &all, &whole, err);
+		rc = graph_load_file(path, &all, &joint_graph, err);
 		if (!rc) {
-			whole->batching = (*graph)->batching;
-			whole->batching.indivisible = true;
-			whole->batching.rows = NULL;
-			whole->batching.mixed_by = npl_arena_strdup(&whole->arena, (*graph)->batching.mixed_by);
-			if (!whole->batching.mixed_by)
+			joint_graph->batching = (*graph)->batching;
+			joint_graph->batching.indivisible = true;
+			joint_graph->batching.rows = NULL;
+			joint_graph->batching.mixed_by = npl_arena_strdup(&joint_graph->arena,
+									  (*graph)->batching.mixed_by);
+			if (!joint_graph->batching.mixed_by)
 				rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 			npl_graph_free(*graph);
-			*graph = whole;
+			*graph = joint_graph;
 		}
 	}
 	if (rc) {

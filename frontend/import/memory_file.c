@@ -99,13 +99,13 @@ static int take_number(struct reader *r)
 }
 
 /* Takes the number after .row or .at. */
-static int take_count(struct reader *r, const char *of, uint64_t least, uint64_t *count)
+static int take_count(struct reader *r, const char *directive, uint64_t least, uint64_t *count)
 {
 	int64_t value;
 	if (npl_words_next(&r->words))
 		return NPL_EINPUT;
 	if (!npl_parse_integer(r->words.word, &value) || value < (int64_t)least || (uint64_t)value > MOST_BYTES)
-		return npl_words_complain(&r->words, "%s '%s', expected a number of bytes from %llu to %zu", of,
+		return npl_words_complain(&r->words, "%s '%s', expected a number of bytes from %llu to %zu", directive,
 					  r->words.word, (unsigned long long)least, MOST_BYTES);
 	*count = (uint64_t)value;
 	return 0;

@@ -51,18 +51,18 @@ static const struct npl_param schema[] = {
 	{0},
 };
 
-/* Reads NAME.yaml into files. `only_for`: skip it quietly unless its `model:` is this file name. */
-static int read_settings(const char *path, const char *only_for, struct npl_arena *arena, struct npl_model_files *files,
-			 struct npl_err *err)
+/* Reads NAME.yaml into files. `model_file`: skip it quietly unless its `model:` is this file name. */
+static int read_settings(const char *path, const char *model_file, struct npl_arena *arena,
+			 struct npl_model_files *files, struct npl_err *err)
 {
 	struct npl_description machine;
 	struct settings set;
 	if (npl_description_load(path, "model", arena, &machine, err)) {
-		if (!only_for || err->code == NPL_EUSAGE) /* an output of this run is refused whatever it holds */
+		if (!model_file || err->code == NPL_EUSAGE) /* an output of this run is refused whatever it holds */
 			return err->code;
 		return 0; /* another program's file */
 	}
-	if (only_for && strcmp(machine.driver_or_model, only_for))
+	if (model_file && strcmp(machine.driver_or_model, model_file))
 		return 0;
 	if (npl_params_read(schema, &machine, arena, &set, err))
 		return err->code;

@@ -68,14 +68,14 @@ static int scan_attribute(const struct onnx_reader *reader, struct onnx_span mes
 {
 	struct onnx_field field;
 	struct onnx_numbers numbers;
-	uint64_t found = T_UNDEFINED;
+	uint64_t field_type = T_UNDEFINED;
 	int64_t count;
 	int rc;
 	while ((rc = onnx_next(reader, &message, &field)) > 0) {
 		rc = 0;
 		count = 0;
 		if (type_of_field(field.number))
-			found = type_of_field(field.number);
+			field_type = type_of_field(field.number);
 		if (field.number == A_NAME) {
 			rc = onnx_string(reader, &field, "the name of an attribute", &attr->name);
 		} else if (field.number == A_TYPE) {
@@ -97,7 +97,7 @@ static int scan_attribute(const struct onnx_reader *reader, struct onnx_span mes
 			return rc;
 	}
 	if (*type == T_UNDEFINED)
-		*type = found;
+		*type = field_type;
 	if (!rc && (lists->n_ints > MAX_LIST || lists->n_floats > MAX_LIST || lists->n_strings > MAX_LIST))
 		rc = npl_fail(reader->err, NPL_EINPUT, "its list has more than %d entries", MAX_LIST);
 	return rc;

@@ -85,14 +85,14 @@ static int read_range(const struct onnx_reader *reader, struct onnx_span tensor,
 }
 
 /* Reads a number of bytes: decimal digits and nothing else. */
-static int read_bytes(const struct onnx_reader *reader, const char *what, const char *text, size_t *bytes)
+static int read_bytes(const struct onnx_reader *reader, const char *field_name, const char *text, size_t *bytes)
 {
 	char *end;
 	errno = 0;
 	unsigned long long number = strtoull(text, &end, 10);
 	if (errno || *end || text[strspn(text, "0123456789")] || !*text || number > SIZE_MAX)
 		return npl_fail(reader->err, NPL_EINPUT,
-				"the %s of its external data is '%s', expected a number of bytes", what, text);
+				"the %s of its external data is '%s', expected a number of bytes", field_name, text);
 	*bytes = (size_t)number;
 	return 0;
 }
@@ -111,15 +111,15 @@ static int open_file(const struct onnx_reader *reader, const char *location)
 	if (!files)
 		return no_memory(reader->err);
 	external->file = files;
-	struct onnx_external_file made = {.location = strdup(location)};
-	if (!made.location)
+	struct onnx_external_file file = {.location = strdup(location)};
+	if (!file.location)
 		return no_memory(reader->err);
-	int rc = npl_file_map_beneath(external->folder, location, SIZE_MAX, &made.file, reader->err);
+	int rc = npl_file_map_beneath(external->folder, location, SIZE_MAX, &file.file, reader->err);
 	if (rc) {
-		free(made.location);
+		free(file.location);
 		return rc;
 	}
-	files[external->n_files] = made;
+	files[external->n_files] = file;
 	return external->n_files++;
 }
 
@@ -168,7 +168,7 @@ int onnx_external_data(const struct onnx_reader *reader, struct onnx_span tensor
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_offset(const void *a, const void *b)
 {
 	const struct onnx_extent *x = a, *y = b;
 	if (x->file != y->file)
@@ -182,13 +182,13 @@ int onnx_external_check(struct onnx_external *external, struct npl_err *err)
 {
 	if (!external || !external->n_extents)
 		return 0;
-	qsort(external->extent, (size_t)external->n_extents, sizeof *external->extent, by_place);
+	qsort(external->extent, (size_t)external->n_extents, sizeof *external->extent, by_offset);
 	const struct onnx_extent *last = &external->extent[0];
 	for (int64_t i = 1; i < external->n_extents; i++) {
 		const struct onnx_extent *next = &external->extent[i];
-		const bool same = next->file == last->file && next->offset == last->offset &&
-				  next->bytes == last->bytes;
-		if (!same && next->file == last->file && next->bytes && next->offset < last->offset + last->bytes)
+		const bool is_same = next->file == last->file && next->offset == last->offset &&
+				     next->bytes == last->bytes;
+		if (!is_same && next->file == last->file && next->bytes && next->offset < last->offset + last->bytes)
 			return npl_fail(
 				err, NPL_EINPUT,
 				"tensors '%s' and '%s' overlap in the file '%s': bytes %zu to %zu and %zu to %zu",

@@ -71,12 +71,12 @@ int onnx_functions_add(const struct onnx_reader *reader, struct onnx_functions *
 		npl_fail(reader->err, NPL_EINPUT, "the model defines it twice");
 		return onnx_function_blame(reader, &f);
 	}
-	struct onnx_function *bigger = npl_grow(functions->function, functions->n, &functions->capacity,
-						sizeof *functions->function);
-	if (!bigger)
+	struct onnx_function *grown = npl_grow(functions->function, functions->n, &functions->capacity,
+					       sizeof *functions->function);
+	if (!grown)
 		return no_memory(reader);
-	functions->function = bigger;
-	bigger[functions->n] = f;
+	functions->function = grown;
+	grown[functions->n] = f;
 	if (graph_names_add(&functions->table, key, functions->n))
 		return no_memory(reader);
 	functions->n++;
@@ -202,12 +202,12 @@ static int number_value(const struct onnx_reader *reader, struct onnx_function *
 
 static int number_values(const struct onnx_reader *reader, struct onnx_function *f, struct graph_names *numbers)
 {
-	size_t most = (size_t)f->n_in;
+	size_t max_values = (size_t)f->n_in;
 	for (int i = 0; i < f->n_nodes; i++)
-		most += (size_t)f->node[i].node.n_out;
-	f->value = npl_arena_array(reader->arena, most, sizeof *f->value);
-	f->spare = npl_arena_array(reader->arena, most, sizeof *f->spare);
-	if (!f->value || !f->spare)
+		max_values += (size_t)f->node[i].node.n_out;
+	f->value = npl_arena_array(reader->arena, max_values, sizeof *f->value);
+	f->is_unread = npl_arena_array(reader->arena, max_values, sizeof *f->is_unread);
+	if (!f->value || !f->is_unread)
 		return no_memory(reader);
 	for (int i = 0; i < f->n_in; i++)
 		if (number_value(reader, f, numbers, f->in[i]))
@@ -221,7 +221,7 @@ static int number_values(const struct onnx_reader *reader, struct onnx_function 
 			node->out[k] = *node->node.out[k] ? f->n_values : -1;
 			if (node->out[k] < 0)
 				continue;
-			f->spare[node->out[k]] = k > 0;
+			f->is_unread[node->out[k]] = k > 0;
 			if (number_value(reader, f, numbers, node->node.out[k]))
 				return reader->err->code;
 		}
@@ -245,7 +245,7 @@ static int link_values(const struct onnx_reader *reader, struct onnx_function *f
 					"node '%s' (%s): its input '%s' is neither an input of the function nor an output of one of its nodes",
 					node->node.name, node->node.op, name);
 			if (node->in[k] >= 0)
-				f->spare[node->in[k]] = false;
+				f->is_unread[node->in[k]] = false;
 		}
 	}
 	f->result = npl_arena_array(reader->arena, (size_t)f->n_out, sizeof *f->result);

@@ -45,7 +45,7 @@ struct onnx_function {
 	int n_nodes;
 	const char **value; /* the names of the function's values, its inputs first */
 	int n_values;
-	bool *spare;      /* per value: no node of the body reads it, and it is not the first output of its node */
+	bool *is_unread;  /* per value: no node of the body reads it, and it is not the first output of its node */
 	int *result;      /* the value that each output is */
 	uint64_t becomes; /* nodes that a call becomes, those of the functions that it calls included; at least 1 */
 	int depth;        /* depth of calls; 1: it calls no function */

@@ -74,26 +74,26 @@ static int read_model_field(const struct onnx_reader *reader, const struct onnx_
 	}
 }
 
-static int read_declaration(const struct onnx_reader *reader, struct onnx_span message, struct graph_input *said)
+static int read_declaration(const struct onnx_reader *reader, struct onnx_span message, struct graph_input *declaration)
 {
 	struct onnx_value_info info;
 	int rc = onnx_value_info(reader, message, &info);
 	if (rc)
 		return rc;
-	*said = (struct graph_input){
+	*declaration = (struct graph_input){
 		.name = info.name, .dtype = info.dtype, .has_shape = info.has_shape, .shape = info.shape};
-	memcpy(said->symbol, info.symbol, sizeof said->symbol);
+	memcpy(declaration->symbol, info.symbol, sizeof declaration->symbol);
 	return 0;
 }
 
 /* Reads what the file declares of a value that is known without it. Returns false when it declares nothing, or nothing
  * that npulab has a type for. */
-static bool says_something(const struct onnx_reader *reader, struct onnx_span message, struct graph_input *said)
+static bool read_known_type(const struct onnx_reader *reader, struct onnx_span message, struct graph_input *declaration)
 {
-	struct npl_err unsaid = {0};
-	struct onnx_reader quiet = *reader;
-	quiet.err = &unsaid;
-	return !read_declaration(&quiet, message, said);
+	struct npl_err error = {0};
+	struct onnx_reader silent_reader = *reader;
+	silent_reader.err = &error;
+	return !read_declaration(&silent_reader, message, declaration);
 }
 
 static int read_input(struct import *import, struct onnx_span message)
@@ -107,7 +107,7 @@ static int read_input(struct import *import, struct onnx_span message)
 		return rc;
 	int v = graph_names_find(&b->values, name);
 	if (v >= 0 && b->value[v].constant) /* an initialiser that is listed as an input: nothing need be declared */
-		return says_something(reader, message, &input) ? graph_check_constant(b, v, &input) : 0;
+		return read_known_type(reader, message, &input) ? graph_check_constant(b, v, &input) : 0;
 	rc = read_declaration(reader, message, &input);
 	return rc ? rc : graph_declare_input(b, &input);
 }
@@ -123,12 +123,12 @@ static int read_output(struct import *import, struct onnx_span message)
 {
 	struct graph_builder *b = import->b;
 	const struct onnx_reader *reader = &import->reader;
-	struct graph_input said;
+	struct graph_input declaration;
 	const char *name;
 	int rc = onnx_value_name(reader, message, &name);
 	if (!rc)
 		rc = graph_add_output(b, name);
-	return !rc && says_something(reader, message, &said) ? graph_declare_output(b, &said) : rc;
+	return !rc && read_known_type(reader, message, &declaration) ? graph_declare_output(b, &declaration) : rc;
 }
 
 int onnx_add_node(struct graph_builder *b, const struct onnx_node *node)
@@ -176,7 +176,7 @@ static int take_names(struct import *import, struct onnx_span message)
 
 /* Calls the function for every field of that number in a message. */
 static int read_each(struct import *import, struct onnx_span message, uint32_t number,
-		     int (*read)(struct import *, struct onnx_span))
+		     int (*read_part)(struct import *, struct onnx_span))
 {
 	struct onnx_field field;
 	int rc;
@@ -185,7 +185,7 @@ static int read_each(struct import *import, struct onnx_span message, uint32_t n
 			continue;
 		rc = onnx_expect(&import->reader, &field, ONNX_BYTES, "a part of the graph");
 		if (!rc)
-			rc = read(import, field.bytes);
+			rc = read_part(import, field.bytes);
 		if (rc)
 			return rc;
 	}
@@ -257,8 +257,8 @@ int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t b
 		.reader = {.start = data, .arena = &b->graph->arena, .err = b->err, .external = external},
 		.model = {.producer = "", .producer_version = "", .opset = -1},
 	};
-	const struct onnx_span whole = {data, data + bytes};
-	struct onnx_span message = whole;
+	const struct onnx_span model = {data, data + bytes};
+	struct onnx_span message = model;
 	struct onnx_field field;
 	int rc;
 	while ((rc = onnx_next(&import.reader, &message, &field)) > 0) {
@@ -270,7 +270,7 @@ int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t b
 		return npl_prefix(b->err, "not a complete ONNX model");
 	rc = check_versions(b, &import.model);
 	if (!rc)
-		rc = read_each(&import, whole, MODEL_FUNCTIONS, read_function);
+		rc = read_each(&import, model, MODEL_FUNCTIONS, read_function);
 	if (!rc)
 		rc = read_graph(&import);
 	onnx_functions_free(&import.functions);

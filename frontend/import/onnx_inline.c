@@ -17,13 +17,13 @@ struct inliner {
 struct call {
 	const struct onnx_function *f;
 	const char *path;
-	const struct npl_attr_list *given;
+	const struct npl_attr_list *attributes;
 	const char **value;
 };
 
 /* Allocates memory for one call from the arena of the reader. All calls of a model together may take
  * ONNX_MAX_INLINE_BYTES, because a short file can ask for any amount. */
-static void *room_for(struct inliner *in, size_t count, size_t bytes)
+static void *allocate_for_call(struct inliner *in, size_t count, size_t bytes)
 {
 	size_t size;
 	if (__builtin_mul_overflow(count, bytes, &size) || size > ONNX_MAX_INLINE_BYTES - in->functions->bytes) {
@@ -43,7 +43,7 @@ static void *room_for(struct inliner *in, size_t count, size_t bytes)
 static const char *path_to(struct inliner *in, const char *path, const char *name, int number)
 {
 	size_t size = strlen(path) + strlen(name) + 16;
-	char *text = room_for(in, size, 1);
+	char *text = allocate_for_call(in, size, 1);
 	if (text && number > 1)
 		snprintf(text, size, "%s/%s#%d", path, name, number);
 	else if (text)
@@ -52,7 +52,7 @@ static const char *path_to(struct inliner *in, const char *path, const char *nam
 }
 
 /* Returns a name that no other value of the model has. */
-static const char *own_name(struct inliner *in, const char *path, const char *name)
+static const char *make_unique_name(struct inliner *in, const char *path, const char *name)
 {
 	struct graph_names *taken = &in->functions->taken;
 	for (int number = 1;; number = number < 9 || number >= in->b->n_nodes ? number + 1 : in->b->n_nodes) {
@@ -77,15 +77,15 @@ static const struct npl_attr *find(const struct npl_attr_list *list, const char 
 }
 
 static int check_attributes(const struct onnx_reader *reader, const struct onnx_function *f,
-			    const struct npl_attr_list *given)
+			    const struct npl_attr_list *attributes)
 {
-	for (int i = 0; i < given->n; i++) {
-		bool known = find(&f->defaults, given->attr[i].name) != NULL;
+	for (int i = 0; i < attributes->n; i++) {
+		bool known = find(&f->defaults, attributes->attr[i].name) != NULL;
 		for (int k = 0; k < f->n_attributes && !known; k++)
-			known = !strcmp(f->attribute[k], given->attr[i].name);
+			known = !strcmp(f->attribute[k], attributes->attr[i].name);
 		if (!known)
 			return npl_fail(reader->err, NPL_EINPUT, "the function '%s' has no attribute '%s'", f->name,
-					given->attr[i].name);
+					attributes->attr[i].name);
 	}
 	return 0;
 }
@@ -106,7 +106,7 @@ static int check_call(const struct onnx_reader *reader, const struct onnx_functi
 static int name_values(struct inliner *in, struct call *call, const struct onnx_node *node)
 {
 	const struct onnx_function *f = call->f;
-	call->value = room_for(in, (size_t)f->n_values, sizeof *call->value);
+	call->value = allocate_for_call(in, (size_t)f->n_values, sizeof *call->value);
 	if (!call->value)
 		return in->reader->err->code;
 	for (int i = 0; i < f->n_in; i++)
@@ -116,7 +116,7 @@ static int name_values(struct inliner *in, struct call *call, const struct onnx_
 			call->value[f->result[k]] = node->out[k];
 	for (int v = f->n_in; v < f->n_values; v++) {
 		if (!call->value[v])
-			call->value[v] = f->spare[v] ? "" : own_name(in, call->path, f->value[v]);
+			call->value[v] = f->is_unread[v] ? "" : make_unique_name(in, call->path, f->value[v]);
 		if (!call->value[v])
 			return in->reader->err->code;
 	}
@@ -128,14 +128,14 @@ static int name_values(struct inliner *in, struct call *call, const struct onnx_
 static int resolve_attributes(struct inliner *in, const struct call *call, const struct onnx_node *from,
 			      struct npl_attr_list *to)
 {
-	*to = (struct npl_attr_list){.attr = room_for(in, (size_t)from->list.n, sizeof *to->attr)};
+	*to = (struct npl_attr_list){.attr = allocate_for_call(in, (size_t)from->list.n, sizeof *to->attr)};
 	if (!to->attr)
 		return in->reader->err->code;
 	for (int i = 0; i < from->list.n; i++) {
 		const struct npl_attr *attr = &from->list.attr[i];
 		const char *reference = from->reference[i], *name = attr->name;
 		if (reference) {
-			attr = find(call->given, reference);
+			attr = find(call->attributes, reference);
 			attr = attr ? attr : find(&call->f->defaults, reference);
 		}
 		if (!attr)
@@ -148,7 +148,7 @@ static int resolve_attributes(struct inliner *in, const struct call *call, const
 
 static const char **names_of(struct inliner *in, const struct call *call, const int *value, int n)
 {
-	const char **name = room_for(in, (size_t)n, sizeof *name);
+	const char **name = allocate_for_call(in, (size_t)n, sizeof *name);
 	for (int k = 0; name && k < n; k++)
 		name[k] = value[k] < 0 ? "" : call->value[value[k]];
 	return name;
@@ -182,7 +182,7 @@ static int add_copies(struct inliner *in, const struct call *call, const struct 
 		if (!*node->out[k] || value == node->out[k])
 			continue;
 		const char *name = path_to(in, call->path, f->out[k], 1);
-		const char **from = room_for(in, 1, sizeof *from), **to = room_for(in, 1, sizeof *to);
+		const char **from = allocate_for_call(in, 1, sizeof *from), **to = allocate_for_call(in, 1, sizeof *to);
 		if (!name || !from || !to)
 			return in->reader->err->code;
 		*from = value;
@@ -196,7 +196,7 @@ static int add_copies(struct inliner *in, const struct call *call, const struct 
 
 static int expand(struct inliner *in, const struct onnx_function *f, const struct onnx_node *node)
 {
-	struct call call = {.f = f, .path = node->name, .given = &node->list};
+	struct call call = {.f = f, .path = node->name, .attributes = &node->list};
 	int rc = check_call(in->reader, f, node);
 	if (!rc)
 		rc = name_values(in, &call, node);

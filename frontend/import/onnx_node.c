@@ -45,10 +45,10 @@ int onnx_opset(const struct onnx_reader *reader, const struct onnx_field *opset,
 	return rc;
 }
 
-int onnx_list_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what,
+int onnx_list_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *field_name,
 		     const char **list, int *n)
 {
-	return onnx_string(reader, field, what, &list[(*n)++]);
+	return onnx_string(reader, field, field_name, &list[(*n)++]);
 }
 
 static int count_node(const struct onnx_reader *reader, struct onnx_span message, struct onnx_node *node)

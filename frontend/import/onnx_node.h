@@ -30,7 +30,7 @@ const char *onnx_domain(const char *domain);
 int onnx_opset(const struct onnx_reader *reader, const struct onnx_field *opset, const char **domain, int64_t *version);
 
 /* Stores a repeated string field at place *n of the list. */
-int onnx_list_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what,
+int onnx_list_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *field_name,
 		     const char **list, int *n);
 
 #endif

@@ -38,8 +38,8 @@ struct list {
 struct walk {
 	const struct onnx_reader *reader;
 	struct list operators, input, output;
-	struct list functions, called;
-	struct graph_names seen, initialisers, defined; /* defined: the first function of a name */
+	struct list functions, calls;
+	struct graph_names visited, initialisers, defined; /* defined: the first function of a name */
 	int depth;
 };
 
@@ -50,19 +50,19 @@ static int no_memory(struct walk *walk)
 
 static int append(struct walk *walk, struct list *list, const struct item *item)
 {
-	struct item *bigger = npl_grow(list->item, list->n, &list->capacity, sizeof *bigger);
-	if (!bigger)
+	struct item *grown = npl_grow(list->item, list->n, &list->capacity, sizeof *grown);
+	if (!grown)
 		return no_memory(walk);
-	list->item = bigger;
-	bigger[list->n++] = *item;
+	list->item = grown;
+	grown[list->n++] = *item;
 	return 0;
 }
 
 /* Returns "DOMAIN.NAME", or the name alone for ONNX's own domain. */
 static const char *full_name(struct walk *walk, const char *domain, const char *name)
 {
-	bool own = !*domain || !strcmp(domain, "ai.onnx");
-	return own ? name : npl_arena_printf(walk->reader->arena, "%s.%s", domain, name);
+	bool is_onnx = !*domain || !strcmp(domain, "ai.onnx");
+	return is_onnx ? name : npl_arena_printf(walk->reader->arena, "%s.%s", domain, name);
 }
 
 /* Adds an operator, or a function of the model, the nodes of whose overloads are walked later. */
@@ -71,12 +71,12 @@ static int add_operator(struct walk *walk, const char *domain, const char *op)
 	const char *name = full_name(walk, domain, op);
 	if (!name)
 		return no_memory(walk);
-	if (graph_names_find(&walk->seen, name) >= 0)
+	if (graph_names_find(&walk->visited, name) >= 0)
 		return 0;
 	const struct item item = {.name = name, .missing = name != op || npl_op_find(op) == NPL_OPS};
 	bool function = graph_names_find(&walk->defined, name) >= 0;
-	int rc = append(walk, function ? &walk->called : &walk->operators, &item);
-	return rc ? rc : graph_names_add(&walk->seen, name, 0) ? no_memory(walk) : 0;
+	int rc = append(walk, function ? &walk->calls : &walk->operators, &item);
+	return rc ? rc : graph_names_add(&walk->visited, name, 0) ? no_memory(walk) : 0;
 }
 
 static int add_function(struct walk *walk, struct onnx_span function)
@@ -99,12 +99,12 @@ static int add_function(struct walk *walk, struct onnx_span function)
 	item.name = full_name(walk, domain, name);
 	if (!item.name)
 		return no_memory(walk);
-	const int first = graph_names_find(&walk->defined, item.name), place = walk->functions.n;
-	item.next = first >= 0 && first < place ? walk->functions.item[first].next : -1;
+	const int first = graph_names_find(&walk->defined, item.name), index = walk->functions.n;
+	item.next = first >= 0 && first < index ? walk->functions.item[first].next : -1;
 	rc = append(walk, &walk->functions, &item);
 	if (rc || first < 0)
-		return rc ? rc : graph_names_add(&walk->defined, item.name, place) ? no_memory(walk) : 0;
-	walk->functions.item[first].next = place;
+		return rc ? rc : graph_names_add(&walk->defined, item.name, index) ? no_memory(walk) : 0;
+	walk->functions.item[first].next = index;
 	return 0;
 }
 
@@ -163,14 +163,14 @@ static int add_initialiser(struct walk *walk, struct onnx_span tensor)
 /* Adds an input or output. A type that npulab does not have is no error here: the importer reports it. */
 static int add_value(struct walk *walk, struct list *list, struct onnx_span value)
 {
-	struct npl_err unread;
+	struct npl_err error;
 	struct onnx_reader reader = *walk->reader;
 	struct onnx_value_info info;
 	struct item item = {.type = NPL_DTYPES, .shape.rank = -1};
 	int rc = onnx_value_name(walk->reader, value, &item.name);
 	if (rc)
 		return rc;
-	reader.err = &unread;
+	reader.err = &error;
 	if (!onnx_value_info(&reader, value, &info)) {
 		item.type = info.dtype;
 		if (info.has_shape)
@@ -214,8 +214,8 @@ static int walk_body(struct walk *walk, struct onnx_span function)
 /* Walks the called functions; their bodies may add others meanwhile. */
 static int walk_called(struct walk *walk)
 {
-	for (int i = 0; i < walk->called.n; i++) {
-		int k = graph_names_find(&walk->defined, walk->called.item[i].name);
+	for (int i = 0; i < walk->calls.n; i++) {
+		int k = graph_names_find(&walk->defined, walk->calls.item[i].name);
 		for (; k >= 0; k = walk->functions.item[k].next) {
 			int rc = walk_body(walk, walk->functions.item[k].message);
 			if (rc)
@@ -227,7 +227,7 @@ static int walk_called(struct walk *walk)
 
 /* Walks the parts of the model that are fields of this number. */
 static int walk_parts(struct walk *walk, struct onnx_span model, uint32_t number,
-		      int (*part)(struct walk *, struct onnx_span), int *n)
+		      int (*walk_part)(struct walk *, struct onnx_span), int *n)
 {
 	struct onnx_field field;
 	int rc;
@@ -236,7 +236,7 @@ static int walk_parts(struct walk *walk, struct onnx_span model, uint32_t number
 		if (field.number != number || field.wire != ONNX_BYTES)
 			continue;
 		++*n;
-		if ((rc = part(walk, field.bytes)) != 0)
+		if ((rc = walk_part(walk, field.bytes)) != 0)
 			return rc;
 	}
 	return rc;
@@ -306,11 +306,11 @@ int onnx_survey(const struct onnx_reader *reader, struct onnx_span model, struct
 		rc = walk_called(&walk);
 	if (!rc)
 		rc = hand_out(&walk, survey);
-	graph_names_free(&walk.seen);
+	graph_names_free(&walk.visited);
 	graph_names_free(&walk.initialisers);
 	graph_names_free(&walk.defined);
 	free(walk.functions.item);
-	free(walk.called.item);
+	free(walk.calls.item);
 	free(walk.operators.item);
 	free(walk.input.item);
 	free(walk.output.item);

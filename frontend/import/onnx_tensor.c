@@ -198,20 +198,20 @@ static int copy_numbers(const struct onnx_reader *reader, struct onnx_span messa
 	return rc;
 }
 
-static int wrong_count(const struct onnx_reader *reader, const struct npl_tensor *tensor, const char *unit,
-		       long long expected, long long found)
+static int fail_count(const struct onnx_reader *reader, const struct npl_tensor *tensor, const char *unit,
+		      long long expected, long long n_given)
 {
 	char text[128];
 	return npl_fail(reader->err, NPL_EINPUT, "%s %s needs %lld %s, the file gives %lld",
 			npl_dtype_name(tensor->dtype), npl_shape_text(&tensor->shape, text, sizeof text), expected,
-			unit, found);
+			unit, n_given);
 }
 
 static int use_raw(const struct onnx_reader *reader, struct onnx_span raw, int64_t count, struct npl_tensor *tensor)
 {
 	size_t size = npl_dtype_size(tensor->dtype), bytes = (size_t)count * size;
 	if ((size_t)(raw.end - raw.at) != bytes)
-		return wrong_count(reader, tensor, "bytes", (long long)bytes, (long long)(raw.end - raw.at));
+		return fail_count(reader, tensor, "bytes", (long long)bytes, (long long)(raw.end - raw.at));
 	if (tensor->dtype == NPL_BOOL)
 		for (size_t i = 0; i < bytes; i++)
 			if (raw.at[i] > 1)
@@ -237,7 +237,7 @@ static int use_numbers(const struct onnx_reader *reader, struct onnx_span messag
 				npl_dtype_name(tensor->dtype), (unsigned)layout->numbers_field,
 				(unsigned)numbers_of[tensor->dtype].field);
 	if (layout->n_numbers != count)
-		return wrong_count(reader, tensor, "elements", (long long)count, (long long)layout->n_numbers);
+		return fail_count(reader, tensor, "elements", (long long)count, (long long)layout->n_numbers);
 	tensor->data = npl_arena_array(reader->arena, (size_t)count, npl_dtype_size(tensor->dtype));
 	if (!tensor->data)
 		return npl_fail(reader->err, NPL_ENOMEM, "out of memory for %lld elements", (long long)count);
@@ -247,10 +247,10 @@ static int use_numbers(const struct onnx_reader *reader, struct onnx_span messag
 static int read_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor)
 {
 	struct layout layout = {0};
-	struct onnx_span rest = message;
+	struct onnx_span remaining = message;
 	struct onnx_field field;
 	int rc;
-	while ((rc = onnx_next(reader, &rest, &field)) > 0) {
+	while ((rc = onnx_next(reader, &remaining, &field)) > 0) {
 		rc = scan_field(reader, &field, tensor, &layout);
 		if (rc)
 			return rc;

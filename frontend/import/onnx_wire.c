@@ -7,10 +7,10 @@
 
 #define MAX_NAME_BYTES 65536
 
-static int malformed(const struct onnx_reader *reader, const unsigned char *at, const char *why)
+static int fail_malformed(const struct onnx_reader *reader, const unsigned char *at, const char *problem)
 {
 	return npl_fail(reader->err, NPL_EINPUT, "malformed or truncated protobuf at byte %zu: %s",
-			(size_t)(at - reader->start), why);
+			(size_t)(at - reader->start), problem);
 }
 
 /* At most 10 bytes; the tenth may hold only the 64th bit. */
@@ -20,7 +20,7 @@ static int read_varint(const struct onnx_reader *reader, struct onnx_span *span,
 	uint64_t v = 0;
 	for (unsigned shift = 0; shift < 70; shift += 7) {
 		if (span->at == span->end)
-			return malformed(reader, start, "a number runs past the end of what encloses it");
+			return fail_malformed(reader, start, "a number runs past the end of what encloses it");
 		unsigned char byte = *span->at++;
 		if (shift == 63 && byte > 1)
 			break;
@@ -30,13 +30,13 @@ static int read_varint(const struct onnx_reader *reader, struct onnx_span *span,
 			return 0;
 		}
 	}
-	return malformed(reader, start, "a number has more than 64 bits");
+	return fail_malformed(reader, start, "a number has more than 64 bits");
 }
 
 static int read_fixed(const struct onnx_reader *reader, struct onnx_span *span, size_t bytes, uint64_t *value)
 {
 	if ((size_t)(span->end - span->at) < bytes)
-		return malformed(reader, span->at, "a fixed-size number runs past the end of what encloses it");
+		return fail_malformed(reader, span->at, "a fixed-size number runs past the end of what encloses it");
 	uint64_t v = 0;
 	memcpy(&v, span->at, bytes); /* the wire is little-endian, as the host is */
 	span->at += bytes;
@@ -61,7 +61,7 @@ int onnx_next(const struct onnx_reader *reader, struct onnx_span *message, struc
 	if (rc)
 		return rc;
 	if (key >> 3 == 0 || key >> 3 > 0x1fffffff)
-		return malformed(reader, start, "a field number outside 1..2^29-1");
+		return fail_malformed(reader, start, "a field number outside 1..2^29-1");
 	*field = (struct onnx_field){.number = (uint32_t)(key >> 3), .wire = (enum onnx_wire)(key & 7)};
 	switch (key & 7) {
 	case ONNX_VARINT:
@@ -74,40 +74,42 @@ int onnx_next(const struct onnx_reader *reader, struct onnx_span *message, struc
 		if (rc)
 			return rc;
 		if (length > (uint64_t)(message->end - message->at))
-			return malformed(reader, start, "a field runs past the end of what encloses it");
+			return fail_malformed(reader, start, "a field runs past the end of what encloses it");
 		field->bytes = (struct onnx_span){message->at, message->at + length};
 		message->at += length;
 		return 1;
 	default:
-		return malformed(reader, start, "a wire type that ONNX does not use");
+		return fail_malformed(reader, start, "a wire type that ONNX does not use");
 	}
 }
 
-int onnx_expect(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire, const char *what)
+int onnx_expect(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
+		const char *field_name)
 {
 	if (field->wire == wire)
 		return 0;
 	return npl_fail(reader->err, NPL_EINPUT, "malformed protobuf: %s (field %u) has wire type %d, expected %d",
-			what, (unsigned)field->number, (int)field->wire, (int)wire);
+			field_name, (unsigned)field->number, (int)field->wire, (int)wire);
 }
 
-int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what, const char **text)
+int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *field_name,
+		const char **text)
 {
-	int rc = onnx_expect(reader, field, ONNX_BYTES, what);
+	int rc = onnx_expect(reader, field, ONNX_BYTES, field_name);
 	if (rc)
 		return rc;
 	size_t length = (size_t)(field->bytes.end - field->bytes.at);
 	if (length > MAX_NAME_BYTES)
-		return npl_fail(reader->err, NPL_EINPUT, "%s has %zu bytes, more than the %d allowed", what, length,
-				MAX_NAME_BYTES);
+		return npl_fail(reader->err, NPL_EINPUT, "%s has %zu bytes, more than the %d allowed", field_name,
+				length, MAX_NAME_BYTES);
 	if (length && memchr(field->bytes.at, 0, length))
-		return npl_fail(reader->err, NPL_EINPUT, "%s holds a NUL byte", what);
+		return npl_fail(reader->err, NPL_EINPUT, "%s holds a NUL byte", field_name);
 	*text = npl_arena_strndup(reader->arena, (const char *)field->bytes.at, length);
 	return *text ? 0 : npl_fail(reader->err, NPL_ENOMEM, "out of memory");
 }
 
 int onnx_numbers_begin(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
-		       const char *what, struct onnx_numbers *numbers)
+		       const char *field_name, struct onnx_numbers *numbers)
 {
 	*numbers = (struct onnx_numbers){.wire = wire};
 	if (field->wire == wire) {
@@ -116,7 +118,7 @@ int onnx_numbers_begin(const struct onnx_reader *reader, const struct onnx_field
 		return 0;
 	}
 	numbers->packed = field->bytes;
-	return onnx_expect(reader, field, ONNX_BYTES, what);
+	return onnx_expect(reader, field, ONNX_BYTES, field_name);
 }
 
 int onnx_numbers_next(const struct onnx_reader *reader, struct onnx_numbers *numbers, uint64_t *value)

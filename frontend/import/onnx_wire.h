@@ -49,10 +49,11 @@ int onnx_next(const struct onnx_reader *reader, struct onnx_span *message, struc
 
 /* Returns NPL_EINPUT unless the field has the wire type of its definition. */
 int onnx_expect(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
-		const char *what);
+		const char *field_name);
 
 /* Copies a string field into the arena. Refuses names with a NUL inside or of more than 64 KiB. */
-int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what, const char **text);
+int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *field_name,
+		const char **text);
 
 /* The numbers in one occurrence of a repeated field, which a writer may pack into one BYTES field. */
 struct onnx_numbers {
@@ -62,7 +63,7 @@ struct onnx_numbers {
 	struct onnx_span packed;
 };
 int onnx_numbers_begin(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
-		       const char *what, struct onnx_numbers *numbers);
+		       const char *field_name, struct onnx_numbers *numbers);
 /* Takes a number: returns 1 and its bits, 0 when there are no more, or NPL_EINPUT. */
 int onnx_numbers_next(const struct onnx_reader *reader, struct onnx_numbers *numbers, uint64_t *value);
 /* Counts the numbers that are left, and checks that each is whole. */

@@ -58,12 +58,12 @@ int npl_tensor_load_pb_memory(const void *data, size_t bytes, struct npl_tensor 
 {
 	struct npl_arena arena = {0};
 	struct npl_err local = {0};
-	struct npl_tensor found;
+	struct npl_tensor parsed;
 	const struct onnx_reader reader = {.start = data, .arena = &arena, .err = &local};
 	const unsigned char *start = data;
-	int rc = onnx_tensor(&reader, (struct onnx_span){start, start + bytes}, &found);
+	int rc = onnx_tensor(&reader, (struct onnx_span){start, start + bytes}, &parsed);
 	if (!rc)
-		rc = copy_tensor(&found, found.data, tensor, &local);
+		rc = copy_tensor(&parsed, parsed.data, tensor, &local);
 	npl_arena_free(&arena);
 	if (rc && err)
 		*err = local;

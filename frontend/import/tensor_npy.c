@@ -29,10 +29,10 @@ static void skip_spaces(struct cursor *c)
 }
 
 /* Takes the character if it comes next, after spaces. */
-static bool take(struct cursor *c, char wanted)
+static bool take(struct cursor *c, char character)
 {
 	skip_spaces(c);
-	if (c->at == c->end || *c->at != wanted)
+	if (c->at == c->end || *c->at != character)
 		return false;
 	c->at++;
 	return true;
@@ -49,7 +49,7 @@ static bool take_word(struct cursor *c, const char *word)
 }
 
 /* Takes a quoted string without escapes. */
-static bool take_string(struct cursor *c, char *text, size_t room)
+static bool take_string(struct cursor *c, char *text, size_t size)
 {
 	skip_spaces(c);
 	if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
@@ -57,7 +57,7 @@ static bool take_string(struct cursor *c, char *text, size_t room)
 	char quote = *c->at++;
 	size_t n = 0;
 	for (; c->at < c->end && *c->at != quote; c->at++) {
-		if (n + 1 == room || *c->at == '\\')
+		if (n + 1 == size || *c->at == '\\')
 			return false;
 		text[n++] = *c->at;
 	}
@@ -65,9 +65,9 @@ static bool take_string(struct cursor *c, char *text, size_t room)
 	return take(c, quote);
 }
 
-static int bad(struct cursor *c, const char *what)
+static int fail_malformed(struct cursor *c, const char *expected)
 {
-	return npl_fail(c->err, NPL_EINPUT, "the .npy header is malformed: expected %s", what);
+	return npl_fail(c->err, NPL_EINPUT, "the .npy header is malformed: expected %s", expected);
 }
 
 static int read_dim(struct cursor *c, int64_t *dim)
@@ -77,14 +77,14 @@ static int read_dim(struct cursor *c, int64_t *dim)
 	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
 		if (__builtin_mul_overflow(*dim, 10, dim) || __builtin_add_overflow(*dim, *c->at - '0', dim))
 			return npl_fail(c->err, NPL_EINPUT, "a dimension of the .npy header is more than 2^63");
-	return c->at == start ? bad(c, "a dimension") : 0;
+	return c->at == start ? fail_malformed(c, "a dimension") : 0;
 }
 
 /* "()", "(3,)", "(3, 4)", "(3, 4,)" */
 static int read_shape(struct cursor *c, struct npl_shape *shape)
 {
 	if (!take(c, '('))
-		return bad(c, "a tuple of dimensions");
+		return fail_malformed(c, "a tuple of dimensions");
 	while (!take(c, ')')) {
 		if (shape->rank == NPL_MAX_RANK)
 			return npl_fail(c->err, NPL_EINPUT, "the array has more than %d dimensions", NPL_MAX_RANK);
@@ -94,7 +94,7 @@ static int read_shape(struct cursor *c, struct npl_shape *shape)
 		bool comma = take(c, ',');
 		skip_spaces(c);
 		if (!comma && (shape->rank == 1 || c->at == c->end || *c->at != ')'))
-			return bad(c, "a tuple of dimensions");
+			return fail_malformed(c, "a tuple of dimensions");
 	}
 	return 0;
 }
@@ -103,7 +103,7 @@ static int read_descr(struct cursor *c, enum npl_dtype *dtype)
 {
 	char descr[32];
 	if (!take_string(c, descr, sizeof descr))
-		return bad(c, "a plain element type");
+		return fail_malformed(c, "a plain element type");
 	for (size_t i = 0; i < N_TYPES; i++)
 		if (!strcmp(descr, types[i].descr)) {
 			*dtype = types[i].dtype;
@@ -117,46 +117,46 @@ static int read_descr(struct cursor *c, enum npl_dtype *dtype)
 
 enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
 
-static int read_entry(struct cursor *c, struct npl_tensor *tensor, bool *fortran, unsigned *seen)
+static int read_entry(struct cursor *c, struct npl_tensor *tensor, bool *fortran, unsigned *keys_seen)
 {
 	static const char *const keys[] = {"descr", "fortran_order", "shape"};
 	char key[16];
-	unsigned which = 0;
+	unsigned key_index = 0;
 	if (!take_string(c, key, sizeof key) || !take(c, ':'))
-		return bad(c, "a key");
-	while (which < 3 && strcmp(key, keys[which]) != 0)
-		which++;
-	if (which == 3)
+		return fail_malformed(c, "a key");
+	while (key_index < 3 && strcmp(key, keys[key_index]) != 0)
+		key_index++;
+	if (key_index == 3)
 		return npl_fail(c->err, NPL_EINPUT, "the .npy header has an unknown key '%s'", key);
-	if (*seen & 1u << which)
+	if (*keys_seen & 1u << key_index)
 		return npl_fail(c->err, NPL_EINPUT, "the .npy header has the key '%s' twice", key);
-	*seen |= 1u << which;
-	if (which == 0)
+	*keys_seen |= 1u << key_index;
+	if (key_index == 0)
 		return read_descr(c, &tensor->dtype);
-	if (which == 2)
+	if (key_index == 2)
 		return read_shape(c, &tensor->shape);
 	*fortran = take_word(c, "True");
-	return *fortran || take_word(c, "False") ? 0 : bad(c, "True or False");
+	return *fortran || take_word(c, "False") ? 0 : fail_malformed(c, "True or False");
 }
 
 static int read_dictionary(struct cursor *c, struct npl_tensor *tensor)
 {
 	bool fortran = false;
-	unsigned seen = 0;
+	unsigned keys_seen = 0;
 	if (!take(c, '{'))
-		return bad(c, "a dictionary");
+		return fail_malformed(c, "a dictionary");
 	while (!take(c, '}')) {
-		int rc = read_entry(c, tensor, &fortran, &seen);
+		int rc = read_entry(c, tensor, &fortran, &keys_seen);
 		if (rc)
 			return rc;
 		bool comma = take(c, ',');
 		skip_spaces(c);
 		if (!comma && (c->at == c->end || *c->at != '}'))
-			return bad(c, "',' or '}'");
+			return fail_malformed(c, "',' or '}'");
 	}
 	skip_spaces(c);
-	if (seen != (DESCR | ORDER | SHAPE) || c->at != c->end)
-		return bad(c, "the keys descr, fortran_order and shape, and nothing else");
+	if (keys_seen != (DESCR | ORDER | SHAPE) || c->at != c->end)
+		return fail_malformed(c, "the keys descr, fortran_order and shape, and nothing else");
 	if (fortran && tensor->shape.rank > 1)
 		return npl_fail(c->err, NPL_EINPUT, "the array is in Fortran order, expected C order");
 	return 0;

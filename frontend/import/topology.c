@@ -91,58 +91,59 @@ static int64_t windows(int64_t input, int64_t filter, int64_t stride, int64_t *p
 static int add_conv(struct topology *t, const struct npl_csv_row *row)
 {
 	enum { HEIGHT = 1, WIDTH, FILTER_HEIGHT, FILTER_WIDTH, CHANNELS, FILTERS, STRIDE };
-	int64_t of[TOPOLOGY_CONV_COLUMNS];
+	int64_t field[TOPOLOGY_CONV_COLUMNS];
 	struct topology_extras extras;
 	for (int i = HEIGHT; i <= STRIDE; i++)
-		if (topology_number(&t->table, row, i, TOPOLOGY_MAX_DIMENSION, &of[i]))
+		if (topology_number(&t->table, row, i, TOPOLOGY_MAX_DIMENSION, &field[i]))
 			return t->err.code;
 	for (int i = 0; i < 2; i++)
-		if (of[FILTER_HEIGHT + i] > of[HEIGHT + i])
+		if (field[FILTER_HEIGHT + i] > field[HEIGHT + i])
 			return npl_fail(&t->err, NPL_EINPUT,
 					"column %d (Filter %s) is %lld, expected at most the input's %lld",
-					FILTER_HEIGHT + i + 1, i ? "Width" : "Height", (long long)of[FILTER_HEIGHT + i],
-					(long long)of[HEIGHT + i]);
+					FILTER_HEIGHT + i + 1, i ? "Width" : "Height",
+					(long long)field[FILTER_HEIGHT + i], (long long)field[HEIGHT + i]);
 	if (topology_extras(&t->table, row, &extras))
 		return t->err.code;
 	const char *name = layer_name(t, row);
-	const int64_t stride_width = extras.stride_width ? extras.stride_width : of[STRIDE];
+	const int64_t stride_width = extras.stride_width ? extras.stride_width : field[STRIDE];
 	/* A name with "DP" marks a depthwise layer: each channel has filters of its own. */
-	int64_t groups = name && strstr(name, "DP") ? of[CHANNELS] : 1, depth = of[CHANNELS] / groups;
+	int64_t groups = name && strstr(name, "DP") ? field[CHANNELS] : 1, depth = field[CHANNELS] / groups;
 	int64_t *list = npl_arena_array(&t->b.graph->arena, 6, sizeof *list);
 	struct npl_attr *attr = npl_arena_array(&t->b.graph->arena, 3, sizeof *attr);
 	if (!list || !attr)
 		return graph_no_memory(&t->b);
-	(void)windows(of[HEIGHT], of[FILTER_HEIGHT], of[STRIDE], &list[2]);
-	(void)windows(of[WIDTH], of[FILTER_WIDTH], stride_width, &list[3]);
-	list[4] = of[STRIDE];
+	(void)windows(field[HEIGHT], field[FILTER_HEIGHT], field[STRIDE], &list[2]);
+	(void)windows(field[WIDTH], field[FILTER_WIDTH], stride_width, &list[3]);
+	list[4] = field[STRIDE];
 	list[5] = stride_width;
 	attr[0] = (struct npl_attr){.name = "pads", .type = NPL_ATTR_INTS, .ints = list, .n = 4};
 	attr[1] = (struct npl_attr){.name = "strides", .type = NPL_ATTR_INTS, .ints = list + 4, .n = 2};
 	attr[2] = (struct npl_attr){.name = "group", .type = NPL_ATTR_INT, .i = groups};
 	return add_layer(t, name, "Conv", &(struct npl_attr_list){.attr = attr, .n = 3},
-			 &npl_shape_of(4, t->batch, of[CHANNELS], of[HEIGHT], of[WIDTH]),
-			 &npl_shape_of(4, groups * of[FILTERS], depth, of[FILTER_HEIGHT], of[FILTER_WIDTH]),
-			 depth * of[FILTER_HEIGHT] * of[FILTER_WIDTH]);
+			 &npl_shape_of(4, t->batch, field[CHANNELS], field[HEIGHT], field[WIDTH]),
+			 &npl_shape_of(4, groups * field[FILTERS], depth, field[FILTER_HEIGHT], field[FILTER_WIDTH]),
+			 depth * field[FILTER_HEIGHT] * field[FILTER_WIDTH]);
 }
 
 static int add_gemm(struct topology *t, const struct npl_csv_row *row)
 {
 	enum { M = 1, N, K };
-	int64_t of[TOPOLOGY_GEMM_COLUMNS];
+	int64_t field[TOPOLOGY_GEMM_COLUMNS];
 	struct topology_extras extras;
 	for (int i = M; i <= K; i++)
-		if (topology_number(&t->table, row, i, TOPOLOGY_MAX_DIMENSION, &of[i]))
+		if (topology_number(&t->table, row, i, TOPOLOGY_MAX_DIMENSION, &field[i]))
 			return t->err.code;
 	if (topology_extras(&t->table, row, &extras))
 		return t->err.code;
 	const char *name = layer_name(t, row);
 	int rc = 0;
 	for (int64_t h = 0; h < (extras.batch ? extras.batch : 1) && !rc; h++) {
-		const char *own = extras.batch <= 1 || !name
-					  ? name
-					  : npl_arena_printf(&t->b.graph->arena, "%s.%lld", name, (long long)h);
-		rc = add_layer(t, own, "MatMul", &(struct npl_attr_list){0}, &npl_shape_of(3, t->batch, of[M], of[K]),
-			       &npl_shape_of(2, of[K], of[N]), of[K]);
+		const char *node_name = extras.batch <= 1 || !name
+						? name
+						: npl_arena_printf(&t->b.graph->arena, "%s.%lld", name, (long long)h);
+		rc = add_layer(t, node_name, "MatMul", &(struct npl_attr_list){0},
+			       &npl_shape_of(3, t->batch, field[M], field[K]), &npl_shape_of(2, field[K], field[N]),
+			       field[K]);
 	}
 	return rc;
 }

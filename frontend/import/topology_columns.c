@@ -62,9 +62,9 @@ static const struct column conv_column[TOPOLOGY_CONV_COLUMNS] = {
 };
 static const struct column gemm_column[TOPOLOGY_GEMM_COLUMNS] = {
 	{"Layer", "layername layer name"}, {"M", "m"}, {"N", "n"}, {"K", "k"}};
-static const char *const behind_words[] = {[SPARSITY] = "sparsity sparsityratio",
-					   [BATCH] = "batch batches batchsize heads",
-					   [STRIDE_WIDTH] = "stridewidth stridew"};
+static const char *const extra_column_words[] = {[SPARSITY] = "sparsity sparsityratio",
+						 [BATCH] = "batch batches batchsize heads",
+						 [STRIDE_WIDTH] = "stridewidth stridew"};
 
 /* Says whether the text, reduced to its letters, is one of these words. */
 static bool is_one_of(const char *words, const char *text, size_t length)
@@ -189,37 +189,37 @@ int topology_read_names(struct topology_table *t)
 	for (int i = 0; i < TOPOLOGY_BEHIND; i++) {
 		text = header_field(t, known_columns(t) + i, &length);
 		for (int kind = SPARSITY; kind <= STRIDE_WIDTH; kind++)
-			if (is_one_of(behind_words[kind], text, length))
+			if (is_one_of(extra_column_words[kind], text, length))
 				t->behind[i] = (enum topology_behind)kind;
 	}
 	return 0;
 }
 
 /* Says what the number in a column after the known ones stands for. */
-static const char *what_is_behind(const struct topology_table *t, int column)
+static const char *extra_column_name(const struct topology_table *t, int column)
 {
 	return t->behind[column - known_columns(t)] == STRIDE_WIDTH ? "Stride Width" : "batch";
 }
 
 /* Reads a row's number in a column, 1 to most. */
-int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t most, int64_t *number)
+int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t limit, int64_t *number)
 {
 	size_t length;
 	const char *text = topology_field(row, column, &length);
 	*number = is_number(text, length) && length <= 9 ? strtoll(text, NULL, 10) : 0;
-	if (*number >= 1 && *number <= most)
+	if (*number >= 1 && *number <= limit)
 		return 0;
 	return npl_fail(t->err, NPL_EINPUT, "column %d (%s) is '%.*s', expected a whole number from 1 to %lld",
-			column + 1, column < known_columns(t) ? columns(t)[column].name : what_is_behind(t, column),
-			shown(length), text, (long long)most);
+			column + 1, column < known_columns(t) ? columns(t)[column].name : extra_column_name(t, column),
+			shown(length), text, (long long)limit);
 }
 
 int topology_check_length(struct topology_table *t, const struct npl_csv_row *row)
 {
-	int needed = known_columns(t);
-	if (row->n >= needed)
+	int n_required = known_columns(t);
+	if (row->n >= n_required)
 		return 0;
-	return npl_fail(t->err, NPL_EINPUT, "%d column%s, expected %d: %s", row->n, npl_plural(row->n), needed,
+	return npl_fail(t->err, NPL_EINPUT, "%d column%s, expected %d: %s", row->n, npl_plural(row->n), n_required,
 			t->gemm ? "name, M, N, K"
 				: "name, height and width of the input, of the filter, channels, filters, stride");
 }
@@ -240,8 +240,8 @@ static void note_ratio(struct topology_table *t, const char *text, size_t length
 
 /* Reads one column after the known ones: a ratio, the number of products, or the stride of the width of
  * convolutions. */
-static int read_one_behind(struct topology_table *t, const struct npl_csv_row *row, int i,
-			   struct topology_extras *extras)
+static int read_extra_column(struct topology_table *t, const struct npl_csv_row *row, int i,
+			     struct topology_extras *extras)
 {
 	const int column = known_columns(t) + i;
 	const enum topology_behind kind = t->behind[i];
@@ -279,7 +279,7 @@ int topology_extras(struct topology_table *t, const struct npl_csv_row *row, str
 		if (i == TOPOLOGY_BEHIND)
 			return npl_fail(t->err, NPL_EINPUT, "column %d is '%.*s', expected nothing there",
 					known_columns(t) + i + 1, shown(length), text);
-		if (read_one_behind(t, row, i, extras))
+		if (read_extra_column(t, row, i, extras))
 			return t->err->code;
 	}
 }

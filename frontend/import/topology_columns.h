@@ -41,7 +41,8 @@ int topology_read_names(struct topology_table *t);
 /* These functions return NPL_EINPUT with the column, without file and line. */
 int topology_check_length(struct topology_table *t, const struct npl_csv_row *row);
 /* Reads a row's number in a column, 1 to most. */
-int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t most, int64_t *number);
+int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t limit,
+		    int64_t *number);
 int topology_extras(struct topology_table *t, const struct npl_csv_row *row, struct topology_extras *extras);
 
 /* Returns a field without the white space around it; a row that is too short has empty fields. */

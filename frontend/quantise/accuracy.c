@@ -52,20 +52,21 @@ int npl_labels_check(const struct npl_graph *graph, const struct npl_samples *sa
 static void classify(const struct npl_tensor *ref, const struct npl_tensor *out, int64_t count,
 		     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
 {
-	int64_t classes = classes_of(out, count), agree = 0, right = 0;
-	bool chosen = true, wanted = ref != NULL; /* a row that holds a NaN has no greatest output, and so no top-1 */
+	int64_t classes = classes_of(out, count), n_agreeing = 0, n_correct = 0;
+	bool chosen = true,
+	     reference_has_choice = ref != NULL; /* a row that holds a NaN has no greatest output, and so no top-1 */
 	if (!classes || count < 1)
 		return;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t choice = greatest((const float *)out->data + i * classes, classes);
-		int64_t want = ref ? greatest((const float *)ref->data + i * classes, classes) : -1;
+		int64_t reference_choice = ref ? greatest((const float *)ref->data + i * classes, classes) : -1;
 		chosen = chosen && choice >= 0;
-		wanted = wanted && want >= 0;
-		agree += choice == want;
-		right += labels && choice == ((const int64_t *)labels->data)[i];
+		reference_has_choice = reference_has_choice && reference_choice >= 0;
+		n_agreeing += choice == reference_choice;
+		n_correct += labels && choice == ((const int64_t *)labels->data)[i];
 	}
-	accuracy->top1_agreement = chosen && wanted ? (double)agree / (double)count : NAN;
-	accuracy->top1_accuracy = chosen && labels ? (double)right / (double)count : NAN;
+	accuracy->top1_agreement = chosen && reference_has_choice ? (double)n_agreeing / (double)count : NAN;
+	accuracy->top1_accuracy = chosen && labels ? (double)n_correct / (double)count : NAN;
 }
 
 /* Sums over values of one kind. */
@@ -89,14 +90,14 @@ static double distance(const struct npl_tensor *a, const struct npl_tensor *b, i
 
 /* Adds an output to the sums and the greatest error, which becomes NAN if the two tensors differ in type or shape.
  * Elements that are not finite on either side have no difference and are only counted. */
-static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, struct sums *sums, double *most)
+static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, struct sums *sums, double *max_error)
 {
 	int64_t n = npl_tensor_count(out);
 	if (out->dtype != ref->dtype || !npl_shape_equal(&out->shape, &ref->shape))
-		*most = NAN;
-	for (int64_t i = 0; i < n && !isnan(*most); i++) {
-		double want = npl_tensor_real(ref, i), error = distance(out, ref, i);
-		if (!isfinite(want)) {
+		*max_error = NAN;
+	for (int64_t i = 0; i < n && !isnan(*max_error); i++) {
+		double reference = npl_tensor_real(ref, i), error = distance(out, ref, i);
+		if (!isfinite(reference)) {
 			sums->reference_not_finite++;
 			continue;
 		}
@@ -104,9 +105,9 @@ static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, 
 			sums->not_finite++;
 			continue;
 		}
-		sums->signal += want * want;
+		sums->signal += reference * reference;
 		sums->noise += error * error;
-		*most = fmax(*most, error);
+		*max_error = fmax(*max_error, error);
 	}
 	sums->n += n;
 }
@@ -115,26 +116,26 @@ void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out,
 		     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
 {
 	struct sums sums[2] = {0}; /* integers, floats */
-	double most = 0;
+	double max_error = 0;
 	*accuracy = NPL_ACCURACY_UNKNOWN;
 	if (n_outputs)
 		classify(ref, out, count, labels && labels->data ? labels : NULL, accuracy);
 	if (!ref)
 		return;
 	for (int k = 0; k < n_outputs; k++)
-		compare(&ref[k], &out[k], &sums[npl_is_float(out[k].dtype)], &most);
-	const struct sums *of = &sums[sums[1].n > 0];
+		compare(&ref[k], &out[k], &sums[npl_is_float(out[k].dtype)], &max_error);
+	const struct sums *judged = &sums[sums[1].n > 0];
 	accuracy->not_finite = sums[0].not_finite + sums[1].not_finite;
 	accuracy->reference_not_finite = sums[0].reference_not_finite + sums[1].reference_not_finite;
-	if (accuracy->not_finite && !isnan(most)) {
+	if (accuracy->not_finite && !isnan(max_error)) {
 		accuracy->max_abs_error = INFINITY;
 		accuracy->sqnr_db = -INFINITY;
 		return;
 	}
 	if (accuracy->reference_not_finite)
 		return;
-	accuracy->max_abs_error = sums[0].n + sums[1].n > 0 ? most : NAN;
-	accuracy->sqnr_db = isnan(most) || !(of->noise > 0) || !(of->signal > 0) || isinf(of->noise)
+	accuracy->max_abs_error = sums[0].n + sums[1].n > 0 ? max_error : NAN;
+	accuracy->sqnr_db = isnan(max_error) || !(judged->noise > 0) || !(judged->signal > 0) || isinf(judged->noise)
 				    ? NAN
-				    : 10 * log10(of->signal / of->noise);
+				    : 10 * log10(judged->signal / judged->noise);
 }

@@ -21,40 +21,40 @@ struct histogram {
 
 struct npl_calibration {
 	struct npl_graph *graph;
-	struct npl_calibrate how;
+	struct npl_calibrate options;
 	struct npl_range *seen, *chosen;
 	struct histogram **histogram; /* per value; NULL: it has no range, or all of it is one number */
 	bool ready;                   /* chosen holds what the histograms say */
 };
 
-int npl_calibrate_parse(const char *text, struct npl_calibrate *how, struct npl_err *err)
+int npl_calibrate_parse(const char *text, struct npl_calibrate *options, struct npl_err *err)
 {
 	const char *percent = "percentile=";
-	*how = (struct npl_calibrate){.percent = 99.99};
+	*options = (struct npl_calibrate){.percent = 99.99};
 	if (!strcmp(text, "minmax"))
 		return 0;
-	how->method = !strcmp(text, "mse") ? NPL_CALIBRATE_MSE : NPL_CALIBRATE_PERCENTILE;
+	options->method = !strcmp(text, "mse") ? NPL_CALIBRATE_MSE : NPL_CALIBRATE_PERCENTILE;
 	if (!strcmp(text, "mse") || !strcmp(text, "percentile"))
 		return 0;
-	if (!strncmp(text, percent, strlen(percent)) && npl_parse_number(text + strlen(percent), &how->percent) &&
-	    how->percent > 50 && how->percent <= 100)
+	if (!strncmp(text, percent, strlen(percent)) && npl_parse_number(text + strlen(percent), &options->percent) &&
+	    options->percent > 50 && options->percent <= 100)
 		return 0;
 	return npl_fail(
 		err, NPL_EUSAGE,
 		"--calibrate %s: expected minmax, mse, percentile or percentile=P with P above 50 and up to 100", text);
 }
 
-const char *npl_calibrate_text(const struct npl_calibrate *how, char *buf, size_t n)
+const char *npl_calibrate_text(const struct npl_calibrate *options, char *buf, size_t n)
 {
-	if (how->method == NPL_CALIBRATE_PERCENTILE)
-		snprintf(buf, n, "%gth percentile", how->percent);
+	if (options->method == NPL_CALIBRATE_PERCENTILE)
+		snprintf(buf, n, "%gth percentile", options->percent);
 	else
-		snprintf(buf, n, "%s", how->method == NPL_CALIBRATE_MSE ? "least squared error" : "min-max");
+		snprintf(buf, n, "%s", options->method == NPL_CALIBRATE_MSE ? "least squared error" : "min-max");
 	return buf;
 }
 
-int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *how, struct npl_calibration **calibration,
-			 struct npl_err *err)
+int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *options,
+			 struct npl_calibration **calibration, struct npl_err *err)
 {
 	size_t n = (size_t)graph->n_values + 1;
 	struct npl_calibration *c = calloc(1, sizeof *c);
@@ -62,7 +62,7 @@ int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *ho
 	if (!c)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	c->graph = graph;
-	c->how = *how;
+	c->options = *options;
 	c->seen = calloc(n, sizeof *c->seen);
 	c->chosen = calloc(n, sizeof *c->chosen);
 	c->histogram = calloc(n, sizeof *c->histogram);
@@ -90,7 +90,7 @@ void npl_calibration_close(struct npl_calibration *c)
 
 int npl_calibration_passes(const struct npl_calibration *c)
 {
-	return c->how.method == NPL_CALIBRATE_MINMAX ? 1 : 2;
+	return c->options.method == NPL_CALIBRATE_MINMAX ? 1 : 2;
 }
 
 static int count_bins(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
@@ -127,19 +127,19 @@ int npl_calibration_batch(struct npl_calibration *c, int pass, const struct npl_
 static struct npl_range without_tails(const struct histogram *h, struct npl_range range, double percent)
 {
 	const double width = ((double)range.high - (double)range.low) / BINS;
-	double all = 0, cut = 0;
+	double total = 0, cut = 0;
 	int first = 0, last = BINS - 1;
 	for (int b = 0; b < BINS; b++)
-		all += (double)h->count[b];
-	const double tail = all * (100 - percent) / 200;
+		total += (double)h->count[b];
+	const double tail = total * (100 - percent) / 200;
 	for (; first < last && cut + (double)h->count[first] <= tail; first++)
 		cut += (double)h->count[first];
 	for (cut = 0; last > first && cut + (double)h->count[last] <= tail; last--)
 		cut += (double)h->count[last];
-	struct npl_range kept = range;
-	kept.low = (float)((double)range.low + first * width);
-	kept.high = (float)((double)range.low + (last + 1) * width);
-	return kept;
+	struct npl_range inner = range;
+	inner.low = (float)((double)range.low + first * width);
+	inner.high = (float)((double)range.low + (last + 1) * width);
+	return inner;
 }
 
 /* Sums over the bins below each edge: elements, and their first two moments. */
@@ -159,7 +159,7 @@ static void add_up(const struct histogram *h, double low, double width, struct m
 }
 
 /* Returns the sum of (x - limit)^2 over bins first..end - 1. */
-static double clipped(const struct moments *m, int first, int end, double limit)
+static double clipping_error(const struct moments *m, int first, int end, double limit)
 {
 	return m->x2[end] - m->x2[first] - 2 * limit * (m->x[end] - m->x[first]) +
 	       limit * limit * (m->n[end] - m->n[first]);
@@ -170,7 +170,7 @@ static double clipped(const struct moments *m, int first, int end, double limit)
 static struct npl_range least_squares(const struct histogram *h, struct npl_range range)
 {
 	const double low = (double)range.low, width = ((double)range.high - low) / BINS;
-	double zero = -low / width, least = INFINITY;
+	double zero = -low / width, least_error = INFINITY;
 	struct npl_range best = range;
 	struct moments *m = malloc(sizeof *m);
 	if (!m)
@@ -183,10 +183,10 @@ static struct npl_range least_squares(const struct histogram *h, struct npl_rang
 				  end = (int)ceil(BINS - (BINS - zero) * k / SHRINK);
 			const double from = low + first * width, to = low + end * width;
 			const double step = (fmax(to, 0) - fmin(from, 0)) / (LEVELS - 1);
-			const double error = clipped(m, 0, first, from) + clipped(m, end, BINS, to) +
+			const double error = clipping_error(m, 0, first, from) + clipping_error(m, end, BINS, to) +
 					     (m->n[end] - m->n[first]) * step * step / 12;
-			if (end > first && error < least) {
-				least = error;
+			if (end > first && error < least_error) {
+				least_error = error;
 				best.low = (float)from;
 				best.high = (float)to;
 			}
@@ -200,8 +200,8 @@ static void choose(struct npl_calibration *c)
 	for (int v = 0; v < c->graph->n_values; v++) {
 		const struct histogram *h = c->histogram[v];
 		c->chosen[v] = c->seen[v];
-		if (h && c->how.method == NPL_CALIBRATE_PERCENTILE)
-			c->chosen[v] = without_tails(h, c->seen[v], c->how.percent);
+		if (h && c->options.method == NPL_CALIBRATE_PERCENTILE)
+			c->chosen[v] = without_tails(h, c->seen[v], c->options.percent);
 		else if (h)
 			c->chosen[v] = least_squares(h, c->seen[v]);
 	}
@@ -210,7 +210,7 @@ static void choose(struct npl_calibration *c)
 
 const struct npl_range *npl_calibration_ranges(struct npl_calibration *c, enum npl_format format)
 {
-	if (c->how.method == NPL_CALIBRATE_MINMAX || format != NPL_FORMAT_INT8)
+	if (c->options.method == NPL_CALIBRATE_MINMAX || format != NPL_FORMAT_INT8)
 		return c->seen;
 	if (!c->ready)
 		choose(c);

@@ -54,11 +54,11 @@ static void watch_peaks(struct npl_range *range, const struct npl_node *node, co
 	const int64_t vectors = length ? npl_tensor_count(x) / length : 0;
 	const float *from = x->data;
 	for (int64_t v = 0; v < vectors; v++) {
-		float most = -INFINITY;
+		float maximum = -INFINITY;
 		for (int64_t k = 0; k < length; k++)
-			most = fmaxf(most, from[(v / inner * length + k) * inner + v % inner]);
-		if (isfinite(most) && (!range->read_by_softmax || most < range->softmax_least_maximum)) {
-			range->softmax_least_maximum = most;
+			maximum = fmaxf(maximum, from[(v / inner * length + k) * inner + v % inner]);
+		if (isfinite(maximum) && (!range->read_by_softmax || maximum < range->softmax_least_maximum)) {
+			range->softmax_least_maximum = maximum;
 			range->read_by_softmax = true;
 		}
 	}
@@ -91,7 +91,7 @@ int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const 
 
 int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_err *err)
 {
-	char got[128], want[128];
+	char actual[128], expected[128];
 	for (int i = 0; i < graph->n_inputs; i++) {
 		const struct npl_value *value = &graph->value[graph->input[i]];
 		if (inputs[i].dtype != value->dtype)
@@ -99,8 +99,8 @@ int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inp
 					npl_dtype_name(inputs[i].dtype), npl_dtype_name(value->dtype));
 		if (!npl_shape_equal(&inputs[i].shape, &value->shape))
 			return npl_fail(err, NPL_EINPUT, "input '%s' has shape %s, expected %s", value->name,
-					npl_shape_text(&inputs[i].shape, got, sizeof got),
-					npl_shape_text(&value->shape, want, sizeof want));
+					npl_shape_text(&inputs[i].shape, actual, sizeof actual),
+					npl_shape_text(&value->shape, expected, sizeof expected));
 		if (!inputs[i].data)
 			return npl_fail(err, NPL_EINPUT, "input '%s' has no data", value->name);
 		if ((uintptr_t)inputs[i].data % npl_dtype_size(value->dtype))
@@ -161,10 +161,10 @@ static int widen_range(void *context, int v, const struct npl_tensor *tensor, st
 static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const struct npl_value_observer *observer,
 		     struct npl_err *err)
 {
-	int *left = calloc((size_t)graph->n_values + 1, sizeof *left);
-	int rc = left ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	int *reads_left = calloc((size_t)graph->n_values + 1, sizeof *reads_left);
+	int rc = reads_left ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	for (int v = 0; v < graph->n_values && !rc; v++)
-		left[v] = graph->value[v].uses;
+		reads_left[v] = graph->value[v].uses;
 	for (int i = 0; i < graph->n_inputs && !rc && observer; i++)
 		rc = observer->seen(observer->context, graph->input[i], &live[graph->input[i]], err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
@@ -175,13 +175,13 @@ static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const str
 			if (node->out[k] >= 0)
 				rc = observer->seen(observer->context, node->out[k], &live[node->out[k]], err);
 		for (int k = 0; k < node->n_in && !rc; k++)
-			if (node->in[k] >= 0 && --left[node->in[k]] == 0)
+			if (node->in[k] >= 0 && --reads_left[node->in[k]] == 0)
 				npl_tensor_free(&live[node->in[k]]);
 		for (int k = 0; k < node->n_out && !rc; k++) /* a result that is not read */
-			if (node->out[k] >= 0 && left[node->out[k]] == 0)
+			if (node->out[k] >= 0 && reads_left[node->out[k]] == 0)
 				npl_tensor_free(&live[node->out[k]]);
 	}
-	free(left);
+	free(reads_left);
 	return rc;
 }
 
@@ -210,8 +210,8 @@ int npl_evaluate_observed(struct npl_graph *graph, const struct npl_tensor *inpu
 {
 	struct npl_tensor *live = calloc((size_t)graph->n_values + 1, sizeof *live);
 	struct range_observer watch = {graph, ranges, live, observer};
-	const struct npl_value_observer both = {widen_range, &watch};
-	return evaluate(graph, inputs, outputs, live, ranges ? &both : observer, err);
+	const struct npl_value_observer range_widener = {widen_range, &watch};
+	return evaluate(graph, inputs, outputs, live, ranges ? &range_widener : observer, err);
 }
 
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,

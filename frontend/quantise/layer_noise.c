@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct seen {
+struct judged_value {
 	float *reference; /* NULL: not kept */
 	int64_t count;
 	bool judged;
-	double signal, noise, most; /* sums of squares; the greatest error */
-	uint64_t not_finite;        /* elements that are finite in the reference alone */
+	double signal, noise, max_error; /* sums of squares; the greatest error */
+	uint64_t not_finite;             /* elements that are finite in the reference alone */
 };
 
 struct npl_layer_noise {
@@ -20,8 +20,8 @@ struct npl_layer_noise {
 	/* Per value: the value that the model's own QuantizeLinear and DequantizeLinear make of it; -1: there is
 	 * none. */
 	int *rounded;
-	size_t left; /* bytes of values that may still be kept */
-	struct seen *value;
+	size_t bytes_left; /* bytes of values that may still be kept */
+	struct judged_value *value;
 };
 
 static void find_rounded(const struct npl_graph *graph, int *rounded)
@@ -30,9 +30,9 @@ static void find_rounded(const struct npl_graph *graph, int *rounded)
 		rounded[v] = -1;
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_node *node = &graph->node[i];
-		int maker = node->op == NPL_OP_DEQUANTIZELINEAR ? graph->value[node->in[0]].producer : -1;
-		if (maker >= 0 && graph->node[maker].op == NPL_OP_QUANTIZELINEAR)
-			rounded[graph->node[maker].in[0]] = node->out[0];
+		int producer = node->op == NPL_OP_DEQUANTIZELINEAR ? graph->value[node->in[0]].producer : -1;
+		if (producer >= 0 && graph->node[producer].op == NPL_OP_QUANTIZELINEAR)
+			rounded[graph->node[producer].in[0]] = node->out[0];
 	}
 }
 
@@ -51,7 +51,7 @@ int npl_layer_noise_open(const struct npl_graph *graph, size_t bytes, struct npl
 		*noise = NULL;
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	}
-	made->left = bytes;
+	made->bytes_left = bytes;
 	find_rounded(graph, made->rounded);
 	return 0;
 }
@@ -70,17 +70,18 @@ void npl_layer_noise_close(struct npl_layer_noise *noise)
 static int keep(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct npl_layer_noise *noise = context;
-	struct seen *seen = &noise->value[v];
+	struct judged_value *judged_value = &noise->value[v];
 	size_t bytes = npl_tensor_bytes(tensor);
-	if (tensor->dtype != NPL_F32 || noise->graph->value[v].producer < 0 || bytes > noise->left || seen->reference)
+	if (tensor->dtype != NPL_F32 || noise->graph->value[v].producer < 0 || bytes > noise->bytes_left ||
+	    judged_value->reference)
 		return 0;
-	seen->reference = malloc(bytes + 1);
-	if (!seen->reference)
+	judged_value->reference = malloc(bytes + 1);
+	if (!judged_value->reference)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a copy of '%s'", noise->graph->value[v].name);
 	if (bytes)
-		memcpy(seen->reference, tensor->data, bytes);
-	seen->count = npl_tensor_count(tensor);
-	noise->left -= bytes;
+		memcpy(judged_value->reference, tensor->data, bytes);
+	judged_value->count = npl_tensor_count(tensor);
+	noise->bytes_left -= bytes;
 	return 0;
 }
 
@@ -103,26 +104,27 @@ static double real(const struct npl_tensor *t, int64_t i)
 static int judge(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct npl_layer_noise *noise = context;
-	struct seen *seen = &noise->value[v];
+	struct judged_value *judged_value = &noise->value[v];
 	bool integer = tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8 || tensor->dtype == NPL_I16;
 	/* Integers of a value that the model itself rounds are compared with the rounded value: the rounding is no loss
 	 * of the device. */
-	const struct seen *rounded = integer && noise->rounded[v] >= 0 ? &noise->value[noise->rounded[v]] : seen;
-	const float *reference = rounded->reference ? rounded->reference : seen->reference;
+	const struct judged_value *rounded = integer && noise->rounded[v] >= 0 ? &noise->value[noise->rounded[v]]
+									       : judged_value;
+	const float *reference = rounded->reference ? rounded->reference : judged_value->reference;
 	(void)err;
-	if (!seen->reference || seen->count != npl_tensor_count(tensor) || !tensor->data ||
+	if (!judged_value->reference || judged_value->count != npl_tensor_count(tensor) || !tensor->data ||
 	    !(tensor->dtype == NPL_F32 || (integer && tensor->quant.scale > 0)))
 		return 0;
-	seen->judged = true;
-	for (int64_t i = 0; i < seen->count; i++) {
-		const double want = (double)reference[i], error = real(tensor, i) - want;
-		if (isfinite(want) && !isfinite(error)) {
-			seen->not_finite++;
+	judged_value->judged = true;
+	for (int64_t i = 0; i < judged_value->count; i++) {
+		const double expected = (double)reference[i], error = real(tensor, i) - expected;
+		if (isfinite(expected) && !isfinite(error)) {
+			judged_value->not_finite++;
 			continue;
 		}
-		seen->signal += want * want;
-		seen->noise += error * error;
-		seen->most = fmax(seen->most, fabs(error));
+		judged_value->signal += expected * expected;
+		judged_value->noise += error * error;
+		judged_value->max_error = fmax(judged_value->max_error, fabs(error));
 	}
 	return 0;
 }
@@ -135,10 +137,10 @@ struct npl_value_observer npl_layer_noise_reference(struct npl_layer_noise *nois
 struct npl_value_observer npl_layer_noise_device(struct npl_layer_noise *noise)
 {
 	for (int v = 0; v < noise->graph->n_values; v++) {
-		struct seen *seen = &noise->value[v];
-		seen->judged = false;
-		seen->signal = seen->noise = seen->most = 0;
-		seen->not_finite = 0;
+		struct judged_value *judged_value = &noise->value[v];
+		judged_value->judged = false;
+		judged_value->signal = judged_value->noise = judged_value->max_error = 0;
+		judged_value->not_finite = 0;
 	}
 	return (struct npl_value_observer){judge, noise};
 }
@@ -147,24 +149,24 @@ struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise
 {
 	const struct npl_node *node = &noise->graph->node[i];
 	struct npl_layer_accuracy accuracy = {.max_abs_error = NAN, .sqnr_db = NAN};
-	struct seen all = {0};
+	struct judged_value sum = {0};
 	for (int k = 0; k < node->n_out; k++) {
-		const struct seen *seen = node->out[k] < 0 ? &all : &noise->value[node->out[k]];
-		if (!seen->judged || seen == &all)
+		const struct judged_value *judged_value = node->out[k] < 0 ? &sum : &noise->value[node->out[k]];
+		if (!judged_value->judged || judged_value == &sum)
 			continue;
-		all.judged = true;
-		all.signal += seen->signal;
-		all.noise += seen->noise;
-		all.most = fmax(all.most, seen->most);
-		all.not_finite += seen->not_finite;
+		sum.judged = true;
+		sum.signal += judged_value->signal;
+		sum.noise += judged_value->noise;
+		sum.max_error = fmax(sum.max_error, judged_value->max_error);
+		sum.not_finite += judged_value->not_finite;
 	}
-	if (all.judged && all.not_finite)
+	if (sum.judged && sum.not_finite)
 		return (struct npl_layer_accuracy){
-			.max_abs_error = INFINITY, .sqnr_db = -INFINITY, .not_finite = all.not_finite};
-	if (!all.judged || !isfinite(all.signal) ||
-	    !isfinite(all.noise)) /* there is no distance from NaN and infinity */
+			.max_abs_error = INFINITY, .sqnr_db = -INFINITY, .not_finite = sum.not_finite};
+	if (!sum.judged || !isfinite(sum.signal) ||
+	    !isfinite(sum.noise)) /* there is no distance from NaN and infinity */
 		return accuracy;
-	accuracy.max_abs_error = all.most;
-	accuracy.sqnr_db = all.noise > 0 ? 10 * log10(all.signal / all.noise) : INFINITY;
+	accuracy.max_abs_error = sum.max_error;
+	accuracy.sqnr_db = sum.noise > 0 ? 10 * log10(sum.signal / sum.noise) : INFINITY;
 	return accuracy;
 }

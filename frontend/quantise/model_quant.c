@@ -36,23 +36,23 @@ struct npl_value *npl_operand(const struct npl_operands *operands, int k)
 	return v < 0 ? NULL : &operands->graph->value[v];
 }
 
-const void *npl_operand_constant(const struct npl_operands *operands, int k, const char *what)
+const void *npl_operand_constant(const struct npl_operands *operands, int k, const char *operand_name)
 {
 	struct npl_value *value = npl_operand(operands, k);
 	if (!value->constant) {
-		snprintf(operands->reason, operands->n, "its %s is computed, not a constant", what);
+		snprintf(operands->reason, operands->n, "its %s is computed, not a constant", operand_name);
 		return NULL;
 	}
 	return npl_value_data(operands->graph, value, operands->err);
 }
 
-bool npl_operand_zero(const struct npl_operands *operands, int k, const char *what, int32_t *zero)
+bool npl_operand_zero(const struct npl_operands *operands, int k, const char *operand_name, int32_t *zero)
 {
 	const struct npl_value *value = npl_operand(operands, k);
 	*zero = 0;
 	if (!value)
 		return true;
-	const void *data = npl_operand_constant(operands, k, what);
+	const void *data = npl_operand_constant(operands, k, operand_name);
 	int64_t count = npl_shape_count(&value->shape);
 	for (int64_t i = 0; data && i < count; i++) {
 		int32_t z = value->dtype == NPL_I8 ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
@@ -65,7 +65,8 @@ bool npl_operand_zero(const struct npl_operands *operands, int k, const char *wh
 }
 
 /* Refuses scales that are 0, below 0 or not finite: they are left to ONNX's own arithmetic, in floats. */
-bool npl_operand_scale(const struct npl_operands *operands, int k, const char *what, float *scale, const float **each)
+bool npl_operand_scale(const struct npl_operands *operands, int k, const char *operand_name, float *scale,
+		       const float **channel_scales)
 {
 	const struct npl_value *value = npl_operand(operands, k);
 	*scale = 1;
@@ -73,7 +74,7 @@ bool npl_operand_scale(const struct npl_operands *operands, int k, const char *w
 		return true;
 	if (value->dtype != NPL_F32)
 		return npl_refuse(operands->reason, operands->n, "a scale is not float32");
-	const float *data = npl_operand_constant(operands, k, what);
+	const float *data = npl_operand_constant(operands, k, operand_name);
 	int64_t count = npl_shape_count(&value->shape);
 	if (!data || !count)
 		return data && npl_refuse(operands->reason, operands->n, "a scale is empty");
@@ -81,12 +82,12 @@ bool npl_operand_scale(const struct npl_operands *operands, int k, const char *w
 		if (!npl_is_scale(data[i]))
 			return npl_refuse(operands->reason, operands->n,
 					  "its %s '%.60s' is %g, and the rule on integers takes finite numbers above 0",
-					  what, value->name, (double)data[i]);
+					  operand_name, value->name, (double)data[i]);
 	*scale = data[0];
-	if (count > 1 && !each)
+	if (count > 1 && !channel_scales)
 		return npl_refuse(operands->reason, operands->n, "its first operand has a scale per row");
 	if (count > 1)
-		*each = data;
+		*channel_scales = data;
 	return true;
 }
 
@@ -94,9 +95,9 @@ bool npl_operand_scale(const struct npl_operands *operands, int k, const char *w
  * DequantizeLinear. */
 static void two_sides(const struct npl_graph *graph, const struct npl_node *node, int *real, int *integers)
 {
-	const bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
-	*real = npl_root_of(graph, back ? node->out[0] : node->in[0]);
-	*integers = back ? node->in[0] : node->out[0];
+	const bool is_dequantise = node->op == NPL_OP_DEQUANTIZELINEAR;
+	*real = npl_root_of(graph, is_dequantise ? node->out[0] : node->in[0]);
+	*integers = is_dequantise ? node->in[0] : node->out[0];
 }
 
 /* Reads scale and zero point of a QuantizeLinear or DequantizeLinear between float32 and 8-bit integers. Returns false
@@ -106,11 +107,12 @@ static bool read_quant(struct npl_graph *graph, const struct npl_node *node, str
 {
 	char reason[200];
 	const struct npl_operands operands = {graph, node, reason, sizeof reason, err};
-	const bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
-	if (!back && node->op != NPL_OP_QUANTIZELINEAR)
+	const bool is_dequantise = node->op == NPL_OP_DEQUANTIZELINEAR;
+	if (!is_dequantise && node->op != NPL_OP_QUANTIZELINEAR)
 		return false;
 	const struct npl_value *in = &graph->value[node->in[0]], *out = &graph->value[node->out[0]];
-	return !in->constant && (back ? out : in)->dtype == NPL_F32 && npl_is_byte((back ? in : out)->dtype) &&
+	return !in->constant && (is_dequantise ? out : in)->dtype == NPL_F32 &&
+	       npl_is_byte((is_dequantise ? in : out)->dtype) &&
 	       npl_operand_scale(&operands, 1, "scale", &quant->scale, NULL) &&
 	       npl_operand_zero(&operands, 2, "zero point", &quant->zero_point);
 }
@@ -124,12 +126,12 @@ static void note_quant(struct npl_model_quants *model, int i, const struct npl_q
 	two_sides(graph, &graph->node[i], &real, &integers);
 	const bool quantises = graph->node[i].op == NPL_OP_QUANTIZELINEAR;
 	const enum npl_dtype dtype = graph->value[integers].dtype;
-	struct npl_model_quant *of = &model->value[real];
-	const bool first = of->integers < 0;
+	struct npl_model_quant *value_quant = &model->value[real];
+	const bool first = value_quant->integers < 0;
 	model->quantises |= quantises;
 	if (first)
-		*of = (struct npl_model_quant){*quant, dtype, integers, true};
-	if (first || (quantises && of->dtype == dtype && npl_quant_same(&of->quant, quant)))
+		*value_quant = (struct npl_model_quant){*quant, dtype, integers, true};
+	if (first || (quantises && value_quant->dtype == dtype && npl_quant_same(&value_quant->quant, quant)))
 		model->node[i] = quantises ? NPL_QUANTISES : NPL_DEQUANTISES;
 }
 
@@ -204,12 +206,13 @@ enum npl_quant_node npl_model_quant_resolve(struct npl_model_quants *model, int 
 	if (!model->node[i])
 		return NPL_NO_QUANT_NODE;
 	two_sides(model->graph, &model->graph->node[i], &real, &integers);
-	struct npl_model_quant *of = &model->value[real], *made = &model->value[integers];
-	if (!(of->quant.scale > 0) || (made->quant.scale > 0 && !npl_quant_same(&made->quant, &of->quant))) {
-		*of = (struct npl_model_quant){.integers = -1};
+	struct npl_model_quant *value_quant = &model->value[real], *integer_quant = &model->value[integers];
+	if (!(value_quant->quant.scale > 0) ||
+	    (integer_quant->quant.scale > 0 && !npl_quant_same(&integer_quant->quant, &value_quant->quant))) {
+		*value_quant = (struct npl_model_quant){.integers = -1};
 		return model->node[i] = NPL_NO_QUANT_NODE;
 	}
-	made->quant = of->quant;
+	integer_quant->quant = value_quant->quant;
 	return model->node[i];
 }
 
@@ -225,12 +228,12 @@ bool npl_model_quant_is_given(const struct npl_model_quants *model, int v)
 	const struct npl_graph *graph = model->graph;
 	for (;;) {
 		v = npl_root_of(graph, v);
-		const int maker = graph->value[v].producer;
-		if (maker < 0)
+		const int producer = graph->value[v].producer;
+		if (producer < 0)
 			return graph->value[v].constant && model->value[v].quant.scale > 0;
-		const struct npl_node *node = &graph->node[maker];
+		const struct npl_node *node = &graph->node[producer];
 		if (node->op == NPL_OP_DEQUANTIZELINEAR)
-			return model->node[maker] == NPL_DEQUANTISES;
+			return model->node[producer] == NPL_DEQUANTISES;
 		if (!only_picks(node) || model->value[v].integers >= 0)
 			return false;
 		v = node->in[0];
@@ -239,7 +242,7 @@ bool npl_model_quant_is_given(const struct npl_model_quants *model, int v)
 
 bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struct npl_node *node, int v)
 {
-	const struct npl_model_quant *of = &model->value[npl_root_of(model->graph, v)];
-	return of->quant.scale > 0 ? of->only_integers
-				   : only_picks(node) && npl_model_quant_is_given(model, node->in[0]);
+	const struct npl_model_quant *value_quant = &model->value[npl_root_of(model->graph, v)];
+	return value_quant->quant.scale > 0 ? value_quant->only_integers
+					    : only_picks(node) && npl_model_quant_is_given(model, node->in[0]);
 }

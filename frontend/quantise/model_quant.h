@@ -69,12 +69,13 @@ struct npl_operands {
 /* Returns input k; NULL: the node has none. A negative k stands for an input that the operator does not have. */
 struct npl_value *npl_operand(const struct npl_operands *operands, int k);
 /* Returns the elements of input k, which the node must have; NULL when they are computed. */
-const void *npl_operand_constant(const struct npl_operands *operands, int k, const char *what);
+const void *npl_operand_constant(const struct npl_operands *operands, int k, const char *operand_name);
 /* Reads the zero point in input k; 0 when the input is absent. Refuses zero points that differ between parts. */
-bool npl_operand_zero(const struct npl_operands *operands, int k, const char *what, int32_t *zero);
-/* Reads the scale in input k; 1 when the input is absent. Several scales go to *each, borrowed from the graph; if each
- * is NULL they are refused, as are scales that are not finite or not above 0. */
-bool npl_operand_scale(const struct npl_operands *operands, int k, const char *what, float *scale, const float **each);
+bool npl_operand_zero(const struct npl_operands *operands, int k, const char *operand_name, int32_t *zero);
+/* Reads the scale in input k; 1 when the input is absent. Several scales go to *channel_scales, borrowed from the
+ * graph; if it is NULL they are refused, as are scales that are not finite or not above 0. */
+bool npl_operand_scale(const struct npl_operands *operands, int k, const char *operand_name, float *scale,
+		       const float **channel_scales);
 
 /* Whether the scale is finite and above 0, as the rule on integers needs. */
 bool npl_is_scale(float scale);

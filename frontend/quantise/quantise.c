@@ -101,17 +101,18 @@ struct rule {
 #define DEFINE_ROUND(name, type)                                                                                       \
 	static uint64_t name(const struct rule *rule, const float *restrict x, int64_t n, type *restrict q)            \
 	{                                                                                                              \
-		const float least = (float)(rule->low - rule->zero - 1), most = (float)(rule->high - rule->zero + 1);  \
+		const float least = (float)(rule->low - rule->zero - 1),                                               \
+			    greatest = (float)(rule->high - rule->zero + 1);                                           \
 		const float scale = rule->scale, big = 12582912.0f;                                                    \
 		const int32_t low = rule->low, high = rule->high, zero = rule->zero;                                   \
-		int64_t outside = 0;                                                                                   \
+		int64_t n_saturated = 0;                                                                               \
 		for (int64_t first = 0; first < n; first += PIECE) {                                                   \
 			const int64_t end = n - first < PIECE ? n : first + PIECE;                                     \
 			int32_t some = 0;                                                                              \
 			for (int64_t i = first; i < end; i++) {                                                        \
 				float value = x[i] / scale;                                                            \
 				value = value > least ? value : least;                                                 \
-				value = value < most ? value : most;                                                   \
+				value = value < greatest ? value : greatest;                                           \
 				const float shifted = value + big;                                                     \
 				const int32_t rounded = (int32_t)(shifted - big) + zero;                               \
 				int32_t inside = rounded < low ? low : rounded;                                        \
@@ -119,9 +120,9 @@ struct rule {
 				some += inside != rounded;                                                             \
 				q[i] = (type)inside;                                                                   \
 			}                                                                                              \
-			outside += some;                                                                               \
+			n_saturated += some;                                                                           \
 		}                                                                                                      \
-		return (uint64_t)outside;                                                                              \
+		return (uint64_t)n_saturated;                                                                          \
 	}
 DEFINE_ROUND(round_u8, uint8_t)
 DEFINE_ROUND(round_i8, int8_t)
@@ -151,10 +152,10 @@ static int32_t bits_of(float x)
 /* Returns the bits of the greatest magnitude; NaNs count as above infinity. */
 static int32_t greatest_bits(const float *x, int64_t n)
 {
-	int32_t most = 0;
+	int32_t greatest = 0;
 	for (int64_t i = 0; i < n; i++)
-		most = bits_of(x[i]) > most ? bits_of(x[i]) : most;
-	return most;
+		greatest = bits_of(x[i]) > greatest ? bits_of(x[i]) : greatest;
+	return greatest;
 }
 
 static int32_t load(const struct npl_tensor *tensor, int64_t i)
@@ -181,14 +182,14 @@ struct rounding {
 	struct rule rule;
 	const float *x;
 	void *q;
-	atomic_uint_fast64_t outside;
+	atomic_uint_fast64_t n_saturated;
 	atomic_bool nan;
 };
 
 static void round_piece(void *context, int64_t first, int64_t end)
 {
 	struct rounding *r = context;
-	atomic_fetch_add(&r->outside, round_values(&r->rule, r->x, first, end, r->q));
+	atomic_fetch_add(&r->n_saturated, round_values(&r->rule, r->x, first, end, r->q));
 	if (greatest_bits(r->x + first, end - first) > INFINITE)
 		atomic_store(&r->nan, true);
 }
@@ -204,7 +205,7 @@ int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct np
 			     .q = out->data};
 	limits(dtype, &r.rule.low, &r.rule.high);
 	npl_parallel_pieces(npl_tensor_count(in), PIECE, round_piece, &r);
-	*saturations += r.outside;
+	*saturations += r.n_saturated;
 	if (!r.nan)
 		return 0;
 	npl_tensor_free(out);
@@ -256,9 +257,9 @@ static int check_finite(const struct npl_tensor *w, enum npl_format format, stru
 static float magnitude(const float *x, int64_t n)
 {
 	const int32_t bits = greatest_bits(x, n);
-	float most;
-	memcpy(&most, &bits, sizeof most);
-	return most;
+	float greatest;
+	memcpy(&greatest, &bits, sizeof greatest);
+	return greatest;
 }
 
 float npl_quantise_bias_scale(float bias, const struct npl_quant *x)
@@ -283,8 +284,8 @@ static void weigh_channels(void *context, int64_t first, int64_t end)
 		struct rule rule = w->rule;
 		rule.scale = w->scale;
 		if (w->channel_scale) {
-			const float most = magnitude(w->x + c * w->per_channel, w->per_channel);
-			rule.scale = most > 1e-30f ? most / 127.0f : 1.0f;
+			const float greatest = magnitude(w->x + c * w->per_channel, w->per_channel);
+			rule.scale = greatest > 1e-30f ? greatest / 127.0f : 1.0f;
 			if (w->least_scale && rule.scale < w->least_scale[c])
 				rule.scale = w->least_scale[c];
 			w->channel_scale[c] = rule.scale;

@@ -43,7 +43,8 @@ int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_e
 		if (from < 0)
 			continue;
 		const struct npl_shape *shape = &graph->value[node->in[0]].shape;
-		const int64_t named = node->attrs.gather.axis, axis = named < 0 ? named + shape->rank : named;
+		const int64_t attr_axis = node->attrs.gather.axis,
+			      axis = attr_axis < 0 ? attr_axis + shape->rank : attr_axis;
 		int64_t rows = axis >= 0 && axis < shape->rank ? shape->dim[axis] : 0;
 		below[from] = !below[from] || rows < below[from] ? rows : below[from];
 	}

@@ -24,57 +24,58 @@ static bool is_batched(const struct npl_graph *graph, int i)
 }
 
 /* Returns the input that a file is for; see npl_input_of_file. */
-static int bind(const struct npl_graph *graph, const struct npl_samples *samples, const char *spec, const char **file)
+static int find_input(const struct npl_graph *graph, const struct npl_samples *samples, const char *spec,
+		      const char **file)
 {
 	const char **name = calloc((size_t)graph->n_inputs + 1, sizeof *name);
-	bool *taken = calloc((size_t)graph->n_inputs + 1, sizeof *taken);
-	int found = -1;
+	bool *is_bound = calloc((size_t)graph->n_inputs + 1, sizeof *is_bound);
+	int index = -1;
 	*file = spec;
-	for (int i = 0; name && taken && i < graph->n_inputs; i++) {
+	for (int i = 0; name && is_bound && i < graph->n_inputs; i++) {
 		name[i] = graph_input(graph, i)->name;
-		taken[i] = samples->input[i].data != NULL;
+		is_bound[i] = samples->input[i].data != NULL;
 	}
-	if (name && taken)
-		found = npl_input_of_file(name, taken, graph->n_inputs, spec, file);
+	if (name && is_bound)
+		index = npl_input_of_file(name, is_bound, graph->n_inputs, spec, file);
 	free(name);
-	free(taken);
-	return found;
+	free(is_bound);
+	return index;
 }
 
 static int check_sample(const struct npl_graph *graph, int i, const char *file, const struct npl_tensor *t,
 			struct npl_err *err)
 {
 	const struct npl_value *value = graph_input(graph, i);
-	struct npl_shape want = value->shape;
+	struct npl_shape expected_shape = value->shape;
 	bool batched = is_batched(graph, i);
-	char got[128], expected[128];
+	char actual[128], expected[128];
 	if (t->dtype != value->dtype)
 		return npl_fail(err, NPL_EINPUT, "%s: input '%s' is %s, the file holds %s", file, value->name,
 				npl_dtype_name(value->dtype), npl_dtype_name(t->dtype));
-	if (batched && t->shape.rank == want.rank)
-		want.dim[0] = t->shape.dim[0];
+	if (batched && t->shape.rank == expected_shape.rank)
+		expected_shape.dim[0] = t->shape.dim[0];
 	if (npl_tensor_count(t) == 0)
 		return npl_fail(err, NPL_EINPUT, "%s: shape %s holds no sample of input '%s': it has no elements", file,
-				npl_shape_text(&t->shape, got, sizeof got), value->name);
-	if (!npl_shape_equal(&want, &t->shape))
+				npl_shape_text(&t->shape, actual, sizeof actual), value->name);
+	if (!npl_shape_equal(&expected_shape, &t->shape))
 		return npl_fail(err, NPL_EINPUT, "%s: shape %s does not fit input '%s', expected %s%s", file,
-				npl_shape_text(&t->shape, got, sizeof got), value->name,
+				npl_shape_text(&t->shape, actual, sizeof actual), value->name,
 				npl_shape_text(&value->shape, expected, sizeof expected),
 				batched ? " with any number of samples first" : "");
 	return 0;
 }
 
-static int no_such_input(const struct npl_graph *graph, const char *spec, const char *equals, struct npl_err *err)
+static int fail_no_input(const struct npl_graph *graph, const char *spec, const char *equals, struct npl_err *err)
 {
 	const char **name = calloc((size_t)graph->n_inputs + 1, sizeof *name);
-	char *asked = strndup(spec, (size_t)(equals - spec));
+	char *input_name = strndup(spec, (size_t)(equals - spec));
 	for (int i = 0; name && i < graph->n_inputs; i++)
 		name[i] = graph_input(graph, i)->name;
-	const int code = name && asked ? npl_fail(err, NPL_EINPUT, "--input %s: the model has no input '%s'%s", spec,
-						  asked, NPL_NEAREST(asked, name, graph->n_inputs))
-				       : npl_fail(err, NPL_ENOMEM, "out of memory");
+	const int code = name && input_name ? npl_fail(err, NPL_EINPUT, "--input %s: the model has no input '%s'%s",
+						       spec, input_name, NPL_NEAREST(input_name, name, graph->n_inputs))
+					    : npl_fail(err, NPL_ENOMEM, "out of memory");
 	free(name);
-	free(asked);
+	free(input_name);
 	return code;
 }
 
@@ -83,10 +84,10 @@ static int load_inputs(const struct npl_graph *graph, const char *const *files, 
 {
 	for (int f = 0; f < n_files; f++) {
 		const char *file;
-		int i = bind(graph, samples, files[f], &file);
+		int i = find_input(graph, samples, files[f], &file);
 		const char *equals = strchr(files[f], '=');
 		if (equals && file == files[f] && access(file, F_OK))
-			return no_such_input(graph, files[f], equals, err);
+			return fail_no_input(graph, files[f], equals, err);
 		if (i < 0)
 			return npl_fail(err, NPL_EINPUT, "--input %s: the model has %d input%s, all given already",
 					files[f], graph->n_inputs, npl_plural(graph->n_inputs));
@@ -147,8 +148,8 @@ static int count_samples(const struct npl_graph *graph, struct npl_samples *samp
 	return 0;
 }
 
-static int cannot_cut(const struct npl_graph *graph, const struct npl_samples *samples, const char *mixed_by,
-		      struct npl_err *err)
+static int fail_indivisible(const struct npl_graph *graph, const struct npl_samples *samples, const char *mixed_by,
+			    struct npl_err *err)
 {
 	const long long n = samples->count, batch = graph->batch;
 	if (graph->batching.only_one)
@@ -173,7 +174,7 @@ static int check_cut(const struct npl_graph *graph, struct npl_samples *samples,
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (graph->batching.known) {
 		if (graph->batching.mixed_by)
-			return cannot_cut(graph, samples, graph->batching.mixed_by, err);
+			return fail_indivisible(graph, samples, graph->batching.mixed_by, err);
 		memcpy(samples->rows, graph->batching.rows, (size_t)graph->n_outputs * sizeof *samples->rows);
 		return 0;
 	}
@@ -185,7 +186,7 @@ static int check_cut(const struct npl_graph *graph, struct npl_samples *samples,
 			(long long)samples->count);
 	struct follow_result result = {.rows = samples->rows};
 	int rc = follow_samples(graph, NULL, &result, err);
-	return rc || !result.mixed_by[0] ? rc : cannot_cut(graph, samples, result.mixed_by, err);
+	return rc || !result.mixed_by[0] ? rc : fail_indivisible(graph, samples, result.mixed_by, err);
 }
 
 static int load_labels(const char *file, struct npl_samples *samples, struct npl_err *err)
@@ -261,18 +262,18 @@ int64_t npl_samples_batches(const struct npl_graph *graph, const struct npl_samp
 int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *samples, int64_t b,
 		      struct npl_tensor *batch, int64_t *real, struct npl_err *err)
 {
-	int64_t first = b * graph->batch, left = samples->count - first;
-	*real = left < graph->batch ? left : graph->batch;
+	int64_t first = b * graph->batch, remaining = samples->count - first;
+	*real = remaining < graph->batch ? remaining : graph->batch;
 	for (int i = 0; i < graph->n_inputs; i++) {
-		const struct npl_tensor *all = &samples->input[i];
-		batch[i] = *all;
+		const struct npl_tensor *input = &samples->input[i];
+		batch[i] = *input;
 		batch[i].owned = false;
 		batch[i].name = graph_input(graph, i)->name;
 		batch[i].shape = graph_input(graph, i)->shape;
-		if (!is_batched(graph, i) || !all->data)
+		if (!is_batched(graph, i) || !input->data)
 			continue;
-		size_t sample_bytes = npl_tensor_bytes(all) / (size_t)all->shape.dim[0];
-		const char *from = (const char *)all->data + (size_t)first * sample_bytes;
+		size_t sample_bytes = npl_tensor_bytes(input) / (size_t)input->shape.dim[0];
+		const char *from = (const char *)input->data + (size_t)first * sample_bytes;
 		batch[i].data = (void *)from;
 		if (*real == graph->batch)
 			continue;

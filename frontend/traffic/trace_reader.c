@@ -55,11 +55,11 @@ void trace_close(struct trace *t)
 	free(t);
 }
 
-static int no_request(const struct trace *t, const char *what, struct word word, struct npl_err *err)
+static int no_request(const struct trace *t, const char *message, struct word word, struct npl_err *err)
 {
 	int shown = word.length < SHOWN ? (int)word.length : SHOWN;
 	return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": %s '%.*s%s', expected '0xADDRESS READ|WRITE CYCLE'", t->path,
-			t->line, what, shown, word.at, word.length > SHOWN ? "..." : "");
+			t->line, message, shown, word.at, word.length > SHOWN ? "..." : "");
 }
 
 static bool is_blank(char c)
