@@ -38,7 +38,7 @@ static int asm_main(int argc, char **argv, struct npl_err *err)
 		{"o", CLI_OUTPUT, &common.output, 0, 0, "F.bin", "the binary; - for standard output"},
 		{"machine", CLI_TEXT, &machine, 0, 0, "M",
 		 "whose program it is where it does not say so; checks that it can run there"},
-		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
+		{"set", CLI_SETTINGS, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
 		CLI_THREADS_OPTION(&common.threads),
 		{0}};
 	if (cli_parse(&cli_asm, options, argc, argv, &path, 1, &n_words, &help_printed, err) || help_printed)

@@ -23,9 +23,9 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"match", CLI_LIST_OF_TEXT, &c->match, 0, 0, "PATTERN",
 		 "only layers of this operator (Conv*) or name (/EXPRESSION/), in tables and CSV"},
 		{"sort", CLI_TEXT, &c->sort, 0, 0, "KEY",
-		 "layers by order, time, cycles, idle (cycles without work), macs, bytes or energy of the first device"},
+		 "layers by order, time, cycles, idle (cycles without work), macs, bytes or energy: the most on any device"},
 		{"top", CLI_INT, &c->top, 1, 1 << 24, "N", "only the first N layers (by time, unless --sort)"},
-		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",
+		{"set", CLI_SETTINGS, &c->set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"host", CLI_TEXT, &c->host, 0, 0, "FILE",
 		 "the modelled host (default `npulab devices host --yaml`); --set host.KEY=VALUE"},
@@ -227,9 +227,10 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 	if (rc || !set->n)
 		return rc;
 	options.n_sets = npl_device_sets(npl_device_name(*device), set->item, set->n, sets);
-	if (options.n_sets < set->n)
-		rc = npl_fail(err, NPL_EUSAGE, "--set %s: expected %s.KEY=VALUE", set->item[0],
-			      npl_device_name(*device));
+	for (int i = 0; i < set->n && !rc; i++)
+		if (!npl_device_sets(npl_device_name(*device), &set->item[i], 1, &(const char *){NULL}))
+			rc = npl_fail(err, NPL_EUSAGE, "--set %s: expected %s.KEY=VALUE", set->item[i],
+				      npl_device_name(*device));
 	npl_device_close(*device);
 	*device = NULL;
 	return rc ? rc : npl_device_open(name, &options, device, err);

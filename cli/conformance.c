@@ -53,7 +53,7 @@ static int conformance_main(int argc, char **argv, struct npl_err *err)
 	const struct cli_option options[] = {
 		{"device", CLI_TEXT, &device, 0, 0, "D",
 		 "where a node of each case must run (default: the reference kernels)"},
-		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the device"},
+		{"set", CLI_SETTINGS, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the device"},
 		CLI_THREADS_OPTION(&common.threads),
 		CLI_MEMORY_OPTION(&common.max_memory),
 		{"json", CLI_OUTPUT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},

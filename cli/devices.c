@@ -66,7 +66,7 @@ static void print_facts(const char *name, const struct row *row)
 	npl_table_close(&table);
 }
 
-/* Prints each parameter of a machine, and where its value is from. */
+/* Prints each parameter of a machine, where its value is from, and whether it has an effect. */
 static void print_parameters(const struct npl_device *device)
 {
 	struct npl_table table;
@@ -76,9 +76,12 @@ static void print_parameters(const struct npl_device *device)
 	if (!n)
 		return;
 	npl_table_open(&table, "wrwl", header);
-	for (int i = 0; i < n; i++)
-		npl_table_row(&table, (const char *const[]){value[i].key, value[i].value, value[i].unit,
-							    npl_source_name(value[i].source)});
+	for (int i = 0; i < n; i++) {
+		char source[40];
+		snprintf(source, sizeof source, "%s%s", npl_source_name(value[i].source),
+			 npl_device_setting_has_effect(device, value[i].key) ? "" : ", no effect");
+		npl_table_row(&table, (const char *const[]){value[i].key, value[i].value, value[i].unit, source});
+	}
 	putchar('\n');
 	npl_table_print(&table, stdout);
 	npl_table_close(&table);
@@ -100,6 +103,14 @@ static void print_notes(const struct npl_device *device)
 	npl_table_close(&table);
 }
 
+/* Returns the clock of a machine; of an analytical one, that of its cores, although its times are not in cycles. NAN:
+ * it has none. */
+static double clock_of(const struct npl_device *device)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	return info->clock_hz > 0 ? info->clock_hz : npl_device_setting_number(device, "clock_hz");
+}
+
 static void print_table(const char *const *names, const struct row *rows, int n, bool verbose)
 {
 	struct npl_table table;
@@ -108,8 +119,8 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 	for (int i = 0; i < n; i++) {
 		const struct npl_device_info *info = rows[i].device ? npl_device_get_info(rows[i].device) : NULL;
 		char clock[32] = "-", peak[32] = "-";
-		if (info && info->clock_hz > 0)
-			npl_si_text(info->clock_hz, "Hz", clock, sizeof clock);
+		if (info && clock_of(rows[i].device) > 0)
+			npl_si_text(clock_of(rows[i].device), "Hz", clock, sizeof clock);
 		if (info && info->peak_macs_per_second > 0)
 			npl_si_text(2 * info->peak_macs_per_second, "OP/s", peak, sizeof peak);
 		const char *cells[] = {names[i],
@@ -177,7 +188,7 @@ static void write_json(FILE *out, const void *data)
 		npl_json_string(&json, "description", info ? npl_device_description(rows[i].device) : NULL);
 		npl_json_text(&json, "detail", info ? info->detail : NULL);
 		npl_json_string(&json, "precision", info ? npl_device_precision(info) : NULL);
-		npl_json_double(&json, "clock_hz", info && info->clock_hz > 0 ? info->clock_hz : (double)NAN);
+		npl_json_double(&json, "clock_hz", info ? clock_of(rows[i].device) : (double)NAN);
 		npl_json_double(&json, "peak_ops_per_second",
 				info && info->peak_macs_per_second > 0 ? 2 * info->peak_macs_per_second : (double)NAN);
 		npl_json_string(&json, "machine_sha256", info ? npl_device_sha256(rows[i].device) : NULL);
@@ -253,30 +264,34 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 	return rc;
 }
 
-/* Removes the machine's name before KEY, which the user may write as in every other command. A file gives that name. */
-static void strip_machine_name(struct cli_list *sets, const char *name)
+/* Fills sets with those given, without the machine's name before KEY, which the user may write as in every other
+ * command. A file gives that name. */
+static int strip_machine_name(const struct cli_list *given, const char *name, struct cli_list *sets,
+			      struct npl_err *err)
 {
 	struct npl_device *device = NULL;
-	struct npl_err ignored;
-	if (!npl_device_open(name, NULL, &device, &ignored))
+	int rc = 0;
+	if (given->n && !npl_device_open(name, NULL, &device, &(struct npl_err){0}))
 		name = npl_device_name(device);
-	const size_t name_length = strlen(name);
-	for (int i = 0; i < sets->n; i++)
-		if (!strncmp(sets->item[i], name, name_length) && sets->item[i][name_length] == '.')
-			sets->item[i] += name_length + 1;
+	for (int i = 0; i < given->n && !rc; i++) {
+		const char *key = given->item[i];
+		npl_device_sets(name, &given->item[i], 1, &key);
+		rc = cli_add_setting(sets, "devices: --set", key, err);
+	}
 	npl_device_close(device);
+	return rc;
 }
 
 static int devices_main(int argc, char **argv, struct npl_err *err)
 {
 	bool yaml = false, verbose = false, help_printed;
 	const char *name = NULL, *json = NULL;
-	struct cli_list sets = {0};
+	struct cli_list given = {0}, sets = {0};
 	int64_t threads = 0;
 	int n_words;
 	const struct cli_option options[] = {
 		{"yaml", CLI_FLAG, &yaml, 0, 0, NULL, "one machine's parameters as a file to edit and run"},
-		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "a changed parameter of the machine that is named"},
+		{"set", CLI_SETTINGS, &given, 0, 0, "KEY=VALUE", "a changed parameter of the machine that is named"},
 		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL,
 		 "what was found of each: library, processor, clocks, energy"},
 		CLI_THREADS_OPTION(&threads),
@@ -290,14 +305,14 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE,
 				cli_is_stdout(json) ? "devices: --yaml and --json - cannot both have standard output"
 						    : "devices: --yaml and --json are two forms, expected one of them");
-	if (sets.n && !name)
+	if (given.n && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
-	if (sets.n)
-		strip_machine_name(&sets, name);
+	if (strip_machine_name(&given, name, &sets, err))
+		return err->code;
 	const struct npl_device_options device_options = {.set = sets.item, .n_sets = sets.n, .threads = (int)threads};
 	return yaml ? print_yaml(name, &device_options, err)
 		    : list_devices(name, &device_options, verbose || name, json, err);
 }
 
-const struct cli_command cli_devices = {"devices", "[NAME] [--yaml] [--verbose]",
+const struct cli_command cli_devices = {"devices", "[NAME|FILE] [--yaml] [--set KEY=VALUE] [--verbose]",
 					"lists machines and real devices, and why one cannot be used", devices_main};

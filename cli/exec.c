@@ -211,7 +211,7 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{"events", CLI_OUTPUT, &c->csv, 0, 0, "FILE",
 		 "the cycle of every event with its instruction, as CSV; - for standard output"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles without values"},
-		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
+		{"set", CLI_SETTINGS, &c->set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
 		CLI_THREADS_OPTION(&c->threads),
 		CLI_MEMORY_OPTION(&c->max_memory),
 		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},

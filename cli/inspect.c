@@ -255,14 +255,14 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: " CLI_SIMULATED_DEVICES ")"},
-		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "DEVICE.KEY=VALUE",
+		{"set", CLI_SETTINGS, &sets, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"batch", CLI_INT, &batch, 1, 1 << 20, "N",
 		 "samples per batch; default: the model's own, else 1 (docs/batches.md)"},
 		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
 		CLI_THREADS_OPTION(&threads),
 		CLI_MEMORY_OPTION(&max_memory),
-		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no progress, no warnings"},
+		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress, no warnings"},
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{0}};
 	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &help_printed, err) || help_printed)
@@ -292,7 +292,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	const bool inspects = !rc;
 	if (inspects)
 		rc = cli_write_reports(&(struct cli_report){json, write_json, &inspection}, 1, err);
-	if (inspects && !cli_is_stdout(json))
+	if (inspects && !quiet && !cli_is_stdout(json))
 		print_table(graph, files.name, &machines);
 	if (inspects && !quiet)
 		cli_warn(graph->name, graph->warning, graph->n_warnings);

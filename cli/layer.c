@@ -282,7 +282,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		CLI_DUMP_OPTION(&o.dump),
 		{"output", CLI_OUTPUT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
-		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
+		{"set", CLI_SETTINGS, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
 		{"timing-only", CLI_FLAG, &o.common.timing_only, 0, 0, NULL, "cycles and energy without values"},
 		{"layers", CLI_FLAG, &o.common.layers, 0, 0, NULL,
 		 "tables of use, bytes, energy and where the cycles went too"},

@@ -121,4 +121,4 @@ static int models_main(int argc, char **argv, struct npl_err *err)
 	return list_models(json, err);
 }
 
-const struct cli_command cli_models = {"models", "", "the networks that ship", models_main};
+const struct cli_command cli_models = {"models", "[--json FILE]", "the networks that ship", models_main};

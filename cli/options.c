@@ -47,6 +47,42 @@ static int refuse_unknown(const struct cli_command *command, const struct cli_op
 			command->name);
 }
 
+static int add_text(struct cli_list *list, const char *label, const char *text, struct npl_err *err)
+{
+	if (list->n == CLI_LIST)
+		return npl_fail(err, NPL_EUSAGE, "%s is given more than %d times", label, CLI_LIST);
+	list->item[list->n++] = text;
+	return 0;
+}
+
+int cli_add_setting(struct cli_list *list, const char *label, const char *setting, struct npl_err *err)
+{
+	const size_t key = strcspn(setting, "=");
+	for (int i = 0; i < list->n; i++)
+		if (!strncmp(list->item[i], setting, key + 1) && strcmp(list->item[i], setting) != 0)
+			return npl_fail(err, NPL_EUSAGE, "%s %.*s is given twice, as '%s' and as '%s'", label, (int)key,
+					setting, list->item[i] + key + 1, setting + key + 1);
+	return add_text(list, label, setting, err);
+}
+
+/* Refuses a number of bytes, and names the nearest unit of those that are accepted. */
+static int refuse_bytes(const char *label, const char *value, struct npl_err *err)
+{
+	static const char *const units[] = {"K", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"};
+	const int digits = (int)strspn(value, "0123456789");
+	char unit[8], with[64] = "";
+	snprintf(unit, sizeof unit, "%s", value + digits);
+	if (*unit && strchr("bB", unit[strlen(unit) - 1])) /* bytes are meant anyway */
+		unit[strlen(unit) - 1] = '\0';
+	const char *nearest = *unit ? npl_nearest(unit, units, sizeof units / sizeof *units) : "";
+	if (digits && value[digits] && nearest)
+		snprintf(with, sizeof with, "; the nearest is '%.*s%s'", digits, value, nearest);
+	return npl_fail(err, NPL_EUSAGE,
+			"%s must be a whole number of bytes from 1 on, alone or with K, M, G, T (powers of 1000) or "
+			"Ki, Mi, Gi, Ti (powers of 1024) behind it, got '%s'%s",
+			label, value, with);
+}
+
 static int store_value(const struct cli_option *o, const char *label, const char *value, struct npl_err *err)
 {
 	int64_t number;
@@ -62,13 +98,10 @@ static int store_value(const struct cli_option *o, const char *label, const char
 	case CLI_TEXT:
 		*(const char **)o->target = value;
 		return 0;
-	case CLI_LIST_OF_TEXT: {
-		struct cli_list *list = o->target;
-		if (list->n == CLI_LIST)
-			return npl_fail(err, NPL_EUSAGE, "%s is given more than %d times", label, CLI_LIST);
-		list->item[list->n++] = value;
-		return 0;
-	}
+	case CLI_LIST_OF_TEXT:
+		return add_text(o->target, label, value, err);
+	case CLI_SETTINGS:
+		return cli_add_setting(o->target, label, value, err);
 	case CLI_INT:
 		if (!npl_parse_count(value, &number) || number < o->min || number > o->max)
 			return npl_fail(err, NPL_EUSAGE, "%s must be a whole number from %lld to %lld, got '%s'", label,
@@ -77,9 +110,7 @@ static int store_value(const struct cli_option *o, const char *label, const char
 		return 0;
 	case CLI_BYTES:
 		if (!npl_parse_bytes(value, &number) || number < o->min)
-			return npl_fail(err, NPL_EUSAGE,
-					"%s must be a number of bytes from 1 on, as 500000000, 500M or 8Gi, got '%s'",
-					label, value);
+			return refuse_bytes(label, value, err);
 		*(int64_t *)o->target = number;
 		return 0;
 	}
@@ -158,8 +189,9 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		}
 		if (only_words || arg[0] != '-' || !arg[1]) {
 			if (*n_words == max_words)
-				return npl_fail(err, NPL_EUSAGE, "%s: unexpected argument '%s'; usage: npulab %s %s",
-						command->name, arg, command->name, command->arguments);
+				return npl_fail(err, NPL_EUSAGE, "%s: unexpected argument '%s'; usage: npulab %s%s%s",
+						command->name, arg, command->name, *command->arguments ? " " : "",
+						command->arguments);
 			words[(*n_words)++] = arg;
 			continue;
 		}
@@ -182,7 +214,8 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		char label[64];
 		snprintf(label, sizeof label, "%s: %s%s", command->name, is_letter(o) ? "-" : "--", o->name);
 		size_t index = (size_t)(o - options);
-		bool single_valued = o->type != CLI_FLAG && o->type != CLI_LIST_OF_TEXT && index < CLI_OPTIONS;
+		bool single_valued = o->type != CLI_FLAG && o->type != CLI_LIST_OF_TEXT && o->type != CLI_SETTINGS &&
+				     index < CLI_OPTIONS;
 		if (single_valued && earlier_value[index] && strcmp(earlier_value[index], value))
 			return npl_fail(err, NPL_EUSAGE, "%s is given twice, as '%s' and as '%s'", label,
 					earlier_value[index], value);

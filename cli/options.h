@@ -17,10 +17,11 @@ struct cli_list {
 	int n;
 };
 
-/* CLI_BYTES: a whole number with or without K, M, G, T (thousands) or Ki, Mi, Gi, Ti (of 1024), stored as int64_t.
+/* CLI_SETTINGS: a list of KEY=VALUE; a key with two different values is refused.
+ * CLI_BYTES: a whole number with or without K, M, G, T (thousands) or Ki, Mi, Gi, Ti (of 1024), stored as int64_t.
  * CLI_OUTPUT: the name of a file that the command will write, or "-"; the command may read no such file
  * (npl_file_declare_output). */
-enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT, CLI_OUTPUT, CLI_BYTES };
+enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT, CLI_SETTINGS, CLI_OUTPUT, CLI_BYTES };
 
 struct cli_option {       /* a table ends with name NULL */
 	const char *name; /* without dashes; one letter means `-m` */
@@ -47,11 +48,15 @@ struct cli_option {       /* a table ends with name NULL */
 		"threads", CLI_INT, (target), 1, 1024, "N",                                                            \
 			"at most N threads; default: as many as there are processors"                                  \
 	}
-#define CLI_MEMORY_OPTION(target)                                                                                      \
-	{                                                                                                              \
-		"max-memory", CLI_BYTES, (target), 1, INT64_MAX, "SIZE",                                               \
-			"refuse what takes more, as 8G or 512Mi (default: 80 % of what this process can have)"         \
+#define CLI_MEMORY_OPTION(target)                                                                                              \
+	{                                                                                                                      \
+		"max-memory", CLI_BYTES, (target), 1, INT64_MAX, "SIZE",                                                       \
+			"refuse what takes more: bytes, or with K, M, G, T, Ki, Mi, Gi, Ti (default: 80 % of what can be had)" \
 	}
+
+/* Adds "KEY=VALUE" to the list. Returns NPL_EUSAGE, with a message that begins with `label`, when the list has the key
+ * with another value, or is full. */
+int cli_add_setting(struct cli_list *list, const char *label, const char *setting, struct npl_err *err);
 
 struct cli_command {
 	const char *name;

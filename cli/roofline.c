@@ -84,7 +84,7 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 		{"input", CLI_LIST_OF_TEXT, &common.input, 0, 0, "[NAME=]FILE",
 		 "samples (.npy, .pb); else the model's own, else random"},
 		{"seed", CLI_INT, &common.seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
-		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE",
+		{"set", CLI_SETTINGS, &common.set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"host", CLI_TEXT, &common.host, 0, 0, "FILE",
 		 "the modelled host (default `npulab devices host --yaml`); --set host.KEY=VALUE"},

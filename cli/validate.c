@@ -55,7 +55,7 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		{"all", CLI_FLAG, &show_all, 0, 0, NULL, "published figures that no model works out too"},
 		{"check", CLI_FLAG, &must_hold, 0, 0, NULL,
 		 "exit with 1 when a figure is outside its tolerance or missing"},
-		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "DEVICE.KEY=VALUE", "a parameter, to see what it does"},
+		{"set", CLI_SETTINGS, &sets, 0, 0, "DEVICE.KEY=VALUE", "a parameter, to see what it does"},
 		CLI_THREADS_OPTION(&threads),
 		CLI_MEMORY_OPTION(&max_memory),
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
@@ -80,5 +80,5 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-const struct cli_command cli_validate = {"validate", "[MACHINE|dram]", "published figures beside the model's",
-					 validate_main};
+const struct cli_command cli_validate = {"validate", "[tpu_v1|diannao|dram|hosts] [--check]",
+					 "published figures beside the model's", validate_main};

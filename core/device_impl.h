@@ -14,7 +14,7 @@ struct npl_device {
 	bool ships; /* the machine is a file of the machines folder */
 	/* That file without --set, or the shipped file that the machine was copied from; name NULL: there is none. */
 	struct npl_description shipped;
-	const char *note[3];
+	const char *note[5];
 	const char *
 		resized_note; /* the note about other sizes than the shipped machine's, for reports alone; NULL: none */
 	int n_notes;

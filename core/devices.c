@@ -133,26 +133,38 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 	return 0;
 }
 
-/* Finds the shipped machine that a user's file was made from; one that cannot be read counts as none. A device that
- * needs no file ships with its defaults. */
-static void find_shipped(struct npl_device *dev)
+static int refuse_copied_from(struct npl_device *dev, struct npl_err *err)
+{
+	const char *const *names = NULL;
+	int n = 0;
+	if (npl_data_names("machines", NULL, 0, &dev->arena, &names, &n, err))
+		return err->code;
+	return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', and no machine that ships has this name%s",
+			dev->machine.path, dev->machine.copied_from, NPL_NEAREST(dev->machine.copied_from, names, n));
+}
+
+/* Finds the shipped machine that a user's file was made from: that of `copied_from:`, or one of the file's name, which
+ * counts as none where it cannot be read. A device that needs no file ships with its defaults. */
+static int find_shipped(struct npl_device *dev, struct npl_err *err)
 {
 	char path[PATH_MAX + 300];
 	if (!dev->driver->needs_machine) {
 		dev->shipped = (struct npl_description){.name = dev->machine.name,
 							.driver_or_model = dev->machine.driver_or_model};
-		return;
+		return 0;
 	}
 	const char *name = dev->machine.copied_from ? dev->machine.copied_from : dev->machine.name;
 	struct npl_description *shipped = &dev->shipped;
 	struct npl_err ignored = {0};
-	bool ships;
-	if (dev->ships || !dev->machine.path || strchr(name, '/') ||
-	    npl_data_path("machines", name, path, sizeof path, &ships, &ignored) || !ships)
-		return;
+	bool ships = false;
+	if (dev->ships || !dev->machine.path)
+		return 0;
+	if (strchr(name, '/') || npl_data_path("machines", name, path, sizeof path, &ships, &ignored) || !ships)
+		return dev->machine.copied_from ? refuse_copied_from(dev, err) : 0;
 	if (npl_description_load(path, "driver", &dev->arena, shipped, &ignored) ||
 	    strcmp(shipped->driver_or_model, dev->machine.driver_or_model))
 		*shipped = (struct npl_description){0};
+	return 0;
 }
 
 static int find_sources(struct npl_device *dev, struct npl_err *err)
@@ -172,8 +184,7 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 {
 	const struct npl_driver *driver = dev->driver;
 	const char *adapted = NULL;
-	find_shipped(dev);
-	if (find_sources(dev, err))
+	if (find_shipped(dev, err) || find_sources(dev, err))
 		return err->code;
 	if (driver->adapt_unset && driver->adapt_unset(dev->config, &dev->machine, &dev->arena, &adapted, err))
 		return npl_prefix(err, "%s", dev->machine.name);
@@ -187,6 +198,11 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 	add_note(dev, adapted);
 	if (adapted && find_sources(dev, err))
 		return err->code;
+	if (!dev->ships && dev->machine.copied_from && dev->shipped.name)
+		add_note(dev, npl_description_lost_note(&dev->machine, driver->params, dev->config, &dev->shipped,
+							&dev->arena));
+	add_note(dev, npl_description_without_effect_note(&dev->machine, driver->params, driver->conditions,
+							  dev->config, &dev->arena));
 	if (dev->shipped.name)
 		dev->resized_note = npl_description_resized_note(&dev->machine, driver->params, driver->size_keys,
 								 &dev->shipped, &dev->arena);
@@ -410,6 +426,15 @@ const char *npl_device_setting(const struct npl_device *device, const char *key)
 double npl_device_setting_number(const struct npl_device *device, const char *key)
 {
 	return npl_param_number(device->value, device->n_values, key);
+}
+
+bool npl_device_setting_has_effect(const struct npl_device *device, const char *key)
+{
+	const struct npl_driver *driver = device->driver;
+	for (const struct npl_param *p = driver->params; p && p->key; p++)
+		if (!strcmp(p->key, key))
+			return !params_decided_by(driver->params, driver->conditions, p, device->config);
+	return false;
 }
 
 const char *const *npl_device_notes(const struct npl_device *device, int *n)

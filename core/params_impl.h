@@ -23,5 +23,19 @@ const char *npl_description_left_out_note(const struct npl_description *machine,
 const char *npl_description_resized_note(const struct npl_description *machine, const struct npl_param *schema,
 					 const char *size_keys, const struct npl_description *shipped,
 					 struct npl_arena *arena);
+/* Returns a note on parameters that a file leaves out and that have other values in the shipped machine that it was
+ * copied from; NULL: there is none, or memory is short. */
+const char *npl_description_lost_note(const struct npl_description *machine, const struct npl_param *schema,
+				      const void *config, const struct npl_description *shipped,
+				      struct npl_arena *arena);
+/* Returns the parameter whose value takes the effect from this one; NULL: this one has an effect. conditions may be
+ * NULL. */
+const struct npl_param *params_decided_by(const struct npl_param *schema, const struct npl_param_condition *conditions,
+					  const struct npl_param *param, const void *config);
+/* Returns a note on parameters that the user set and that have no effect: by --set, or in a file to another value than
+ * the default and the shipped one. NULL: there is none, or memory is short. */
+const char *npl_description_without_effect_note(const struct npl_description *machine, const struct npl_param *schema,
+						const struct npl_param_condition *conditions, const void *config,
+						struct npl_arena *arena);
 
 #endif

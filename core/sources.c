@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/files/words.h"
+#include "npulab/result.h"
 #include "params_impl.h"
 
 static bool starts_with(const char *text, const char *prefix)
@@ -152,4 +153,82 @@ const char *npl_description_resized_note(const struct npl_description *machine, 
 				"with its own %s it keeps %s%s%s%s of %s, which go with that machine's sizes and clock",
 				own_sizes, energy ? "the energies and watts" : "", energy && fitted ? ", and " : "",
 				fitted ? "the fitted " : "", fitted ? fitted : "", shipped->name);
+}
+
+#define MOST_LOST 4 /* keys that the note names */
+
+const char *npl_description_lost_note(const struct npl_description *machine, const struct npl_param *schema,
+				      const void *config, const struct npl_description *shipped,
+				      struct npl_arena *arena)
+{
+	const char *list = NULL;
+	int n = 0;
+	for (const struct npl_param *p = schema; p->key; p++)
+		if (npl_description_setting(shipped, p->key) && !npl_description_setting(machine, p->key) &&
+		    !is_as_shipped(shipped, p, config) && n++ < MOST_LOST)
+			list = append_key(list, p->key, arena);
+	if (!list)
+		return NULL;
+	const char *more = n > MOST_LOST ? npl_arena_printf(arena, " and %d more", n - MOST_LOST) : "";
+	return npl_arena_printf(arena,
+				"its file is copied from %s and leaves out %s%s: these have the driver's defaults, not "
+				"the values of %s",
+				shipped->name, list, more ? more : "", shipped->name);
+}
+
+static const struct npl_param *param_named(const struct npl_param *schema, const char *key)
+{
+	while (schema->key && strcmp(schema->key, key) != 0)
+		schema++;
+	return schema->key ? schema : NULL;
+}
+
+/* Says whether the words have this one; the words "" are the empty text. */
+static bool has_word(const char *words, const char *word)
+{
+	return *words ? npl_word_index(words, word) >= 0 : !*word;
+}
+
+const struct npl_param *params_decided_by(const struct npl_param *schema, const struct npl_param_condition *conditions,
+					  const struct npl_param *param, const void *config)
+{
+	char text[64];
+	const struct npl_param *origin = origin_of(schema, param);
+	if (origin && origin != param && npl_origin_is_absent(params_text(origin, config, text, sizeof text)))
+		return origin;
+	for (const struct npl_param_condition *c = conditions; c && c->keys; c++) {
+		const struct npl_param *other = param_named(schema, c->other);
+		if (!other || npl_word_index(c->keys, param->key) < 0)
+			continue;
+		const char *value = params_text(other, config, text, sizeof text);
+		if (c->with ? !has_word(c->with, value) : has_word(c->without, value))
+			return other;
+	}
+	return NULL;
+}
+
+/* Says whether the user chose the value: by --set, or in a file to neither the shipped value nor the default. */
+static bool is_chosen(const struct npl_description *machine, const struct npl_param *schema,
+		      const struct npl_param *param, const void *config)
+{
+	const struct npl_setting *setting = npl_description_setting(machine, param->key);
+	return setting && (!setting->line || (npl_description_source(machine, schema, param->key) == NPL_SOURCE_OWN &&
+					      !is_as_shipped(&(struct npl_description){0}, param, config)));
+}
+
+const char *npl_description_without_effect_note(const struct npl_description *machine, const struct npl_param *schema,
+						const struct npl_param_condition *conditions, const void *config,
+						struct npl_arena *arena)
+{
+	const char *note = NULL;
+	char text[64];
+	for (const struct npl_param *p = schema; p->key; p++) {
+		const struct npl_param *other = params_decided_by(schema, conditions, p, config);
+		if (!other || !is_chosen(machine, schema, p, config))
+			continue;
+		const char *value = params_text(other, config, text, sizeof text);
+		note = npl_arena_printf(arena, "%s%s%s has no effect while %s is %s", note ? note : "",
+					note ? "; " : "", p->key, other->key, *value ? value : "empty");
+	}
+	return note;
 }

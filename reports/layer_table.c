@@ -10,8 +10,10 @@
 #include "cells.h"
 #include "layer_figures.h"
 #include "npulab/causes.h"
+#include "npulab/text.h"
 
-#define DEVICES_A_TABLE 4 /* devices whose columns fit beside names and operators */
+#define DEVICES_A_TABLE 4  /* devices whose columns fit beside names and operators, at most */
+#define LEAST_LABEL     16 /* columns that names of layers keep, and sums such as "all 100 layers" need */
 
 static void print(struct npl_table *table, FILE *out)
 {
@@ -107,6 +109,7 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, const struc
 	for (int d = 0; d < n_devices; d++)
 		header[2 + d] = c->device[first + d].instance;
 	npl_table_open(&table, layout, header);
+	table.least_first = LEAST_LABEL;
 	int rows = 0;
 	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
 		const int i = npl_chosen_layer(context, n);
@@ -255,6 +258,7 @@ static void put_device(FILE *out, const struct npl_comparison *c, const struct n
 			layout[n++] = k == OPERATOR ? 'k' : k == LAYER || k == BOUND ? 'l' : 'r';
 		}
 	npl_table_open(&table, layout, header);
+	table.least_first = LEAST_LABEL;
 	for (int i = 0; i < npl_chosen_layers(c, context); i++) {
 		struct cells cells;
 		fill_layer(c, r, context, npl_chosen_layer(context, i), all_seconds, &cells);
@@ -333,6 +337,7 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 			*space = '\0';
 	}
 	npl_table_open(table, layout, header);
+	table->least_first = LEAST_LABEL;
 	if (two_lines)
 		npl_table_row(table, second_line);
 }
@@ -373,10 +378,23 @@ static void put_causes(FILE *out, const struct npl_comparison *c, const struct n
 		npl_table_close(&table);
 }
 
+/* Returns how many devices from the first on fit in a table side by side. */
+static int devices_that_fit(const struct npl_comparison *c, int first)
+{
+	enum { OPERATOR_WIDTH = 10, GAP = 2 };
+	int width = LEAST_LABEL + GAP + OPERATOR_WIDTH, n = 0;
+	for (; first + n < c->n_devices && n < DEVICES_A_TABLE; n++) {
+		width += GAP + npl_text_width(c->device[first + n].instance);
+		if (n && width > NPL_TABLE_WIDTH)
+			break;
+	}
+	return n;
+}
+
 void npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
-	for (int first = 0; first < c->n_devices; first += DEVICES_A_TABLE) {
-		const int n_left = c->n_devices - first, n_shown = n_left < DEVICES_A_TABLE ? n_left : DEVICES_A_TABLE;
+	for (int first = 0, n_shown; first < c->n_devices; first += n_shown) {
+		n_shown = devices_that_fit(c, first);
 		if (c->n_devices > 1 && !context->single_layer)
 			put_layers_of(out, c, context, first, n_shown, "LAYER", time_cell);
 		if (c->device[first].layer_accuracy)
@@ -410,9 +428,15 @@ static void put_legend(struct npl_table *notes, const struct npl_device_info *in
 		npl_table_row(notes, (const char *const[]){name, line});
 }
 
-void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c)
+void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, const struct npl_report_context *context)
 {
+	const char *by = context->choice ? context->choice->by : NULL;
 	bool causes = false;
+	char sorted[100];
+	snprintf(sorted, sizeof sorted, "sorted by %s: for each layer that of the device where it is greatest",
+		 by ? by : "");
+	if (by && c->n_devices > 1)
+		npl_table_row(notes, (const char *const[]){"layers", sorted});
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
 		for (int p = 0; p < r->n_parts; p++)

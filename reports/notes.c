@@ -211,7 +211,7 @@ void npl_report_notes(FILE *out, const struct npl_comparison *c, const struct np
 									    : "no layer's result is of real numbers, "
 									      "whose signal over noise could be told"});
 	if (context->layers)
-		npl_layer_notes(&table, c);
+		npl_layer_notes(&table, c, context);
 	put_calibration(&table, c);
 	fputc('\n', out);
 	npl_table_print(&table, out);

@@ -120,7 +120,8 @@ static int gives_way(const struct npl_table *table, const int *width)
 		if (table->kind[c] && width[c] > KNOWN)
 			return c;
 	for (int c = 0; c < last; c++)
-		if (table->is_left[c] && !table->is_never_cut[c] && width[c] > LEAST &&
+		if (table->is_left[c] && !table->is_never_cut[c] &&
+		    width[c] > (c == 0 && table->least_first ? table->least_first : LEAST) &&
 		    (widest < 0 || width[c] > width[widest]))
 			widest = c;
 	return widest;

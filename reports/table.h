@@ -18,6 +18,7 @@ struct npl_table {
 	char is_left[NPL_TABLE_COLUMNS];      /* 1: names, aligned left */
 	char is_never_cut[NPL_TABLE_COLUMNS]; /* 1: names that are never cut */
 	char kind[NPL_TABLE_COLUMNS];         /* 1: words of a known list, which are cut before names */
+	int least_first;                      /* the first column gets no narrower than this; 0: than other names */
 	int rows;
 	int64_t capacity;
 	char **cell; /* rows x columns */

@@ -7,7 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npulab/device.h"
+#include "core/files/words.h"
+#include "npulab/arena.h"
+#include "npulab/compare.h"
+#include "npulab/text.h"
+
+#define MAX_NAMES 16 /* more than the table of validators has words */
 
 typedef int validator(struct npl_validation *validation, const struct npl_validate_options *options,
 		      struct npl_err *err);
@@ -26,30 +31,39 @@ static const struct {
 };
 #define VALIDATORS ((int)(sizeof validators / sizeof *validators))
 
-/* Says whether DEVICE of "DEVICE.KEY=VALUE" is one of the words. */
-static bool takes_set(const char *words, const char *set)
+/* Lists the machines whose settings are taken when `machine`, or every one for NULL, is validated. */
+static int machines_with_sets(const char *machine, struct npl_arena *arena, const char *names[MAX_NAMES])
 {
-	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ') {
-		const size_t length = strcspn(at, " ");
-		if (!strncmp(set, at, length) && set[length] == '.')
-			return true;
+	int n = 0;
+	for (int i = 0; i < VALIDATORS; i++) {
+		const char *words = validators[i].sets, *word;
+		size_t length;
+		while ((!machine || !strcmp(machine, validators[i].machine)) && n < MAX_NAMES &&
+		       (word = npl_next_word(&words, &length)) && (names[n] = npl_arena_strndup(arena, word, length)))
+			n++;
 	}
-	return false;
+	return n;
 }
 
 /* Checks that every setting is of a machine that is validated. */
 static int check_sets(const char *machine, const struct npl_validate_options *options, struct npl_err *err)
 {
-	for (int s = 0; s < options->n_sets; s++) {
+	struct npl_arena arena = {0};
+	const char *names[MAX_NAMES];
+	const int n = machines_with_sets(machine, &arena, names);
+	int rc = 0;
+	for (int s = 0; s < options->n_sets && !rc; s++) {
+		const char *set = options->set[s];
 		bool known = false;
-		for (int i = 0; i < VALIDATORS; i++)
-			known |= (!machine || !strcmp(machine, validators[i].machine)) &&
-				 takes_set(validators[i].sets, options->set[s]);
+		for (int i = 0; i < n; i++)
+			known |= npl_device_sets(names[i], &set, 1, &(const char *){NULL});
+		const char *asked = npl_arena_strndup(&arena, set, strcspn(set, ".="));
 		if (!known)
-			return npl_fail(err, NPL_EUSAGE, "--set %s: none of the machines validated has this name",
-					options->set[s]);
+			rc = npl_fail(err, NPL_EUSAGE, "--set %s: none of the machines validated has this name%s", set,
+				      NPL_NEAREST(asked ? asked : "", names, n));
 	}
-	return 0;
+	npl_arena_free(&arena);
+	return rc;
 }
 
 static int refuse_unpublished(const char *machine, struct npl_err *err)

@@ -139,6 +139,81 @@ static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err 
 	}
 }
 
+/* What libyaml says of a text that it cannot read, and what that means in a settings file. */
+static const struct {
+	const char *problem, *means;
+	bool where_it_began; /* the place is where the mapping, key or text began, not where it was noticed */
+} problems[] = {
+	{"did not find expected ',' or '}'",
+	 "expected ',' between the entries of a mapping in braces and '}' at its end", true},
+	{"did not find expected key", "expected a key in the same column as those beside it", false},
+	{"could not find expected ':'", "expected `key: value`", true},
+	{"found unexpected end of stream", "expected another quote at the end of this text", true},
+	{"mapping values are not allowed in this context",
+	 "expected one `key: value` in a line, with quotes around a value that contains ': '", false},
+	{"found character that cannot start any token",
+	 "expected blanks before a key, not tabs, and quotes around a value that begins with a special character",
+	 false},
+};
+
+/* Says whether a byte continues a character of UTF-8. */
+static bool continues_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Returns the place in the text of a byte. */
+static yaml_mark_t mark_of_byte(const char *data, size_t at)
+{
+	yaml_mark_t mark = {0};
+	for (size_t i = 0; i < at; i++) {
+		mark.column = data[i] == '\n' ? 0 : mark.column + !continues_character(data[i]);
+		mark.line += data[i] == '\n';
+	}
+	return mark;
+}
+
+/* Writes the rest of the line from a place on, without the blanks before it. */
+static const char *text_at(const struct npl_file *file, yaml_mark_t mark, char *text, size_t n)
+{
+	const char *at = file->data, *end = at + file->bytes;
+	for (size_t line = 0; line < mark.line && at < end; at++)
+		line += *at == '\n';
+	for (size_t column = 0; column < mark.column && at < end && *at != '\n'; column++)
+		do
+			at++;
+		while (at < end && continues_character(*at));
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	size_t bytes = 0;
+	while (at + bytes < end && bytes < 40 && at[bytes] && at[bytes] != '\n')
+		bytes++;
+	snprintf(text, n, at < end ? "'%.*s'" : "the end of the file", (int)bytes, at);
+	return text;
+}
+
+/* Refuses a text that is no YAML. */
+static int refuse_text(const struct reader *r, const yaml_parser_t *parser, const struct npl_file *file,
+		       struct npl_err *err)
+{
+	const char *problem = parser->problem ? parser->problem : "", *means;
+	yaml_mark_t mark = parser->problem_mark;
+	char text[80], other[120];
+	snprintf(other, sizeof other, "expected YAML (%s)", problem);
+	means = other;
+	if (parser->error == YAML_READER_ERROR) {
+		means = "expected text in UTF-8";
+		mark = mark_of_byte(file->data, parser->problem_offset);
+	}
+	for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+		if (!strcmp(problems[i].problem, problem)) {
+			means = problems[i].means;
+			mark = problems[i].where_it_began ? parser->context_mark : mark;
+		}
+	return npl_fail(err, NPL_EINPUT, "%s:%d: column %d: %s, found %s", r->path, (int)mark.line + 1,
+			(int)mark.column + 1, means, text_at(file, mark, text, sizeof text));
+}
+
 static int read_events(struct reader *r, const struct npl_file *file, struct npl_err *err)
 {
 	yaml_parser_t parser;
@@ -149,8 +224,7 @@ static int read_events(struct reader *r, const struct npl_file *file, struct npl
 	for (bool done = false; !done && !rc;) {
 		yaml_event_t event;
 		if (!yaml_parser_parse(&parser, &event)) {
-			rc = npl_fail(err, NPL_EINPUT, "%s:%d: %s", r->path, (int)parser.problem_mark.line + 1,
-				      parser.problem ? parser.problem : "not YAML");
+			rc = refuse_text(r, &parser, file, err);
 			break;
 		}
 		done = event.type == YAML_STREAM_END_EVENT;

@@ -9,6 +9,7 @@
 
 #include "instance.h"
 #include "npulab/driver.h"
+#include "npulab/text.h"
 #include "sim/processor/processor_model.h"
 
 #define HOST "host"
@@ -180,6 +181,38 @@ static int open_all(struct opening *o, struct npl_device **device, struct npl_un
 	return rc;
 }
 
+static bool is_listed(const char *const *names, int n, const char *name)
+{
+	while (n > 0 && strcmp(names[n - 1], name) != 0)
+		n--;
+	return n > 0;
+}
+
+/* Refuses a setting whose device is not among those opened, and names the nearest that is. */
+static int refuse_set(struct opening *o, const char *set, struct npl_err *err)
+{
+	const struct npl_compare_options *options = o->options;
+	const char **names = npl_arena_array(&o->arena, (size_t)options->n_devices + 1, sizeof *names);
+	const char *asked = npl_arena_strndup(&o->arena, set, strcspn(set, ".="));
+	int n = 0;
+	if (!names || !asked)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int d = 0; d < options->n_devices; d++) {
+		struct instance instance;
+		if (instance_cut(o->label[d], &o->arena, &instance, err))
+			return err->code;
+		if (!is_listed(names, n, instance.device))
+			names[n++] = instance.device;
+	}
+	if (!options->without_host)
+		names[n++] = HOST;
+	if (!strchr(set, '.') || strcspn(set, ".") > strcspn(set, "="))
+		return npl_fail(err, NPL_EUSAGE, "--set %s: expected DEVICE.KEY=VALUE, as %s.KEY=VALUE", set,
+				n ? names[0] : HOST);
+	return npl_fail(err, NPL_EUSAGE, "--set %s: no device here has this name, '%s'%s", set, asked,
+			NPL_NEAREST(asked, names, n));
+}
+
 int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device,
 		     struct npl_unavailables *unavailable, struct npl_err *err)
 {
@@ -194,10 +227,7 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		rc = check_engine(options, device, err);
 	for (int i = 0; i < options->n_sets && !rc; i++)
 		if (!o.used[i] && !is_of_host(options, options->set[i]))
-			rc = npl_fail(
-				err, NPL_EUSAGE,
-				"--set %s: no device here has this name, expected DEVICE.KEY=VALUE, or host.KEY=VALUE for the host",
-				options->set[i]);
+			rc = refuse_set(&o, options->set[i], err);
 	npl_arena_free(&o.arena);
 	return rc;
 }

@@ -16,6 +16,18 @@ static const char *settings_of(const char *text)
 	return at ? at : text + strlen(text);
 }
 
+/* Refuses a key that the last of the instance's settings sets to another value than one before it. */
+static int check_last(const struct instance *instance, const char *text, struct npl_err *err)
+{
+	const char *last = instance->set[instance->n_sets - 1];
+	const size_t key = strcspn(last, "=");
+	for (int i = 0; i < instance->n_sets - 1; i++)
+		if (!strncmp(instance->set[i], last, key + 1) && strcmp(instance->set[i], last) != 0)
+			return npl_fail(err, NPL_EUSAGE, "%s: %.*s is given twice, as '%s' and as '%s'", text, (int)key,
+					last, instance->set[i] + key + 1, last + key + 1);
+	return 0;
+}
+
 int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err)
 {
 	const char *at = settings_of(text);
@@ -35,6 +47,8 @@ int instance_cut(const char *text, struct npl_arena *arena, struct instance *ins
 		if (ok && set[instance->n_sets][0] == '=')
 			return npl_fail(err, NPL_EUSAGE, "%s: a setting without a key, expected NAME@KEY=VALUE", text);
 		instance->n_sets++;
+		if (ok && check_last(instance, text, err))
+			return err->code;
 		at = next;
 	}
 	if (ok && !*instance->device)

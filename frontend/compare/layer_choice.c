@@ -3,6 +3,7 @@
  * Which layers reports show (layer_choice.h). */
 #include "npulab/layer_choice.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,12 +112,22 @@ int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer
 	return rc;
 }
 
-static bool has_cycles(const struct npl_run *run)
+static bool has_cycles(const struct npl_comparison *c)
 {
-	for (int i = 0; i < run->n_layers; i++)
-		if (run->layer[i].result.cycles)
-			return true;
+	for (int d = 0; d < c->n_devices; d++)
+		for (int i = 0; i < c->device[d].run.n_layers; i++)
+			if (c->device[d].run.layer[i].result.cycles)
+				return true;
 	return false;
+}
+
+/* Returns the greatest figure that any device has for the layer. */
+static double greatest(const struct npl_comparison *c, int key, int i)
+{
+	double most = 0;
+	for (int d = 0; d < c->n_devices && figure[key]; d++)
+		most = fmax(most, figure[key](&c->device[d].run.layer[i]));
+	return most;
 }
 
 struct weighed {
@@ -144,16 +155,16 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 		rc = choose(graph, options, &chosen, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
 		if (chosen[i])
-			list[n++] = (struct weighed){
-				i, figure[key] && c->n_devices ? figure[key](&c->device[0].run.layer[i]) : 0};
-	if (!rc && n && figure[key] == cycles_of && c->n_devices && !has_cycles(&c->device[0].run))
+			list[n++] = (struct weighed){i, greatest(c, key, i)};
+	if (!rc && n && figure[key] == cycles_of && c->n_devices && !has_cycles(c))
 		rc = npl_fail(err, NPL_EUSAGE,
-			      "--sort cycles: %s has no cycles: name a simulated machine first, or sort by time",
+			      "--sort cycles: %s has no cycles: name a simulated machine too, or sort by time",
 			      c->device[0].instance);
 	if (n)
 		qsort(list, (size_t)n, sizeof *list, heaviest_first);
 	choice->n = options->top && options->top < n ? (int)options->top : n;
 	choice->left = graph->n_nodes - choice->n;
+	choice->by = !rc && figure[key] ? keys[key] : NULL;
 	for (int i = 0; i < choice->n && !rc; i++)
 		choice->node[i] = list[i].node;
 	free(list);

@@ -178,7 +178,7 @@ int npl_device_parameters(const char *name, const struct npl_device_options *opt
 			  const char **yaml, struct npl_err *err);
 
 /* Returns n notes that a user should know about the machine's file and settings: what the file leaves out, what was
- * adapted. They are borrowed from the device. */
+ * adapted, what has no effect. They are borrowed from the device. */
 const char *const *npl_device_notes(const struct npl_device *device, int *n);
 /* Copies the notes into the arena for a report. Where the user changed the sizes or the clock of a shipped machine, a
  * last note says which energies and fitted figures were not changed with them. Returns NULL when memory is short. */
@@ -196,6 +196,8 @@ const struct npl_param_value *npl_device_settings(const struct npl_device *devic
  * or NAN where the device has no such key. */
 const char *npl_device_setting(const struct npl_device *device, const char *key);
 double npl_device_setting_number(const struct npl_device *device, const char *key);
+/* Says whether the parameter of a key has an effect with the values of the others (npl_driver.conditions). */
+bool npl_device_setting_has_effect(const struct npl_device *device, const char *key);
 /* Returns the hash of npl_device_yaml and info.memory_yaml; NULL: the device has no parameters. */
 const char *npl_device_sha256(const struct npl_device *device);
 /* Says whether the device runs the layer, its size included. Otherwise puts the reason into `reason`, which may be NULL

@@ -61,6 +61,9 @@ struct npl_driver {
 	/* Optional: beginnings of the keys of sizes and clocks, between blanks: "array. clock_hz". Energies and fitted
 	 * figures of a shipped machine go with these values: a report notes it where the user changed one. */
 	const char *size_keys;
+	/* Optional: which parameters have an effect only with some values of others. The user who sets one of them in
+	 * vain gets a note. */
+	const struct npl_param_condition *conditions;
 	/* Optional: adapts parameters that the user left unset (npl_description_source) to those that the user set, and
 	 * says in *note, in the arena, what it changed. It leaves to open what it cannot adapt; open refuses that. */
 	int (*adapt_unset)(void *config, const struct npl_description *machine, struct npl_arena *arena,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which layers of a comparison the reports show one by one, and in which order. A choice takes the layers that a
- * pattern matches, sorts them by a figure of the first device, and keeps the first `top`. Totals stay those of the
+ * pattern matches, sorts them by a figure, and keeps the first `top`. Of several devices, the one with the greatest
+ * figure for a layer decides. Totals stay those of the
  * whole network.
  *
  *     struct npl_layer_choice_options options = {.n_match = 1, .match = (const char *[]){"Conv*"}, .top = 10};
@@ -33,6 +34,8 @@ struct npl_layer_choice_options {
 struct npl_layer_choice {
 	int n, left; /* the number of layers that are shown, and of those that are not */
 	int *node;   /* n nodes, in the order in which they are shown */
+	/* the figure that they are sorted by, as "time"; NULL: they are in the network's order */
+	const char *by;
 };
 
 /* Checks options before anything runs. Returns NPL_EUSAGE for an unknown key, a bad expression, or a pattern that

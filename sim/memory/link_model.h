@@ -91,6 +91,14 @@ int npl_link_model_of(const struct npl_link_config *config, const char *prefix, 
 			       "of what is behind the link, but for kind plain; 0: none", NULL),                       \
 		NPL_LINK_PARAM(key, "latency_seconds", NPL_PARAM_DOUBLE, type, member, latency_seconds, latency_is, 0, \
 			       1, "s", "before each transfer", NULL)
+/* Entries of a machine's conditions (npl_driver.conditions) for these parameters. */
+#define NPL_LINK_CONDITIONS(key)                                                                                       \
+	{key ".generation " key ".lanes", key ".kind", "pcie", NULL},                                                  \
+		{key ".clock_hz " key ".width_bits " key ".transfers_per_clock", key ".kind", "hypertransport", NULL}, \
+		{key ".payload_bytes " key ".header_bytes", key ".kind", NULL, "plain"},                               \
+	{                                                                                                              \
+		key ".bytes_per_second", key ".kind", "plain", NULL                                                    \
+	}
 
 #ifdef __cplusplus
 }

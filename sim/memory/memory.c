@@ -57,18 +57,20 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 }
 
 /* Finds the sources of a memory's parameters. `ships`: the memory is a file of memories/. If it is not, the file from
- * which it was copied is looked for; one that cannot be read is taken for none. */
+ * which it was copied is looked for. One of the memory's own name that cannot be read is taken for none. */
 static int find_sources(struct npl_memory *memory, const char *name, bool ships, struct npl_err *err)
 {
 	struct npl_description *machine = &memory->machine, shipped = *machine;
 	const char *from = machine->copied_from ? machine->copied_from : machine->name, *path;
-	struct npl_err ignored = {0};
+	struct npl_err why = {.msg = "expected the name of a shipped memory"};
 	bool found = ships;
 	if (ships)
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
-	else if (!strchr(from, '/') && !find_file(from, &memory->arena, &path, &ignored))
-		found = !npl_description_load(path, "model", &memory->arena, &shipped, &ignored) &&
+	else if (!npl_is_yaml_path(from) && !find_file(from, &memory->arena, &path, &why))
+		found = !npl_description_load(path, "model", &memory->arena, &shipped, &why) &&
 			!strcmp(shipped.driver_or_model, machine->driver_or_model);
+	else if (machine->copied_from)
+		return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s': %s", machine->path, from, why.msg);
 	if (ships && !machine->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 	return npl_description_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,

@@ -62,6 +62,15 @@ const struct npl_param npl_processor_params[] = {
 	{0},
 };
 
+#define LINK "host_link."
+const struct npl_param_condition npl_processor_conditions[] = {
+	{LINK "kind " LINK "generation " LINK "lanes " LINK "clock_hz " LINK "width_bits " LINK
+	      "transfers_per_clock " LINK "payload_bytes " LINK "header_bytes " LINK "bytes_per_second " LINK
+	      "limit_bytes_per_second " LINK "latency_seconds " LINK "pj_per_byte " LINK "energy_origin",
+	 "host_link.name", NULL, ""},
+	NPL_LINK_CONDITIONS("host_link"),
+	{0}};
+
 static int check_cache(const char *name, double bytes, double rate, struct npl_err *err)
 {
 	if ((bytes > 0) == (rate > 0))

@@ -154,6 +154,7 @@ const struct npl_driver npl_driver_processor = {
 	.name = "processor",
 	.summary = "a CPU or GPU by its published figures: time and energy of operators, no cycles",
 	.params = npl_processor_params,
+	.conditions = npl_processor_conditions,
 	.config_bytes = sizeof(struct npl_processor_model),
 	.needs_machine = true,
 	.may_be_host = true,

@@ -284,7 +284,17 @@ Test(cli_bad_input, usage)
 		{2, "null has no parameters", {"devices", "null", "--yaml"}},
 		{5, "cannot be written", {"devices", "--json", "@/none/devices.json"}},
 		{5, "cannot be written", {"models", "--json", "@/none/models.json"}},
-		{2, "unexpected argument", {"models", "digits"}},
+		{2, "models: unexpected argument 'digits'; usage: npulab models [--json FILE]\n", {"models", "digits"}},
+		{2,
+		 "devices: unexpected argument 'cpu'; usage: npulab devices [NAME|FILE] [--yaml] [--set KEY=VALUE] "
+		 "[--verbose]\n",
+		 {"devices", "cpu", "cpu"}},
+		{2,
+		 "alone or with K, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (powers of 1024) behind it, got '1.5G'\n",
+		 {"compare", "digits", "--max-memory", "1.5G"}},
+		{2, "got '8GB'; the nearest is '8G'", {"run", "digits", "--device", "cpu", "--max-memory", "8GB"}},
+		{2, "got '8kib'; the nearest is '8Ki'", {"inspect", "digits", "--max-memory", "8kib"}},
+		{2, "got '8B'; the nearest is '8'", {"validate", "--max-memory", "8B"}},
 		{2, "which model?", {"inspect"}},
 		{5, "cannot be written", {"inspect", "digits", "--json", "@/none/inspect.json"}},
 	};

@@ -30,6 +30,14 @@ Test(cli_bad_machine, devices_and_parameters)
 	cli_write_text(folder, "lone.yaml", "systolic\n");
 	cli_write_text(folder, "broken.yaml", "driver: systolic\narray: {rows: 8\n");
 	cli_write_text(folder, "tabs.yaml", "driver: systolic\narray:\n\trows: 8\n");
+	cli_write_text(folder, "left.yaml", "driver: systolic\narray:\n  rows: 8\n columns: 3\n");
+	cli_write_text(folder, "colon.yaml", "driver: systolic\nrows 8\nclock_hz: 1 GHz\n");
+	cli_write_text(folder, "quote.yaml", "driver: systolic\nname: \"mine\nclock_hz: 1 GHz\n");
+	cli_write_text(folder, "colons.yaml",
+		       "driver: systolic\ndescription: gr\xc3\xb6\xc3\x9f"
+		       "er: it\n");
+	cli_write_text(folder, "escape.yaml", "driver: systolic\nname: \"a\\q\"\n");
+	cli_write_text(folder, "anchor.yaml", "driver: systolic\nname: &");
 	cli_write_text(folder, "documents.yaml", "driver: systolic\n---\ndriver: systolic\n");
 	cli_write_text(folder, "nomodel.yaml", "name: mine\n");
 	cli_write_text(folder, "nosimulator.yaml", "driver: abacus\n");
@@ -42,8 +50,11 @@ Test(cli_bad_machine, devices_and_parameters)
 			 *taken[i] == '\033' ? taken[i] + 1 : taken[i]);
 		cli_write_text(folder, name, text);
 	}
+	cli_write_text(folder, "copied.yaml", "driver: systolic\ncopied_from: tpu1\n");
+	cli_write_text(folder, "memory.yaml", "model: fixed\nbytes_per_second: 1e9\ncopied_from: hbm3\n");
 	cli_write_text(folder, "same.yaml", "name: tpu_v1\ndriver: systolic\n");
 	cli_write_text(folder, "empty.yaml", "");
+	cli_write_text(folder, "half.yaml", "driver: systolic\nname: \xc3\xb6\xc3\xb6 m\xc3");
 	cli_write(folder, "binary.yaml", "\x89PNG\r\n\x1a\n\0\0\0\r", 12);
 	cli_write_text(folder, "deep.yaml", deep);
 	cli_write_sparse(folder, "big.yaml", (1 << 20) + 1);
@@ -76,10 +87,25 @@ Test(cli_bad_machine, devices_and_parameters)
 		{2, "host_link.bytes_per_second must be a whole number", SET("tpu_v1.host_link.bytes_per_second=inf")},
 		{2, "must say where the energy comes from", SET("tpu_v1.energy.static.origin=guess")},
 		{2, "expected tpu_v1.KEY=VALUE", SET("tpu_v1.array.rows")},
-		{2, "no device here has", SET("tpu.array.rows=16")},
-		{2, "no device here has", SET("array.rows=16")},
-		{2, "no device here has", SET("diannao.nfu.tn=8")},
-		{2, "no device here has", SET("")},
+		{2, "no device here has this name, 'tpuv1'; the nearest is 'tpu_v1'", SET("tpuv1.array.rows=16")},
+		{2, "no device here has this name, 'array'; expected tpu_v1", SET("array.rows=16")},
+		{2, "no device here has this name, 'diannao'; expected tpu_v1", SET("diannao.nfu.tn=8")},
+		{2, "--set : expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE", SET("")},
+		{2, "--set rows=0.5: expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE", SET("rows=0.5")},
+		{2,
+		 "--set tpuv1.array.rows=8: none of the machines validated has this name; the nearest is 'tpu_v1'",
+		 {"validate", "--set", "tpu_v1.array.rows=16", "--set", "tpuv1.array.rows=8"}},
+		{2,
+		 "--set diannao.nfu.tn=8: expected tpu_v1.KEY=VALUE",
+		 {"asm", "@/none.s", "-o", "@/none.bin", "--machine", "tpu_v1", "--set", "tpu_v1.array.rows=16",
+		  "--set", "diannao.nfu.tn=8"}},
+		{2,
+		 "compare: --set tpu_v1.array.rows is given twice, as '16' and as '8'",
+		 {"compare", "digits", "--set", "tpu_v1.array.rows=16", "--set", "host.cores=1", "--set",
+		  "tpu_v1.array.rows=8"}},
+		{2,
+		 "devices: --set array.rows is given twice, as '16' and as '8'",
+		 {"devices", "tpu_v1", "--set", "array.rows=16", "--set", "tpu_v1.array.rows=8"}},
 		{2, "cannot be set", SET("tpu_v1.name=mine")},
 		{2, "there is no parameter ''", SET("tpu_v1.=3")},
 		{2, "the nearest is 'threads'", SET("cpu.thread=1")},
@@ -92,12 +118,30 @@ Test(cli_bad_machine, devices_and_parameters)
 		{3, "twice.yaml:3: 'clock_hz' is set twice (first in line 2)", MACHINE("@/twice.yaml")},
 		{3, "alias.yaml:2: aliases", MACHINE("@/alias.yaml")},
 		{3, "lone.yaml:1:", MACHINE("@/lone.yaml")},
-		{3, "broken.yaml:", MACHINE("@/broken.yaml")},
-		{3, "tabs.yaml:3:", MACHINE("@/tabs.yaml")},
+		{3,
+		 "broken.yaml:2: column 8: expected ',' between the entries of a mapping in braces and '}' at its end, "
+		 "found '{rows: 8'",
+		 MACHINE("@/broken.yaml")},
+		{3, "tabs.yaml:3: column 1: expected blanks before a key, not tabs", MACHINE("@/tabs.yaml")},
+		{3, "left.yaml:4: column 2: expected a key in the same column as those beside it, found 'columns: 3'",
+		 MACHINE("@/left.yaml")},
+		{3, "colon.yaml:2: column 1: expected `key: value`, found 'rows 8'", MACHINE("@/colon.yaml")},
+		{3, "quote.yaml:2: column 7: expected another quote at the end of this text, found '\"mine'",
+		 MACHINE("@/quote.yaml")},
+		{3, "colons.yaml:2: column 20: expected one `key: value` in a line", MACHINE("@/colons.yaml")},
+		{3, "escape.yaml:2: column 9: expected YAML (found unknown escape character), found '\\q\"'",
+		 MACHINE("@/escape.yaml")},
+		{3, "anchor.yaml:2: column 8: expected YAML (", MACHINE("@/anchor.yaml")},
 		{3, "documents.yaml:2: a second document", MACHINE("@/documents.yaml")},
 		{3, "nomodel.yaml: no `driver:` line", MACHINE("@/nomodel.yaml")},
 		{3, "there is no driver 'abacus'", MACHINE("@/nosimulator.yaml")},
 		{3, "the file is empty", MACHINE("@/empty.yaml")},
+		{3,
+		 "copied.yaml: copied_from is 'tpu1', and no machine that ships has this name; the nearest is 'tpu_v1'",
+		 MACHINE("@/copied.yaml")},
+		{3,
+		 "memory.yaml: copied_from is 'hbm3': there is no memory 'hbm3'; the nearest is 'hbm'",
+		 {"dram", "--pattern", "stream_rd", "--preset", "@/memory.yaml"}},
 		{3, "the name 'host' is taken", MACHINE("@/name0.yaml")},
 		{3, "the name 'placement' is taken", MACHINE("@/name1.yaml")},
 		{3, "the name 'cpu' is taken", MACHINE("@/name2.yaml")},
@@ -109,7 +153,8 @@ Test(cli_bad_machine, devices_and_parameters)
 		{3, "the name '' must be", MACHINE("@/name8.yaml")},
 		{2, "tpu_v1 and", MACHINE("tpu_v1,@/same.yaml")},
 		{2, "are both called 'tpu_v1'", MACHINE("tpu_v1,@/same.yaml")},
-		{3, "binary.yaml:1:", MACHINE("@/binary.yaml")},
+		{3, "half.yaml:2: column 11: expected text in UTF-8", MACHINE("@/half.yaml")},
+		{3, "binary.yaml:1: column 1: expected text in UTF-8", MACHINE("@/binary.yaml")},
 		{3, "deep.yaml:9: nested deeper than 8 levels", MACHINE("@/deep.yaml")},
 		{3, "more than the 1048576 allowed", MACHINE("@/big.yaml")},
 		{3, "many.yaml:4097: more than 4096 settings", MACHINE("@/many.yaml")},

@@ -61,3 +61,17 @@ Test(commands, lists_as_json_in_a_file)
 	}
 	cli_remove_folder(folder);
 }
+
+/* The usage line of `validate` has the words that its refusal of another one lists. */
+Test(commands, usage_of_validate)
+{
+	struct cli_result help = cli_run(&(struct cli_how){0}, "validate", "--help"),
+			  refused = cli_run(&(struct cli_how){0}, "validate", "no_such_machine");
+	char words[200] = "[", *list = strstr(refused.err, "one of: ");
+	cr_assert(list, "%s", refused.err);
+	for (char *word = strtok(list + strlen("one of: "), ", \n"); word; word = strtok(NULL, ", \n"))
+		snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", words[1] ? "|" : "", word);
+	cr_assert(strstr(help.out, words), "%s has no %s", help.out, words);
+	cli_free(&help);
+	cli_free(&refused);
+}

@@ -201,3 +201,17 @@ Test(cli_devices, a_file_has_its_machines_name)
 	json_decref(json);
 	cli_remove_folder(folder);
 }
+
+/* An analytical device has a clock, although its times are not in cycles. */
+Test(cli_devices, clocks)
+{
+	struct cli_result r = cli_run(&(struct cli_how){0}, "devices");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(cli_says(r.out, "gpu_k80 analytical float32 560 MHz 2.80 TOP/s"), "%s", r.out);
+	cr_assert(cli_says(r.out, "diannao simulated Q6.10 980 MHz"), "%s", r.out);
+	cr_assert(cli_says(r.out, "null null float32 - -"), "%s", r.out);
+	cli_free(&r);
+	json_t *root = cli_json(&(struct cli_how){0}, "devices", "gpu_k80", "--json", "-");
+	cr_assert_eq(cli_number(cli_at(root, "devices.0.clock_hz")), 560e6);
+	json_decref(root);
+}

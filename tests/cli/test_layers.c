@@ -98,7 +98,7 @@ Test(layers, causes_of_a_tpu_leave_little)
 	}
 }
 
-/* The first device's figure decides, the greatest first, and all devices show the same layers. */
+/* The figure of the device that has most of it decides, the greatest first, and all devices show the same layers. */
 Test(layers, sorted_by_a_figure)
 {
 	static const struct {
@@ -106,15 +106,18 @@ Test(layers, sorted_by_a_figure)
 	} keys[] = {{"time", "seconds"}, {"cycles", "cycles"}, {"macs", "macs"}, {"energy", "energy_j"}};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		struct cli_result r = cli_run(&plainly, MOBILENET, "--csv", "-", "--sort", keys[i].key);
-		double before = INFINITY;
+		double value[2][100];
+		int n[2] = {0};
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		for (const char *line = strchr(r.out, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
-			if (strcmp(field(line + 1, r.out, "device"), "tpu_v1"))
-				break;
-			const double value = atof(field(line + 1, r.out, keys[i].column));
-			cr_assert(value <= before, "%s: %g after %g", keys[i].key, value, before);
-			before = value;
+			const int d = strcmp(field(line + 1, r.out, "device"), "tpu_v1") != 0;
+			value[d][n[d]++] = atof(field(line + 1, r.out, keys[i].column));
+			cr_assert(n[d] <= 100);
 		}
+		cr_assert(n[0] == 100 && n[1] == 100);
+		for (int k = 1; k < 100; k++)
+			cr_assert(fmax(value[0][k], value[1][k]) <= fmax(value[0][k - 1], value[1][k - 1]), "%s: %d",
+				  keys[i].key, k);
 		cli_free(&r);
 	}
 	struct cli_result r = cli_run(&plainly, MOBILENET, "--csv", "-", "--top", "5");
@@ -126,6 +129,20 @@ Test(layers, sorted_by_a_figure)
 	cr_assert_eq(n, 10);
 	for (int i = 0; i < 5; i++)
 		cr_assert_str_eq(names[i], names[5 + i]);
+	cli_free(&r);
+	/* which device is named first does not matter; a device without cycles may be */
+	r = cli_run(&plainly, "compare", "mobilenet_v2", "--devices", "diannao,tpu_v1", "--timing-only", "--csv", "-",
+		    "--top", "5");
+	n = 0;
+	for (const char *line = strchr(r.out, '\n'); line && line[1] && n < 5; line = strchr(line + 1, '\n'))
+		cr_assert_str_eq(field(line + 1, r.out, "name"), names[n++]);
+	cr_assert_eq(n, 5);
+	cli_free(&r);
+	r = cli_run(&plainly, "compare", "digits", "--devices", "gpu_a100,tpu_v1", "--timing-only", "--sort", "cycles");
+	cr_assert(!r.status &&
+			  cli_says(r.out,
+				   "layers sorted by cycles: for each layer that of the device where it is greatest"),
+		  "%s%s", r.out, r.err);
 	cli_free(&r);
 }
 
@@ -157,6 +174,28 @@ Test(layers, tables)
 	r = cli_run(&plainly, "layer", "gemm", "-m", "4", "-n", "300", "-k", "300", "--devices", "tpu_v1", "--layers");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(strstr(r.out, "\nCYCLES OF tpu_v1 ") && strstr(r.out, " BOUND\n"), "%s", r.out);
+	cli_free(&r);
+}
+
+/* Long names of devices take no room from the labels of sums; the tables side by side have fewer devices then. */
+Test(layers, labels_are_whole)
+{
+	struct cli_result r = cli_run(&plainly, "compare", "mobilenet_v2", "--devices",
+				      "tpu_v1@array.rows=128@array.columns=64,tpu_v1@array.rows=128@array.columns=32,"
+				      "diannao@nbin.rows=128@nbout.rows=128@sb.rows=128",
+				      "--timing-only", "--top", "2");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	for (const char *line = r.out; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		cr_assert(strcspn(line, "\n") <= 100, "%.*s", (int)strcspn(line, "\n"), line);
+	int times = 0, left = 0, all = 0;
+	for (const char *at = r.out; (at = strstr(at, "\nLAYER ")); at++)
+		times++;
+	for (const char *at = r.out; (at = strstr(at, "\n98 more layers ")); at++)
+		left++;
+	for (const char *at = r.out; (at = strstr(at, "\nall 100 layers ")); at++)
+		all++;
+	cr_assert(times == 3 && left == 6 && all == 3, "%d %d %d: %s", times, left, all, r.out);
+	cr_assert(strstr(r.out, "\nless overlap "), "%s", r.out);
 	cli_free(&r);
 }
 

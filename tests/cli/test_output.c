@@ -110,6 +110,9 @@ Test(cli_output, files_and_quiet)
 	cr_assert(r.out_bytes == 0 && r.err_bytes == 0, "--quiet printed %s%s", r.out, r.err);
 	cr_assert_eq(cli_count_files(folder), 2);
 	cli_free(&r);
+	r = cli_run(&how, "inspect", "digits", "--quiet");
+	cr_assert(!r.status && r.out_bytes == 0 && r.err_bytes == 0, "inspect --quiet printed %s%s", r.out, r.err);
+	cli_free(&r);
 	char *text = cli_read(cli_path(folder, "r.json"), NULL), *csv = cli_read(cli_path(folder, "r.csv"), NULL);
 	json_t *root = cli_parse_json(text);
 	cli_check_result(root);

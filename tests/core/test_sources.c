@@ -350,3 +350,74 @@ Test(sources, what_stays_with_another_size_is_told)
 		cli_free(&r);
 	}
 }
+
+/* A parameter that the others leave without effect is told where the user set it, and marked in the machine's table. */
+Test(sources, what_has_no_effect_is_told)
+{
+	static const struct {
+		const char *device, *set, *says; /* says: NULL: nothing */
+	} cases[] = {
+		{"tpu_v1", "weight_memory.channels=2",
+		 "weight_memory.channels has no effect while weight_memory.preset is fixed"},
+		{"tpu_v1", "energy.weight_memory.standby=apart",
+		 "energy.weight_memory.standby has no effect while weight_memory.preset is fixed"},
+		{"tpu_v1", "weight_memory.bytes_per_second=40e9", NULL},
+		{"tpu_v1", "host_link.lanes=8", NULL},
+		{"tpu_v1", "host_link.width_bits=8", "host_link.width_bits has no effect while host_link.kind is pcie"},
+		{"tpu_v1", "energy.static.origin=absent", NULL},
+		{"@/mine.yaml", "clock_hz=1GHz",
+		 "weight_memory.bytes_per_second has no effect while weight_memory.preset is ddr3-2133; "
+		 "energy.static.watts has no effect while energy.static.origin is absent"},
+		{"@/mine.yaml", "weight_memory.preset=fixed", "energy.static.watts has no effect"},
+		{"cpu_haswell_e5_2699v3", "host_link.lanes=8",
+		 "host_link.lanes has no effect while host_link.name is empty"},
+		{"gpu_a100", "host_link.lanes=8", NULL},
+	};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "mine.yaml",
+		       "name: mine\ndriver: systolic\nactivate: {latency_cycles: 0}\nissue: {sync_cycles: 0}\n"
+		       "host_link: {latency_seconds: 1us, clock_hz: 1000000000}\nenergy: {static: {watts: 3}}\n"
+		       "weight_memory: {preset: ddr3-2133, bytes_per_second: 40e9}\n");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "devices", cases[i].device, "--set",
+					      cases[i].set);
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		cr_assert(cases[i].says ? cli_says(r.out, cases[i].says) : !cli_says(r.out, "has no effect"),
+			  "%s %s: %s", cases[i].device, cases[i].set, r.out);
+		cli_free(&r);
+	}
+	struct cli_result table = cli_run(&(struct cli_how){0}, "devices", "tpu_v1");
+	cr_assert(cli_says(table.out, "weight_memory.channels 2 channels published, no effect"), "%s", table.out);
+	cr_assert(cli_says(table.out, "host_link.lanes 16 lanes published host_link.clock_hz"), "%s", table.out);
+	cli_free(&table);
+	struct cli_result report = cli_run(&(struct cli_how){0}, "compare", "digits", "--timing-only", "--devices",
+					   "tpu_v1@weight_memory.channels=1");
+	cr_assert(cli_says(report.out, "weight_memory.channels has no effect while"), "%s", report.out);
+	cli_free(&report);
+	cli_remove_folder(folder);
+}
+
+/* A copy that was cut off has fewer parameters than the machine that it was copied from. */
+Test(sources, what_a_copy_has_lost_is_told)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	struct cli_result yaml = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--yaml");
+	cli_write_text(folder, "whole.yaml", yaml.out);
+	char *end = strstr(yaml.out, "  accumulators:\n");
+	cr_assert(end, "%s", yaml.out);
+	*end = '\0';
+	cli_write_text(folder, "cut.yaml", yaml.out);
+	struct cli_result cut = cli_run(&(struct cli_how){.folder = folder}, "devices", "@/cut.yaml"),
+			  whole = cli_run(&(struct cli_how){.folder = folder}, "devices", "@/whole.yaml");
+	cr_assert(cli_says(cut.out, "its file is copied from tpu_v1 and leaves out energy.accumulators.pj_per_word, "
+				    "energy.accumulators.origin, energy.weight_memory.pj, energy.weight_memory.origin "
+				    "and 3 more: these have the driver's defaults, not the values of tpu_v1"),
+		  "%s", cut.out);
+	cr_assert(!cli_says(whole.out, "leaves out"), "%s", whole.out);
+	cli_free(&yaml);
+	cli_free(&cut);
+	cli_free(&whole);
+	cli_remove_folder(folder);
+}

@@ -77,6 +77,13 @@ const struct npl_param tpu_params[] = {
 const struct npl_former_default tpu_former_defaults[] = {
 	{"activate.latency_cycles", "550"}, {"issue.sync_cycles", "2000"}, {"host_link.latency_seconds", "6e-6"}, {0}};
 
+const struct npl_param_condition tpu_conditions[] = {
+	{"weight_memory.bytes_per_second", "weight_memory.preset", "fixed", NULL},
+	{"weight_memory.channels energy.weight_memory.standby", "weight_memory.preset", NULL, "fixed ideal"},
+	{"host_link.limit_bytes_per_second", "host_link.kind", NULL, "plain"},
+	NPL_LINK_CONDITIONS("host_link"),
+	{0}};
+
 int64_t tpu_row_bytes(const struct tpu_config *config)
 {
 	return config->rows > config->columns ? config->rows : config->columns;

@@ -83,6 +83,7 @@ struct tpu_memory {
 
 extern const struct npl_param tpu_params[];
 extern const struct npl_former_default tpu_former_defaults[];
+extern const struct npl_param_condition tpu_conditions[];
 /* npl_driver.adapt_unset: sets channels and size where the user chose another weight memory. */
 int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err);

@@ -170,6 +170,7 @@ const struct npl_driver npl_driver_systolic = {
 	.former_defaults = tpu_former_defaults,
 	.former_machine = "the TPU v1",
 	.size_keys = "array. accumulators. unified_buffer. clock_hz",
+	.conditions = tpu_conditions,
 	.adapt_unset = tpu_config_adapt,
 	.open = tpu_open,
 	.close = tpu_close,
