@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * How honest the estimate of memory is (frontend/session/footprint.c): what a comparison says that it needs, beside the
- * most that Linux counted while it ran (MiB). The table of docs/measuring.md. */
+ * most that Linux counted while it ran (MiB). The table of docs/limits.md. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Measured over the shipped networks (docs/measuring.md). */
+/* Measured over the shipped networks (docs/limits.md). */
 #define PROGRAM_BYTES ((uint64_t)10 << 20)
 #define LAYER_BYTES   ((uint64_t)16 << 10) /* per layer: of the graph, the plan, the program and kept rows */
 #define LIBRARY_BYTES ((uint64_t)20 << 20) /* OpenBLAS and oneDNN, with their buffers */
