@@ -217,7 +217,8 @@ void cli_warn_of_machine(const struct npl_device *device)
 	cli_warn(npl_device_name(device), notes, n);
 }
 
-/* The settings of a machine file are addressed by the machine's name, which is known only once it is open. */
+/* Opens a machine with the settings of --set. Those of a machine file are addressed by the machine's name, which is
+ * known only once the file is open. */
 int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device, struct npl_err *err)
 {
 	const char *sets[CLI_LIST];

@@ -65,7 +65,7 @@ int cli_check_reports(const struct cli_common *common, struct npl_err *err);
 int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device,
 		     struct npl_err *err);
 
-bool cli_is_stdout(const char *path); /* "-"; false for NULL */
+bool cli_is_stdout(const char *path); /* says whether path is "-"; NULL is not */
 /* Writes text or bytes to a file (npl_file_write), or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
@@ -82,7 +82,7 @@ int cli_write_text(const char *path, void (*writer)(FILE *out, const void *data)
 /* The outputs of a run do not depend on each other: when one cannot be written, the others and the table are still
  * written, and the line at the end names all failures. */
 
-/* If rc is a failure, appends its message to the one in err; returns the code of the first failure. */
+/* Appends the message of a failure rc to the one in err, and returns the code of the first failure. */
 int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err);
 
 struct cli_report {

@@ -18,7 +18,7 @@
 struct row {
 	struct npl_device *device; /* NULL: cannot start */
 	struct npl_err why;
-	struct npl_facts facts; /* of a real device, where they were asked for */
+	struct npl_facts facts; /* the facts of a real device, where they were asked for */
 };
 
 /* Returns why a device cannot be used, without the device's name, which the table has already. */
@@ -237,7 +237,7 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 	const char **titles = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *titles);
 	if (!rc && !titles)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int i = 0; i < n && !rc; i++) /* for a file, the name of its machine */
+	for (int i = 0; i < n && !rc; i++) /* the name of a file's machine stands for the file */
 		titles[i] = rows[i].device ? npl_device_name(rows[i].device) : names[i];
 	for (int i = 0; i < n && !rc && (json || verbose); i++) {
 		rows[i].facts.arena = &arena;

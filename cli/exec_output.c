@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes of a memory as numbers (exec_output.h). */
+ * Writes bytes of a memory as numbers (exec_output.h). */
 #include "exec_output.h"
 
 #include <string.h>

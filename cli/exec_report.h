@@ -13,7 +13,7 @@ struct exec_events {
 	int64_t count, capacity;
 	bool lost; /* some events were lost: out of memory */
 };
-/* npl_execution.on_event; the context is a struct exec_events. */
+/* Keeps an event, as npl_execution.on_event. The context is a struct exec_events. */
 void exec_keep_event(void *context, const struct npl_program_event *event);
 
 struct exec_outcome {
@@ -25,7 +25,7 @@ struct exec_outcome {
 /* Writers (struct cli_report) of a struct exec_outcome. */
 void exec_put_events(FILE *out, const void *data);
 void exec_put_json(FILE *out, const void *data);
-/* The tables. */
+/* Prints the tables. */
 void exec_print(const struct exec_outcome *o);
 
 #endif

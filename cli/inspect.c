@@ -15,7 +15,7 @@ struct machines {
 	int n;
 	const char **names;
 	struct npl_device **device;
-	struct npl_session **session; /* one for each machine; its run borrows from it */
+	struct npl_session **session; /* a session for each machine; the session's run borrows from it */
 	struct npl_run *run;          /* one for each machine: its rows say which layers went to the host */
 };
 

@@ -36,7 +36,7 @@ static int parse_dims(const char *text, int64_t *dims, int max_dims)
 	return 0;
 }
 
-/* A number for both directions or two of them: "1", "1x2". */
+/* Reads a number for both directions or two numbers: "1", "1x2". */
 static int parse_pair(const char *name, const char *text, int64_t default_value, int64_t *pair, struct npl_err *err)
 {
 	pair[0] = pair[1] = default_value;

@@ -111,7 +111,7 @@ static int models_main(int argc, char **argv, struct npl_err *err)
 	const char *json = NULL, *no_words = NULL;
 	bool help_printed;
 	int n_words;
-	int64_t threads = 0; /* one is enough for a list */
+	int64_t threads = 0; /* --threads, which cli_parse applies; nothing here reads it */
 	const struct cli_option options[] = {
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		CLI_THREADS_OPTION(&threads),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Option parsing (options.h). */
+ * Parses options (options.h). */
 #include "options.h"
 
 #include <stdio.h>
@@ -167,7 +167,7 @@ static const struct cli_option *find(const struct cli_option *options, const cha
 	return NULL;
 }
 
-/* Whether an argument is an option of the command, and so no value of the option before it. */
+/* Says whether an argument is an option of the command, and so no value of the option before it. */
 static bool is_option(const struct cli_option *options, const char *arg)
 {
 	const char *value;

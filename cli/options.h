@@ -37,7 +37,7 @@ struct cli_option {       /* a table ends with name NULL */
 #define CLI_SIMULATED_DEVICES "tpu_v1,diannao"
 #define CLI_DEVICES           CLI_SIMULATED_DEVICES ",cpu"
 
-/* Options with the same meaning in every command that computes. */
+/* These make options with the same meaning in every command that computes. */
 #define CLI_DEVICES_OPTION(target, default_list)                                                                       \
 	{                                                                                                              \
 		"devices", CLI_TEXT, (target), 0, 0, "A,B,...",                                                        \

@@ -59,7 +59,8 @@ static int check_peak(const char *device, const struct npl_device_info *info, co
 		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates in %" PRIu64
 			   " cycles, at its peak it does %.0f",
 			   device, layer->name, result->macs, result->cycles, floor(greatest_macs));
-	/* Counters of 16-bit operands are of their two halves. */
+	/* A product with 16-bit activations (int8x16) takes two passes of 8 bits. The counters count passes, the peak
+	 * counts products: so the counters may reach twice the peak. */
 	if (counted_macs > greatest_macs * (info->format == NPL_FORMAT_INT8X16 ? 2 : 1))
 		return BAD(
 			"%s on layer %s: multiply-accumulates that were done and that could have been sum to %.0f, in "

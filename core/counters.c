@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counters: see counters.h. */
+ * Checks a driver's table of counters and reads the counters of a unit's struct by such a table. */
 #include "npulab/counters.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ static const struct npl_counter_def *find(const struct npl_counter_def *table, s
 	return NULL;
 }
 
-/* Checks a counter of partition 1, or one that is a part of such a counter. */
+/* Says whether the row of a counter of partition 1, or of a part of such a counter, is valid. If not, `reason` gets the
+ * reason. */
 static bool cause_ok(const struct npl_counter_def *table, size_t n, const struct npl_counter_def *def, char *reason,
 		     size_t reason_bytes)
 {

@@ -71,7 +71,7 @@ struct npl_layer_group_handle {
 	struct npl_layer_group group;
 	struct npl_layer_group_info info;
 	void *driver_handle;
-	struct npl_least_bytes *least; /* of each layer */
+	struct npl_least_bytes *least; /* the least bytes of each layer */
 	bool program_told;             /* the sink has received its program */
 };
 

@@ -295,7 +295,8 @@ bool npl_driver_ok(const struct npl_driver *driver, char *reason, size_t n)
 	return true;
 }
 
-/* A modelled machine says which memories a layer's tensors cross, so that its bytes can be checked. */
+/* Checks what a driver says of its device. A modelled machine must say which memories a layer's tensors cross, so that
+ * its bytes can be checked. */
 static int check_info(const struct npl_device *dev, struct npl_err *err)
 {
 	const struct npl_device_info *info = &dev->info;

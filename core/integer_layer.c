@@ -321,7 +321,7 @@ static int64_t average_at(const struct npl_layer *layer, const struct npl_image 
 		bool inside = y >= 0 && y < in->size[0] && x >= 0 && x < in->size[1];
 		if (inside)
 			sum += integer_less_zero(layer->in[0], (plane * in->size[0] + y) * in->size[1] + x);
-		/* a last window of ceil_mode may reach beyond the padding too */
+		/* A last window of ceil_mode may reach beyond the padding too. */
 		count += inside ||
 			 (w->count_include_pad && y < in->size[0] + w->pad_end[0] && x < in->size[1] + w->pad_end[1]);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of number formats, activations and device kinds. */
+ * Names of number formats, activations, kinds of device and precisions, and which kinds are modelled. */
 #include "npulab/device.h"
 
 const char *npl_format_name(enum npl_format format)

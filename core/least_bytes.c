@@ -102,8 +102,8 @@ struct member {
 
 struct members {
 	int n;
-	struct member *member;           /* in the order of the group */
-	const struct member **by_result; /* in the order of their results' addresses */
+	struct member *member;           /* members in the order of the group */
+	const struct member **by_result; /* members in the order of their results' addresses */
 };
 
 static int compare_results(const void *a, const void *b)

@@ -33,7 +33,7 @@ bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
 		return npl_refuse(reason, n, "the output of %s is %s; this device computes in float32", def->name,
 				  npl_dtype_name(layer->out->dtype));
 	if (layer->op == NPL_OP_QUANTIZELINEAR && layer->n_in > 1)
-		return true; /* its inputs, and perhaps its output, carry scales for the integers */
+		return true; /* the inputs, and perhaps the output, carry scales for the integers */
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (!is_unquantised(&layer->out[k], "output", k, reason, n))
 			return false;

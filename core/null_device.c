@@ -38,7 +38,7 @@ static bool null_supports(const void *state, const struct npl_layer *layer, char
 	return true;
 }
 
-/* The result stays as the caller zeroed it: no cycles, no seconds, no energy. */
+/* Runs nothing. The result stays as the caller zeroed it: no cycles, no seconds, no energy. */
 static int null_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	(void)state;

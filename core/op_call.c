@@ -157,7 +157,9 @@ int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_t
 	bool half = false;
 	if (npl_op_check_attrs(op, attrs, err))
 		return NPL_EINTERNAL;
-	if (!attrs || attrs->op != op) { /* made by hand, or of the operator that this one stands for */
+	/* There are no attributes, they were made by hand (op 0), or they are those of an operator that this one stands
+	 * for. The kernel gets a copy with op in it. */
+	if (!attrs || attrs->op != op) {
 		own_attrs = attrs ? *attrs : (struct npl_attrs){0};
 		own_attrs.op = op;
 		attrs = &own_attrs;

@@ -15,7 +15,7 @@
 #include "params_impl.h"
 #include "quantity.h"
 
-/* Write where a setting came from, for messages, and return the code for a wrong one. */
+/* Writes where a setting came from, "FILE:LINE" or "--set MACHINE.KEY=VALUE", to begin a message with. Returns buf. */
 static const char *setting_location(const struct npl_description *machine, const struct npl_setting *setting, char *buf,
 				    size_t n)
 {
@@ -42,7 +42,7 @@ static const char *choice_word(const char *words, int index, char *buf, size_t n
 	return buf;
 }
 
-/* "int8, 8x16 (or int8x16)" */
+/* Writes a choice's words for a message, each with its other spelling: "int8, 8x16 (or int8x16)". Returns list. */
 static const char *list_choices(const char *words, char *list, size_t n)
 {
 	size_t length, used = 0;
@@ -57,7 +57,7 @@ static const char *list_choices(const char *words, char *list, size_t n)
 	return list;
 }
 
-/* The choice that a word names; -1: none. */
+/* Returns the index of the choice that has the value as one of its spellings; -1: there is none. */
 static int choice_of(const char *words, const char *value)
 {
 	const size_t n = strlen(value);

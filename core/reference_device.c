@@ -23,7 +23,7 @@ static const struct npl_param params[] = {
 
 static const enum npl_format formats[] = {NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_INT8X16};
 
-/* There is nothing to keep but the configuration, which lives as long as the device. */
+/* Opens the device. Its state is the configuration, which lives as long as the device. */
 static int reference_open(const void *config, void **state, struct npl_err *err)
 {
 	(void)err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results and the origins of energies: see result.h. */
+ * Checks and names the origins of energies, and sums results over components, layers and batches. */
 #include "npulab/result.h"
 
 #include <math.h>

@@ -42,7 +42,8 @@ enum mark { UNMARKED, MARK_TIME, MARK_ENERGY };
 struct column {
 	const char *key; /* NULL: not in JSON */
 	enum npl_column_group group;
-	const char *heading[2]; /* of networks, of one layer; NULL: not in this table */
+	/* in the table of networks, in that of one layer; NULL: the column is not in this table */
+	const char *heading[2];
 	char align;
 	const char *(*show)(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
 			    bool is_model);
@@ -52,7 +53,7 @@ struct column {
 };
 
 struct layer_column {
-	const char *key, *name; /* in JSON, in CSV; NULL: not there */
+	const char *key, *name; /* the name in JSON, and in CSV; NULL: it is not there */
 	struct value (*value)(struct npl_layer_entry *l);
 };
 
@@ -146,7 +147,7 @@ static const char *show_decibels(char buf[CELL], const struct npl_entry *e, cons
 	return buf;
 }
 
-/* A function for each value. */
+/* The rows of columns.def as functions that compute their values: of_GROUP_NAME, both_NAME, field_NAME and key_NAME. */
 #define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)                                    \
 	static struct value of_##group##_##name(struct npl_entry *e)                                                   \
 	{                                                                                                              \
@@ -328,7 +329,7 @@ void npl_layer_columns_json(struct npl_json *json, struct npl_layer_entry *l)
 	}
 }
 
-/* Writes a value; "inf": exact, no noise at all; "-inf": infinite or NaN where float32 is not. */
+/* Writes a value. "inf" is an exact one, without any noise; "-inf" is infinite or NaN where float32 is not. */
 static void put_csv(FILE *out, const struct value *v)
 {
 	if (v->kind == A_RATIO && isinf(v->real))

@@ -58,11 +58,11 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 void npl_columns_json(struct npl_json *json, enum npl_column_group group, struct npl_entry *entry);
 void npl_layer_columns_json(struct npl_json *json, struct npl_layer_entry *layer);
 
-/* Write the names, and the fields of a layer, each without the end of the line. */
+/* These write the names, and the fields of a layer, each without the end of the line. */
 void npl_layer_columns_csv_names(FILE *out);
 void npl_layer_columns_csv(FILE *out, struct npl_layer_entry *layer);
 
-/* Values of JSON that are lists or objects (columns_nested.c), each with its key. */
+/* These write values of JSON that are lists or objects, each with its key (columns_nested.c). */
 void npl_json_entry_energy(struct npl_json *json, const struct npl_entry *entry);
 void npl_json_entry_parts(struct npl_json *json, const struct npl_entry *entry);
 void npl_json_entry_bytes(struct npl_json *json, const struct npl_entry *entry);

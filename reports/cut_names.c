@@ -46,7 +46,7 @@ static char *cut_middle(const char *text, int width, int head)
 	return cut_name;
 }
 
-/* FNV-1a. */
+/* Returns the FNV-1a hash of a text. */
 static uint64_t hash(const char *text)
 {
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);

@@ -9,7 +9,7 @@
 
 #include "cells.h"
 
-/* A placement's time is a model's where that of one of its devices is. */
+/* Says whether any of the report's time comes from a model. A placement's does where one of its devices is modelled. */
 bool npl_report_simulated(const struct npl_device_report *r)
 {
 	bool simulated = !r->n_parts && npl_device_kind_is_modelled(r->info.kind);
@@ -18,13 +18,15 @@ bool npl_report_simulated(const struct npl_device_report *r)
 	return simulated;
 }
 
-/* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
+/* Says whether a sum of times is marked as modelled. One modelled part suffices: a real device whose host did a layer
+ * is marked too. */
 bool npl_report_modelled(const struct npl_device_report *r)
 {
 	return npl_report_simulated(r) || r->run.host_seconds > 0;
 }
 
-/* On such a link a byte costs no more than the link draws at rest. */
+/* Says whether bytes crossed the link and cost no energy of their own, since what the link draws at rest is counted
+ * elsewhere. */
 bool npl_link_is_free(const struct npl_resource *link)
 {
 	return link->joules >= 0 && link->joules <= 0 && link->bytes + link->bytes_within > 0;

@@ -31,7 +31,7 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 	double rate = f->seconds > 0 ? 1 / f->seconds : NAN;
 	f->latency_s = r->batches ? f->seconds / (double)r->batches : NAN;
 	f->inferences_per_second = (double)r->samples * rate;
-	/* the samples that fill a short last batch are computed, but they are no work done for the user */
+	/* The samples that fill a short last batch are computed, but they are no work done for the user. */
 	double slots = (double)r->batches * (double)r->batch, real = slots > 0 ? (double)r->samples / slots : 1;
 	bool works = costs && run->macs > 0;
 	f->ops_per_second = works ? 2.0 * (double)run->macs * real * rate : NAN;

@@ -14,7 +14,7 @@ struct npl_json {
 	bool need_comma;
 };
 
-/* key NULL: inside an array */
+/* These write values with their keys. key is NULL inside an array. */
 void npl_json_open(struct npl_json *json, const char *key, char bracket);        /* '{' or '[' */
 void npl_json_close(struct npl_json *json, char bracket);                        /* '}' or ']' */
 void npl_json_string(struct npl_json *json, const char *key, const char *value); /* NULL: null */

@@ -46,7 +46,7 @@ void npl_layer_figures_of(const struct npl_device_report *r, const struct npl_re
 	f->possible_macs = f->info ? row->result.seconds * f->info->peak_macs_per_second : 0;
 	if (f->info && !(f->info->peak_macs_per_second > 0) && row->result.seconds > 0)
 		f->possible_macs = NAN;
-	if (context->single_layer) /* for a single layer the meter's reading is its own */
+	if (context->single_layer) /* the meter's reading is the layer's own */
 		take_energy(r->run.energy, r->run.n_energy, f);
 	else
 		take_energy(row->result.energy, row->result.n_energy, f);

@@ -34,10 +34,10 @@ double npl_layer_utilization(const struct npl_layer_figures *figures);
  * NULL: not known. */
 const char *npl_layer_bound(const struct npl_layer_figures *figures);
 
-/* Return how many layers the context chooses (all without a choice), and which is the i-th. */
+/* These return how many layers the context chooses (all without a choice), and which is the i-th. */
 int npl_chosen_layers(const struct npl_comparison *comparison, const struct npl_report_context *context);
 int npl_chosen_layer(const struct npl_report_context *context, int i);
-/* Sum the figures of an entry's layers that are not chosen, and of all its layers. */
+/* These sum the figures of an entry's layers that are not chosen, and of all its layers. */
 void npl_layer_figures_left(const struct npl_device_report *report, const struct npl_report_context *context,
 			    struct npl_layer_figures *sum);
 void npl_layer_figures_all(const struct npl_device_report *report, const struct npl_report_context *context,

@@ -37,7 +37,7 @@ static const char *share_cell(char buf[CELL], double part, double total)
 	return buf;
 }
 
-/* --- times side by side --- */
+/* The table of the devices' times side by side. */
 
 /* Writes the cell of node i on a device; false: there is nothing to show. */
 typedef bool layer_cell(const struct npl_device_report *r, int i, char text[CELL]);
@@ -68,8 +68,8 @@ static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 	return true;
 }
 
-/* Writes the signal-to-noise ratio of the result, with a mark where sums wrapped; "exact"; or "-" where it is inside a
- * pass, a view or not compared. */
+/* Writes the signal-to-noise ratio of the result, with a mark where sums wrapped. It writes "exact" where there is no
+ * noise, and "-" where the result is inside a pass, a view or not compared. */
 static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL])
 {
 	const double ratio = r->layer_accuracy ? r->layer_accuracy[i].sqnr_db : NAN;
@@ -133,7 +133,7 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, const struc
 		npl_table_close(&table);
 }
 
-/* --- all that is known of a device's layers --- */
+/* The table of all that is known of a device's layers. */
 
 enum column { LAYER, OPERATOR, TIME, SHARE, CYCLES, USED, MOVED, ENERGY, BOUND, COLUMNS };
 static const char *const headings[COLUMNS] = {"",          "OPERATOR", "TIME",   "SHARE", "CYCLES",

@@ -109,7 +109,7 @@ static double busy(const struct npl_run *run, int resource, double from, double 
 	return sum / (to - from);
 }
 
-/* Prints the chart. "#": busy for at least half of the time that a column stands for; "-": less; " ": idle. */
+/* Prints the chart. "#" stands for busy at least half of a column's time, "-" for busy less, and " " for idle. */
 static void put_times(FILE *out, const struct npl_run *run)
 {
 	double end = 0;

@@ -108,8 +108,9 @@ static bool is_title(const struct npl_table *table, int row)
 	return true;
 }
 
-/* Returns the column to narrow where a line is too long: a last column of texts, which are broken into lines, down to a
- * readable width; then columns of kinds; then the widest column of names. -1: none can be narrowed. */
+/* Returns the column to narrow where a line is too long; -1: none can be narrowed. The first choice is a last column of
+ * texts, which are broken into lines, down to a readable width. Then come columns of kinds, then the widest column of
+ * names. */
 static int gives_way(const struct npl_table *table, const int *width)
 {
 	enum { READABLE = 24, LEAST = 8, KNOWN = 10 };

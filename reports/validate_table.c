@@ -19,7 +19,8 @@ struct scale {
 	bool is_share;
 };
 
-/* "layers" in "fc_layers", "ops/byte" in "published_ops_per_byte". */
+/* Says whether the metric's name contains its unit, as "fc_layers" does "layers" and "published_ops_per_byte" does
+ * "ops/byte". */
 static bool names_unit(const char *metric, const char *unit)
 {
 	const char *slash = strchr(unit, '/');

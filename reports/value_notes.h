@@ -12,7 +12,7 @@
 /* Says whether a part of the entry counts the sums that wrap. A GPU's sums wrap too, but they never reach this
  * machine's memory, so they cannot be counted. */
 bool npl_report_counts_wraps(const struct npl_device_report *report);
-/* Writes "; ..." for each fault of the entry's values; nothing where there is none. */
+/* Writes "; ..." for each fault of the entry's values, and nothing where there is none. */
 void npl_value_notes(FILE *note, const struct npl_comparison *comparison, const struct npl_device_report *report);
 
 #endif

@@ -66,7 +66,7 @@ static const struct {
 };
 #define METRICS ((int)(sizeof metrics / sizeof *metrics))
 
-/* Geometric means over layers, one bit each. */
+/* Geometric means of a metric over some of the layers: `layers` has BIT(L) for each layer L in the mean. */
 #define BIT(layer) (1u << NPL_DIANNAO_##layer)
 #define ALL        ((1u << NPL_DIANNAO_LAYERS) - 1)
 static const struct {
@@ -215,7 +215,7 @@ static double geometric_mean(const struct outcome *outcome, unsigned layers,
 	return exp(sum / n);
 }
 
-/* A mean without a figure gets the reason of its first layer without a figure. */
+/* Explains means without a figure, each with the reason of its first layer without a figure. */
 static int explain_means(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
 {
 	for (int m = 0; m < MEANS; m++)

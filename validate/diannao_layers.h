@@ -36,9 +36,9 @@ extern const struct npl_diannao_layer npl_diannao_layers[NPL_DIANNAO_LAYERS];
 double npl_diannao_operations(const struct npl_diannao_layer *layer);
 
 /* Ideal cycles: those with all operands at hand and Tn x Tn multipliers. The paper does not define them, so there are
- * two readings. STEPS: Tn inputs by Tn outputs a cycle, both rounded up to whole rows; pooling: whole windows of Tn
- * maps a cycle, rounded up as well. OTHER: operations over what can be done in a cycle, nothing rounded up: Tn x Tn
- * products; pooling: Tn inputs. */
+ * two readings. STEPS counts Tn inputs by Tn outputs a cycle, both rounded up to whole rows, and for pooling whole
+ * windows of Tn maps a cycle, rounded up as well. OTHER divides the operations by what can be done in a cycle, Tn x Tn
+ * products or for pooling Tn inputs, with nothing rounded up. */
 enum npl_diannao_ideal { NPL_DIANNAO_STEPS, NPL_DIANNAO_OTHER };
 double npl_diannao_ideal(const struct npl_diannao_layer *layer, enum npl_diannao_ideal reading, double tn);
 

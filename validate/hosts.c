@@ -35,7 +35,7 @@ static int open_platform(enum platform p, const struct npl_validate_options *opt
 	return npl_device_open(machine_of[p], &opening, device, err);
 }
 
-/* Samples per second of an application on a platform. */
+/* Finds the samples per second of an application on a platform. */
 static int find_rate(const struct npl_tpu_application *app, struct npl_device *device, int64_t batch, double *rate,
 		     struct npl_err *err)
 {
@@ -62,7 +62,7 @@ static int set(struct npl_validation *v, const char *case_name, const char *metr
 	return npl_validation_set(v, HOSTS, case_name, metric, unit, model, err);
 }
 
-/* Table 2, and the ridge points of Figures 6 and 7, which count a multiply-accumulate as one operation. */
+/* Validates Table 2 and the ridge points of Figures 6 and 7, which count a multiply-accumulate as one operation. */
 static int validate_figures(struct npl_validation *v, enum platform p, struct npl_device *device, struct npl_err *err)
 {
 	const struct npl_processor_model *model = npl_processor_of(device);
@@ -77,7 +77,7 @@ static int validate_figures(struct npl_validation *v, enum platform p, struct np
 	return set(v, name, "ridge_point", "ops/byte", peak / model->memory_rate, err);
 }
 
-/* MLP0's two batches, and the share of the greater that the smaller attains. */
+/* Validates the rates of MLP0's two batches, and the share of the greater one that the smaller one attains. */
 static int validate_batches(struct npl_validation *v, enum platform p, struct npl_device *device, struct npl_err *err)
 {
 	static const int batches[] = {LIMITED_BATCH, GREATEST_BATCH};
@@ -124,7 +124,7 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
 struct pair {
 	const char *metric;
 	const double *numerator, *denominator;
-	double numerator_watts, denominator_watts, numerator_added_watts, denominator_added_watts; /* per die */
+	double numerator_watts, denominator_watts, numerator_added_watts, denominator_added_watts; /* watts per die */
 };
 
 static int validate_pair(struct npl_validation *v, const struct npl_validation *tpu, const struct pair *pair,
@@ -154,7 +154,7 @@ static int validate_pair(struct npl_validation *v, const struct npl_validation *
 	return 0;
 }
 
-/* A figure of Table 2 of this validation's platforms. */
+/* Returns a figure of Table 2 of this validation's platforms. */
 static double published(const struct npl_validation *v, enum platform p, const char *metric)
 {
 	const struct npl_validation_row *row = npl_validation_find(v, HOSTS, case_of[p], metric);

@@ -194,7 +194,7 @@ void npl_simd_run_tiles(const struct npl_simd *simd, const struct npl_simd_layer
 	run->joules = run->seconds * simd->core_watts + run->memory_bytes / simd->access_bytes * simd->access_nj * 1e-9;
 }
 
-/* The sizes that are tried: 1, 2, 4, ... and all. */
+/* Returns the size to try after this one. The sizes are 1, 2, 4 ... and all; 0: there is none left. */
 static int64_t next_size(int64_t size, int64_t extent)
 {
 	return size == extent ? 0 : npl_min_i64(2 * size, extent);

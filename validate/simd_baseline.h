@@ -27,7 +27,7 @@ struct npl_simd {
 	int64_t vector_bytes, element_bytes;
 	int64_t line_bytes, l1_bytes, l2_bytes;
 	double l1_miss_cycles, l2_miss_cycles;
-	double access_bytes, access_nj; /* of a memory access */
+	double access_bytes, access_nj; /* the bytes of a memory access, and its energy */
 	double core_watts;              /* power of the core with its caches while it runs */
 };
 
@@ -35,7 +35,7 @@ struct npl_simd {
 extern const struct npl_simd npl_simd_chen2014;
 
 struct npl_simd_layer {
-	bool pools;           /* else products */
+	bool pools;           /* the loops pool; if false, they are products */
 	bool private_kernels; /* every position has kernels of its own */
 	int64_t in[NPL_SPATIAL], kernel[NPL_SPATIAL], stride[NPL_SPATIAL];
 	int64_t ni, no; /* maps; equal where it pools */
@@ -48,7 +48,7 @@ struct npl_simd_tiles {
 
 struct npl_simd_run {
 	double operations, l1_misses, l2_misses; /* misses: lines */
-	/* bytes of the lines that are read, and of the results that are written */
+	/* the bytes of the lines that are read, and of the results that are written */
 	double memory_bytes;
 	double cycles, seconds, joules;
 	struct npl_simd_tiles tiles;

@@ -177,7 +177,7 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device *
 	c->cycles = all_on_device ? (double)run->cycles : NAN;
 	c->seconds = all_on_device ? run->device_seconds : NAN;
 	c->macs = (double)graph->macs;
-	/* each does a multiply-accumulate of 8 bits in every cycle */
+	/* Each cell does a multiply-accumulate of 8 bits in every cycle. */
 	c->cells = npl_device_setting_number(device, "array.rows") * npl_device_setting_number(device, "array.columns");
 	for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) {
 		double sum = all_on_device ? sum_of(run, counters[k].name) : NAN;

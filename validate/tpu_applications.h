@@ -18,7 +18,7 @@ struct npl_tpu_application {
 	bool wide; /* 16-bit activations: the paper's counters show half speed */
 	/* samples in the batches that Table 3's counters saw, where the batches were not full; 0: Table 1's */
 	int64_t counted;
-	const char *kind; /* as Table 1 gives the machines' load: two applications each */
+	const char *kind; /* the kind as Table 1 gives the machines' load, with two applications each */
 };
 
 enum { NPL_TPU_MLP0, NPL_TPU_MLP1, NPL_TPU_LSTM0, NPL_TPU_LSTM1, NPL_TPU_CNN0, NPL_TPU_CNN1, NPL_TPU_APPLICATIONS };

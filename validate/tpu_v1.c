@@ -13,8 +13,8 @@
 
 /* One application on the machine. */
 struct app {
-	const struct npl_graph *graph;       /* at Table 1's batch */
-	const struct npl_tpu_counts *counts; /* those of one batch as the paper's counters saw it */
+	const struct npl_graph *graph;       /* the network at Table 1's batch */
+	const struct npl_tpu_counts *counts; /* the counts of one batch as the paper's counters saw it */
 };
 
 /* The kind of layer that Table 1 counts a node as. */
@@ -96,7 +96,8 @@ static double weights(const struct app *app)
 	return sum;
 }
 
-/* Table 1 counts a multiply-accumulate as one operation here, and two everywhere else. */
+/* Returns the operations per byte of weights. Table 1 counts a multiply-accumulate as one operation here, and two
+ * everywhere else. */
 static double ops_per_weight_byte(const struct app *app)
 {
 	return (double)app->graph->macs / weights(app);

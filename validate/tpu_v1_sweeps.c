@@ -90,7 +90,8 @@ static int add_bounded(struct npl_validation *validation, const char *metric, co
 	return 0;
 }
 
-/* "About 2" for the CNNs: a quarter more or less of it for CNN0; CNN1 contradicts itself and is not judged. */
+/* Adds the paper's "about 2" for the CNNs. A quarter more or less is accepted for CNN0. CNN1 contradicts itself and is
+ * not judged. */
 static int add_cnns(struct npl_validation *validation, const struct speedups *speedups, struct npl_err *err)
 {
 	double published = npl_tpu_published(validation, "CNNs", "speedup_clock_x4");

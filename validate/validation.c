@@ -25,7 +25,7 @@ enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row)
 		return NPL_UNJUDGED;
 	if (isnan(row->model))
 		return NPL_MISSING;
-	/* slightly more, so that 0.05 read from text includes a difference of 0.05 */
+	/* The tolerance is slightly greater, so that 0.05 read from text includes a difference of 0.05. */
 	double difference = row->model - row->published, tolerance = row->tolerance * (1 + 1e-9);
 	return difference <= tolerance && (row->at_most || difference >= -tolerance) ? NPL_WITHIN : NPL_OUTSIDE;
 }

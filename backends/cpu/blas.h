@@ -16,10 +16,10 @@ enum { CPU_ROW_MAJOR = 101, CPU_NO_TRANS = 111, CPU_TRANS = 112 }; /* values of 
 
 struct cpu_blas {
 	void *library;
-	/* c (m,n) = alpha op(a) (m,k) op(b) (k,n) + beta c */
+	/* Computes c (m,n) = alpha op(a) (m,k) op(b) (k,n) + beta c. */
 	void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
 		      const float *b, int ldb, float beta, float *c, int ldc);
-	/* y = alpha op(a) x + beta y, a is (m,n) */
+	/* Computes y = alpha op(a) x + beta y, where a is (m,n). */
 	void (*sgemv)(int order, int trans, int m, int n, float alpha, const float *a, int lda, const float *x,
 		      int incx, float beta, float *y, int incy);
 	char *(*config)(void);
@@ -37,8 +37,8 @@ struct cpu_blas {
 int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct npl_err *err);
 void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
 
-/* Returns false if OpenBLAS did not follow the user's OPENBLAS_CORETYPE: the name is unknown, this build lacks its
- * kernels, or the processor cannot run them. */
+/* Says whether OpenBLAS followed the user's OPENBLAS_CORETYPE. It does not where the name is unknown, this build lacks
+ * its kernels, or the processor cannot run them. */
 bool cpu_blas_obeys(const struct cpu_blas *blas);
 /* Writes what OPENBLAS_CORETYPE did to the choice of kernels: " because OPENBLAS_CORETYPE is set", ",
  * OPENBLAS_CORETYPE=NAME ignored" or nothing. */

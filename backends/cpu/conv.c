@@ -10,7 +10,7 @@
 
 #include "core/base/arith.h"
 
-/* most bytes of a block's patches: half of the second-level cache of a recent Xeon */
+/* The most bytes of a block's patches: half of the second-level cache of a recent Xeon. */
 #define BLOCK_BYTES   ((int64_t)1 << 20)
 #define BLOCK_COLUMNS 384 /* least columns of a block: sgemm packs all weights again for each */
 
@@ -18,7 +18,7 @@ struct plan {
 	const struct cpu_conv *conv;
 	const struct cpu_state *cpu;
 	int64_t group_channels, group_filters;
-	int64_t depth, positions;   /* of one group's product: inner dimension and columns */
+	int64_t depth, positions;   /* the inner dimension and the columns of one group's product */
 	int64_t columns, n_columns; /* columns of a block; number of blocks of positions */
 	int64_t rows, n_rows;       /* filters of a block; number of blocks of filters */
 	bool in_place;              /* the input is its own patch matrix */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device `cpu`: this computer's processor as its best libraries use it. Networks run as layer groups
- * (layer_group.c). In float32, convolutions, global averages and LRN run on oneDNN; Gemm, MatMul and the products of
- * recurrent layers on OpenBLAS. Element-wise operators, copies, poolings, sums, normalisations, Softmax and Resize run
- * on the kernels of core/ops with all threads, all other operators with one thread. int8.c runs quantised layers. This
- * file runs single layers: products on OpenBLAS, convolutions as products of patches.
+ * (layer_group.c). In float32, convolutions, global averages, LRN, and average poolings of inputs with channels last
+ * run on oneDNN; Gemm, MatMul and the products of recurrent layers on OpenBLAS. Element-wise operators, copies,
+ * poolings, sums, normalisations, Softmax and Resize run on the kernels of core/ops with all threads, all other
+ * operators with one thread. int8.c runs quantised layers. This file runs single layers: products on OpenBLAS,
+ * convolutions as products of patches.
  *
  * A layer's time is that of its work alone: filling patches for a convolution is part of it, taking memory is not.
  * Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so a layer's energy is
@@ -100,7 +101,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	if (!failed)
 		failed = set_threads(cpu, err);
 	else if (cpu->int8)
-		failed = 0; /* its own products need no library; those in float32 are refused */
+		failed = 0; /* the device's own products need no library; those in float32 are refused */
 	if (!failed)
 		failed = npl_pool_open(cpu->threads, &cpu->pool, err);
 	if (failed) {
@@ -141,7 +142,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 			 cpu->wanted_threads);
 }
 
-/* Whether the layer runs without quantisation: in float32, or moving integers unchanged. */
+/* Says whether the layer runs without quantisation: in float32, or moving integers unchanged. */
 static bool is_plain(const struct npl_layer *layer)
 {
 	char why[200];
@@ -190,7 +191,7 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	char why[200];
 	if (cpu->blas.library) /* the setting is the process's; another device may have changed it */
 		cpu->blas.set_num_threads(cpu->threads);
-	/* three dimensions: the reference kernel runs it */
+	/* The reference kernel runs convolutions in three dimensions. */
 	bool volume = layer->op == NPL_OP_CONV && layer->attrs->conv.window.rank > NPL_SPATIAL;
 	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);

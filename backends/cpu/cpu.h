@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The inside of the cpu device: its state, and the operators with a fast implementation of their own (the others run on
- * the reference kernels). Unless it has a parameter for it, an operator's function measures no time; cpu.c does.
+ * the reference kernels). A function with a parameter `seconds` or `result` measures its own time; cpu.c measures that
+ * of the others.
  */
 #ifndef NPULAB_BACKENDS_CPU_CPU_H
 #define NPULAB_BACKENDS_CPU_CPU_H
@@ -24,10 +25,11 @@ enum { CPU_F32, CPU_INT8 };              /* precision */
 enum { CPU_CONV_ONEDNN, CPU_CONV_BLAS }; /* convolution */
 
 struct cpu_state {
-	struct cpu_config config; /* its strings live as long as the device */
+	struct cpu_config config; /* the configuration's strings live as long as the device */
 	bool int8;
-	struct cpu_blas blas; /* float32 only */
-	struct cpu_dnn dnn;   /* float32 only; engine NULL: oneDNN is absent or was not asked for */
+	/* OpenBLAS for float32 products, which a device of 8 bits has too; library NULL: could not be loaded */
+	struct cpu_blas blas;
+	struct cpu_dnn dnn; /* oneDNN, in float32 and int8; engine NULL: it is absent or was not asked for */
 	struct npl_pool *pool;
 	int threads;
 	int wanted_threads; /* threads that were asked for; `threads` is less if memory allows fewer */
@@ -40,7 +42,8 @@ struct cpu_state {
 	bool large_sums_known, large_sums; /* whether oneDNN's convolutions of bytes keep sums beyond 2^24 exact */
 };
 
-/* Makes the workspace at least `bytes` long, 64-byte aligned, with undefined contents. NPL_ENOMEM. */
+/* Makes the workspace at least `bytes` bytes long, 64-byte aligned, with undefined contents. Returns 0 or
+ * NPL_ENOMEM. */
 int cpu_reserve(struct cpu_state *cpu, size_t bytes, struct npl_err *err);
 
 /* A convolution as plain numbers; a 1-D one has height 1. */
@@ -58,58 +61,61 @@ size_t cpu_conv_workspace(const struct cpu_state *cpu, const struct cpu_conv *co
 int cpu_conv_shape(const struct npl_layer *layer, float *out, struct cpu_conv *conv, struct npl_err *err);
 void cpu_conv_run(struct cpu_state *cpu, const struct cpu_conv *conv);
 
-/* A convolution with one input and one output channel per filter, computed by a direct loop. It uses the same workspace
+/* Computes a convolution with one input and one output channel per filter by a direct loop. It uses the same workspace
  * as other convolutions. */
 size_t cpu_depthwise_workspace(const struct cpu_state *cpu, const struct cpu_conv *conv);
 void cpu_depthwise_run(struct cpu_state *cpu, const struct cpu_conv *conv);
 
-/* Writes the columns [first, first + count) of the patch matrix of one image and group: rows are (channel, ky, kx),
- * columns are output positions in row order; cols is (channels * kernel_h * kernel_w, count). */
+/* Writes the columns [first, first + count) of the patch matrix of one image and group. Its rows are (channel, ky, kx),
+ * its columns are output positions in row order. cols is (channels * kernel_h * kernel_w, count). */
 void cpu_im2col(const struct cpu_conv *conv, const float *x, int64_t channels, int64_t first, int64_t count,
 		float *cols);
 
-/* y[i][j] += bias[i * row_step + j * col_step] * scale (bias may be NULL), then Relu; y is (rows, cols) with ld. */
+/* Adds bias[i * row_step + j * col_step] * scale to y[i][j] (bias may be NULL), then applies Relu. y is (rows, cols)
+ * with ld elements from row to row. */
 void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *bias, int64_t row_step, int64_t col_step,
 		float scale, bool relu);
 
 int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 
-/* recurrent.c: RNN, GRU and LSTM. OpenBLAS computes their products, except those of few rows, which npulab computes. */
+/* recurrent.c runs RNN, GRU and LSTM. OpenBLAS computes their products, except those of few rows, which npulab
+ * computes. */
 bool cpu_is_recurrent(const struct npl_layer *layer);
 int cpu_recurrent_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		      struct npl_err *err);
 
-/* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols); the results follow each other. */
+/* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols), whose results follow each other. */
 struct cpu_stack {
 	int64_t products, rows, inner, cols;
 	int rank; /* the stack's dimensions, and an operand's step in elements along each */
 	int64_t dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK];
 };
-/* NPL_EINTERNAL: the layer's shapes do not fit each other. */
+/* Finds the products of a MatMul. Returns 0, or NPL_EINTERNAL where the layer's shapes do not fit each other. */
 int cpu_stack_open(const struct npl_layer *layer, struct cpu_stack *stack, struct npl_err *err);
 /* Writes the index of the first element of each operand of a product. */
 void cpu_stack_at(const struct cpu_stack *stack, int64_t product, int64_t *a, int64_t *b);
 
-/* int8_matmul.c: MatMul of two 8-bit tensors into a third. */
+/* int8_matmul.c runs MatMul of two 8-bit tensors into a third. */
 int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);
 
-/* MatMulInteger with one zero point for each operand, which may be a computed input. */
+/* These run MatMulInteger with one zero point for each operand, which may be a computed input. */
 bool cpu_is_matmul_integer(const struct npl_layer *layer);
 int cpu_matmul_integer_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 			   double *seconds, struct npl_err *err);
 
-/* int8_pair.c: Add and Mul of two 8-bit tensors; int8_table.c: other operators that work element by element on one. */
+/* int8_pair.c runs Add and Mul of two 8-bit tensors, int8_table.c other operators that work element by element on
+ * one. */
 int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		  struct npl_result *result, struct npl_err *err);
 bool cpu_int8_has_table(const struct npl_layer *layer);
 int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		   struct npl_result *result, struct npl_err *err);
 
-/* int8.c: the device in 8 bits. These functions measure their own times. */
+/* int8.c runs layers in 8 bits. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
-bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
+bool cpu_int8_is_product(const struct npl_layer *layer); /* says whether it is a Conv or Gemm of 8-bit integers */
 /* Runs a product whose weights were prepared by npl_int8_job_prepare. */
 int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *job, const struct npl_layer *layer,
 			  struct npl_result *result, struct npl_err *err);
@@ -117,46 +123,46 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err);
 
-/* facts.c */
+/* Functions of facts.c. */
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err);
 void cpu_assume_power(const void *state, struct npl_assumed_power *power);
 int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
-/* triad.c */
+/* The function of triad.c. */
 int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
-/* Returns false, with the reason, if a dimension exceeds the 32-bit integers of cblas. */
+/* Says whether all dimensions fit the 32-bit integers of cblas; if not, `why` gets the reason. */
 bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n);
 
-/* Runs one layer alone: its values go to out[], time and saturations to the result. */
+/* Runs one layer alone: its values go to out[], its time and saturations to the result. */
 int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		  struct npl_result *result, struct npl_err *err);
 
-/* elements.c: operators that work element by element on tensors of one shape (or of one element), run by all
+/* elements.c runs operators that work element by element on tensors of one shape (or of one element) with all
  * threads. */
-bool cpu_is_by_element(const struct npl_layer *layer);  /* with tensors of any types */
-bool cpu_is_elementwise(const struct npl_layer *layer); /* and no tensor is quantised */
+bool cpu_is_by_element(const struct npl_layer *layer);  /* says whether the layer is one; tensors have any types */
+bool cpu_is_elementwise(const struct npl_layer *layer); /* says whether the layer is one, and no tensor is quantised */
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
-/* convert.c: conversion between float32 and 8 bits within a layer group. NPL_EINPUT: a value is NaN. */
+/* convert.c converts between float32 and 8 bits within a layer group. NPL_EINPUT: a value is NaN. */
 bool cpu_is_conversion(const struct npl_layer *layer);
 int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);
 
-/* maxpool.c: MaxPool of floats; input and result have channels last. */
+/* maxpool.c runs MaxPool of floats. Input and result have channels last. */
 bool cpu_maxpool_knows(const struct npl_layer *layer);
 void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer);
 
 /* How work is divided among threads (slices.c, copies.c). */
-#define CPU_TASKS_OF_THREAD 4 /* so that a late thread does not delay the others for long */
-/* least elements of the larger tensor; waking threads for fewer costs more time than it saves */
+#define CPU_TASKS_OF_THREAD 4 /* several tasks, so that a late thread does not delay the others for long */
+/* The least elements of the larger tensor. Waking threads for fewer costs more time than it saves. */
 #define CPU_TASK_ELEMENTS 16384
 
-/* copies.c: Transpose, Slice and other copies in steps (core/ops/strided.h). */
+/* copies.c runs Transpose, Slice and other copies in steps (core/ops/strided.h). */
 bool cpu_is_copy(const struct npl_layer *layer);
 void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds);
 
-/* slices.c: Softmax and LogSoftmax, sums and means, normalisations, Resize, AveragePool and maxima of floats, divided
- * into slices of a tensor. */
+/* slices.c runs Softmax and LogSoftmax, sums and means, normalisations, Resize, AveragePool and maxima of floats,
+ * divided into slices of a tensor. */
 bool cpu_is_sliced(const struct npl_layer *layer);
 int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
 		   struct npl_err *err);

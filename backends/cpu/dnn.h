@@ -40,7 +40,7 @@ int cpu_dnn_set_threads(const struct cpu_dnn *dnn, int threads);
 
 struct cpu_dnn_op; /* opaque */
 
-/* Returns whether the layer may be prepared: float32 Conv, ConvTranspose, MaxPool, AveragePool, their global forms and
+/* Says whether the layer may be prepared: float32 Conv, ConvTranspose, MaxPool, AveragePool, their global forms and
  * LRN; MaxPool of bytes. cpu_dnn_prepare tells whether the library has a kernel for it. */
 bool cpu_dnn_knows(const struct npl_layer *layer);
 /* Operations after a convolution in the same pass: an addition, then an activation. */

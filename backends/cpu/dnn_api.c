@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finding oneDNN's functions; see dnn_api.h. */
+ * Finds oneDNN's functions (dnn_api.h). */
 #include "dnn_api.h"
 
 #include <dlfcn.h>

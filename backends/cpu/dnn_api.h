@@ -28,7 +28,7 @@ enum {                                                     /* dnnl_alg_kind_t */
 };
 enum { DNN_QUERY_NAME = 8, DNN_QUERY_X = 129, DNN_QUERY_W = 131, DNN_QUERY_Y = 133 };
 enum { DNN_ARG_X = 1, DNN_ARG_Y = 17, DNN_ARG_W = 33, DNN_ARG_BIAS = 41 }; /* a reorder has X and Y */
-enum { DNN_ARG_FIRST_ADDEND = 16384 | 2 }; /* of an addition directly after the operator */
+enum { DNN_ARG_FIRST_ADDEND = 16384 | 2 }; /* the addend of an addition directly after the operator */
 
 /* Descriptors that the library fills, passed by value; the sizes here exceed those of every oneDNN 2. */
 struct dnn_md {

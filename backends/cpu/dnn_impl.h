@@ -9,7 +9,7 @@
 struct cpu_dnn_op {
 	const struct cpu_dnn *dnn;
 	void *desc, *primitive;
-	void *weights; /* in the library's order */
+	void *weights; /* weights in the library's order */
 	void *bias;
 	struct dnn_md bias_md;
 	int n;
@@ -26,7 +26,8 @@ int cpu_dnn_type(enum npl_dtype dtype);
 int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout layout,
 		     struct dnn_md *md, struct npl_err *err);
 
-struct cpu_dnn_op *cpu_dnn_op_new(const struct cpu_dnn *dnn, struct npl_err *err); /* NULL: out of memory */
+/* Returns NULL when memory is short. */
+struct cpu_dnn_op *cpu_dnn_op_new(const struct cpu_dnn *dnn, struct npl_err *err);
 /* Makes the primitive of op->desc and its arguments; `adds` says that it adds a tensor of y's shape and order. */
 int cpu_dnn_op_finish(struct cpu_dnn_op *op, bool adds, struct npl_err *err);
 

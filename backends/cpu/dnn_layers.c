@@ -54,8 +54,8 @@ static bool is_conv(enum npl_op op)
 	return op == NPL_OP_CONV || op == NPL_OP_CONVTRANSPOSE;
 }
 
-/* Whether the library computes the pooling as the operator does: no window can be padding alone, and the divisor counts
- * no more than the model's padding. */
+/* Says whether the library computes the pooling as the operator does: no window can be padding alone, and the divisor
+ * counts no more than the model's padding. */
 static bool pool_is_plain(const struct npl_layer *layer)
 {
 	const struct npl_window *window = &layer->attrs->pool.window;
@@ -133,8 +133,8 @@ static int create_tail_attr(const struct dnn_api *api, const struct cpu_dnn_tail
 	return status ? cpu_dnn_failed("primitive_attr_set_post_ops", status, err) : 0;
 }
 
-/* Whether the kernel adds correctly: oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) read the
- * addend from wrong places if channels are last; its generated kernels are right. */
+/* Says whether the kernel adds correctly: oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) read
+ * the addend from wrong places if channels are last; its generated kernels are right. */
 static bool adds_correctly(const struct cpu_dnn_op *op)
 {
 	const char *name = cpu_dnn_kernel(op);

@@ -7,10 +7,10 @@
 #include "core/measured.h"
 #include "cpu.h"
 
-/* least bytes of an operand's piece; waking threads for shorter ones costs more time than it saves */
+/* The least bytes of an operand's piece. Waking threads for shorter ones costs more time than it saves. */
 #define PIECE_BYTES 65536
 
-/* Whether the operator's kernel computes out[i] from the i-th elements of its inputs alone. */
+/* Says whether the operator's kernel computes out[i] from the i-th elements of its inputs alone. */
 static bool is_elementwise(enum npl_op op)
 {
 	static const enum npl_op one_of[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_CLIP, NPL_OP_ADD,

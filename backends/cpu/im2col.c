@@ -6,7 +6,7 @@
 
 #include "cpu.h"
 
-/* The outputs [*begin, *end) within [0, n) whose input position o * stride + offset lies in [0, size). */
+/* Gives the outputs [*begin, *end) within [0, n) whose input position o * stride + offset lies in [0, size). */
 static void valid_range(int64_t n, int64_t stride, int64_t offset, int64_t size, int64_t *begin, int64_t *end)
 {
 	int64_t first = offset < 0 ? (-offset + stride - 1) / stride : 0;
@@ -29,7 +29,7 @@ static void copy_strided(float *to, const float *from, int64_t count, int64_t st
 	}
 }
 
-/* One row of the matrix: the input plane as seen through the weight at (ky, kx). */
+/* Writes one row of the matrix: the input plane as seen through the weight at (ky, kx). */
 static void fill_row(const struct cpu_conv *conv, const float *plane, int64_t ky, int64_t kx, int64_t first,
 		     int64_t count, float *row)
 {

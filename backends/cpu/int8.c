@@ -40,8 +40,8 @@ static bool is_pool(enum npl_op op)
 	       op == NPL_OP_GLOBALMAXPOOL;
 }
 
-/* Whether each result is an integer of the input or an average over a window. ReduceMean is excluded, because means
- * over a whole tensor differ by less than a step of the input. */
+/* Says whether each result is an integer of the input or an average over a window. ReduceMean is excluded, because
+ * means over a whole tensor differ by less than a step of the input. */
 static bool stays_integer(const struct npl_layer *layer)
 {
 	return layer->op != NPL_OP_REDUCEMEAN && (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) &&
@@ -65,7 +65,7 @@ bool cpu_int8_is_product(const struct npl_layer *layer)
 	       npl_is_byte(layer->in[1]->dtype);
 }
 
-/* Whether the layer multiplies two quantised tensors that are not empty. */
+/* Says whether the layer multiplies two quantised tensors that are not empty. */
 static bool is_matmul(const struct npl_layer *layer)
 {
 	return layer->op == NPL_OP_MATMUL && layer->n_in == 2 && is_quantised(layer->in[0]) &&
@@ -73,15 +73,15 @@ static bool is_matmul(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[1]) > 0;
 }
 
-/* Whether an operator has no integer rule and results that 255 even steps cannot represent: they are infinite or NaN if
- * an operand rounds to 0, and span too many orders of magnitude. */
+/* Says whether an operator has no integer rule and results that 255 even steps cannot represent: they are infinite or
+ * NaN if an operand rounds to 0, and span too many orders of magnitude. */
 static bool leaves_all_bounds(enum npl_op op)
 {
 	return op == NPL_OP_DIV || op == NPL_OP_POW || op == NPL_OP_RECIPROCAL || op == NPL_OP_SQRT ||
 	       op == NPL_OP_LOG || op == NPL_OP_EXP;
 }
 
-/* Whether the layer is of a further operator with an integer rule, in a form that the rule has. */
+/* Says whether the layer is of a further operator with an integer rule, in a form that the rule has. */
 static bool has_rule(const struct npl_layer *layer)
 {
 	char why[200];
@@ -110,7 +110,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");
 	if (npl_layer_has_weights(layer))
 		return npl_int8_layer_ok(layer, why, n);
-	/* Whether the operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
+	/* Says whether the operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
 	 * attributes. */
 	const bool lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
 			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
@@ -148,7 +148,8 @@ static void run_task(void *context, int64_t task, int worker)
 	npl_int8_job_run(step->job, step->number, task, worker);
 }
 
-/* A small product runs on one thread: it is done before another has woken up. */
+/* Runs the steps of a job and returns the seconds. A small product runs on one thread: it is done before another has
+ * woken up. */
 static double run_steps(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_int8_job *job)
 {
 	struct cpu_int8_step step = {.job = job};

@@ -27,7 +27,7 @@ struct cpu_int8_conv {
 	int threads;
 	int64_t strips, pixels, filters; /* pixels of a strip */
 	size_t x_bytes;                  /* bytes of a strip's input */
-	int32_t *bias;                   /* with the part that the input's zero point makes */
+	int32_t *bias;                   /* biases with the part that the input's zero point makes */
 	float *scale;
 };
 
@@ -155,8 +155,8 @@ static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *la
 	return 0;
 }
 
-/* Checks sums of 75 million, some of them odd: a convolution of the greatest bytes by the greatest weights, with one
- * byte less by 1. */
+/* Says whether oneDNN computes sums of 75 million exactly, some of them odd: a convolution of the greatest bytes by the
+ * greatest weights, with one byte less by 1. */
 static bool check_large_sums(const struct cpu_dnn *dnn)
 {
 	enum { CHANNELS = 256, SIDE = 4, FILTERS = 16, K = CHANNELS * 9, PIXELS = SIDE * SIDE };
@@ -183,7 +183,9 @@ static bool check_large_sums(const struct cpu_dnn *dnn)
 	struct npl_err err = {0};
 	memset(v->weights, 127, sizeof v->weights);
 	memset(v->image, 255, sizeof v->image);
-	v->image[5 * CHANNELS] = 254; /* of the pixel at 1, 1 */
+	/* One channel of pixel (1, 1), number 5 of the 4 x 4 image, is less by 1, so that exact sums over that pixel
+	 * are less by 127. */
+	v->image[5 * CHANNELS] = 254;
 	bool exact = !cpu_dnn_prepare(dnn, &layer, CPU_LAST, CPU_LAST, NULL, &op, &err) &&
 		     !cpu_dnn_run(op, v->image, NULL, v->sums, &err) &&
 		     !strncmp(cpu_dnn_kernel(op), BRGEMM, strlen(BRGEMM));

@@ -10,7 +10,7 @@
 
 struct cpu_int8_conv; /* opaque */
 
-/* Returns whether the layer may be prepared: u8 by i8, weights with the zero point 0, and no padding unless the input's
+/* Says whether the layer may be prepared: u8 by i8, weights with the zero point 0, and no padding unless the input's
  * zero point is 0. */
 bool cpu_int8_conv_knows(const struct npl_layer *layer);
 /* Prepares a layer for `threads` threads; weights and bias are copied. NPL_EDEVICE: oneDNN cannot run it, or not

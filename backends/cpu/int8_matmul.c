@@ -114,7 +114,7 @@ int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const 
 	return multiply(cpu, &job, result, err);
 }
 
-/* Whether input k is absent or holds one zero point for the whole operand. */
+/* Says whether input k is absent or holds one zero point for the whole operand. */
 static bool has_one_zero(const struct npl_layer *layer, int k)
 {
 	return k >= layer->n_in || !layer->in[k] || npl_tensor_count(layer->in[k]) == 1;

@@ -16,8 +16,9 @@ struct operand {
 	const uint8_t *data;
 	uint8_t flip; /* bits to invert: 0x80 makes i8 unsigned, with 128 more in the zero point */
 	float zero, factor;
-	int64_t step[NPL_MAX_RANK]; /* in elements, per dimension of the result; 0: it broadcasts */
-	int64_t inner;              /* step along a run: 0 or 1 */
+	/* elements to the next one, per dimension of the result; 0: the operand broadcasts */
+	int64_t step[NPL_MAX_RANK];
+	int64_t inner; /* step along a run: 0 or 1 */
 };
 
 struct pair {
@@ -25,7 +26,7 @@ struct pair {
 	bool add;
 	uint8_t *y;
 	float factor, zero, low, high, least; /* factor: of a product; the others: of the result, `least` after Relu */
-	/* limited: by Relu6 to `high`; greater results do not count as saturated */
+	/* With `limited`, Relu6 limits results to `high`, and greater ones do not count as saturated. */
 	bool relu, limited;
 	int rank; /* number of dimensions outside the runs */
 	int64_t dim[NPL_MAX_RANK], run, count, pieces;

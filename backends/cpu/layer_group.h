@@ -13,9 +13,9 @@
 /* A tensor of the layer group, in up to two orders. */
 struct cpu_location {
 	const struct npl_tensor *tensor;
-	int layer;                /* index of the layer that makes it; -1: it is given */
-	int root;                 /* of a view: index of the location whose CPU_FIRST data it uses; else its own */
-	bool from_caller, wanted; /* its CPU_FIRST data belongs to the caller */
+	int layer; /* index of the layer that makes it; -1: it is given */
+	int root;  /* index of the location whose CPU_FIRST data a view uses; for every other location its own index */
+	bool from_caller, wanted; /* given, wanted: the location's CPU_FIRST data belongs to the caller */
 	bool has_layout[CPU_LAYOUTS];
 	int first[CPU_LAYOUTS], last[CPU_LAYOUTS]; /* the steps between which it is needed in an order */
 	size_t offset[CPU_LAYOUTS];                /* bytes from the start of the group's memory */
@@ -73,7 +73,7 @@ struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *group, i
 
 /* layer_group_plan.c: plans steps and locations, except the memory. */
 int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err);
-/* layer_group_memory.c: places the locations in memory; locations whose steps do not overlap share it. */
+/* layer_group_memory.c: places the locations in memory. Locations whose steps do not overlap share memory. */
 int cpu_layer_group_memory(struct cpu_layer_group *group, struct npl_err *err);
 
 #endif

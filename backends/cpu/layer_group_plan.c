@@ -26,7 +26,7 @@ static int out_of_memory(struct npl_err *err)
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
-/* Whether both orders have the same bytes: one channel, or one position. */
+/* Says whether both orders have the same bytes: one channel, or one position. */
 static bool orders_agree(const struct npl_tensor *t)
 {
 	int64_t positions = 1;
@@ -119,7 +119,7 @@ static int require_layout(struct cpu_layer_group *group, int location, enum cpu_
 	return cpu_dnn_reorder(&group->cpu->dnn, group->location[location].tensor, other, layout, &step->op, err);
 }
 
-/* Whether the tensor has a location that is available with channels last. */
+/* Says whether the tensor has a location that is available with channels last. */
 static bool is_last(const struct cpu_layer_group *group, const struct npl_tensor *tensor)
 {
 	int p = location_of(group, tensor);
@@ -212,8 +212,8 @@ static int plan_step(struct cpu_layer_group *group, enum cpu_step_kind kind, int
 	return 0;
 }
 
-/* A view is another tensor's data in another shape. It needs these data in ONNX's order; reordering them is charged to
- * their maker. */
+/* Plans a view, which is another tensor's data in another shape. It needs these data in ONNX's order. Reordering them
+ * is charged to their maker. */
 static int plan_view(struct cpu_layer_group *group, int l, int maker, struct npl_err *err)
 {
 	const struct npl_layer *layer = group->request.layer[l];
@@ -227,8 +227,8 @@ static int plan_view(struct cpu_layer_group *group, int l, int maker, struct npl
 	return 0;
 }
 
-/* Whether the layer is a Concat of channels with an input available with channels last. Bytes must all have one scale
- * and zero point. */
+/* Says whether the layer is a Concat of channels with an input available with channels last. Bytes must all have one
+ * scale and zero point. */
 static bool joins_channels(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	const struct npl_tensor *out = layer->out;
@@ -246,7 +246,7 @@ static bool joins_channels(const struct cpu_layer_group *group, const struct npl
 	return last;
 }
 
-/* Whether the layer works element by element on bytes, some of which are available with channels last. */
+/* Says whether the layer works element by element on bytes, some of which are available with channels last. */
 static bool bytes_last(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	bool last = false;
@@ -260,7 +260,7 @@ static bool bytes_last(const struct cpu_layer_group *group, const struct npl_lay
 	return last;
 }
 
-/* Whether all tensors are float32 and some operand is available with channels last. */
+/* Says whether all tensors are float32 and some operand is available with channels last. */
 static bool elements_last(const struct cpu_layer_group *group, const struct npl_layer *layer)
 {
 	bool last = false;
@@ -356,8 +356,8 @@ static int plan_conv8(struct cpu_layer_group *group, int l, struct npl_err *err)
 	return 0;
 }
 
-/* Layers for which oneDNN is used only where the input has channels last already: 8-bit layers, and AveragePool, which
- * slices.c does faster with channels first. */
+/* Says whether oneDNN is used for the layer only where the input has channels last already. Such are 8-bit layers, and
+ * AveragePool, which slices.c does faster with channels first. */
 static bool only_last(const struct npl_layer *layer)
 {
 	return npl_is_byte(layer->out->dtype) || layer->op == NPL_OP_AVERAGEPOOL;
@@ -406,7 +406,7 @@ static int choose_method(struct cpu_layer_group *group, int l, struct npl_err *e
 		return plan_step(group, CPU_STEP_LAYER, l, CPU_LAST, CPU_LAST, err);
 	if (plan_step(group, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
 		return err->code;
-	/* weights with data now are constant (npulab/layer_group.h) */
+	/* Weights with data now are constant (npulab/layer_group.h). */
 	if (cpu_int8_is_product(layer) && layer->in[1]->data)
 		return npl_int8_job_prepare(layer, group->cpu->threads, &group->step[group->n_steps - 1].int8, err);
 	return 0;
@@ -437,7 +437,7 @@ int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err)
 	for (int l = 0; l < group->request.n && !rc; l++)
 		if (is_view(group->request.layer[l])) {
 			rc = plan_view(group, l, maker, err);
-		} else if (group->pass[l] == l) { /* else an earlier layer has computed it */
+		} else if (group->pass[l] == l) { /* any other layer was computed with the first one of its pass */
 			rc = plan_layer(group, l, err);
 			maker = l;
 		}

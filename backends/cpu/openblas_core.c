@@ -39,9 +39,10 @@ const char *cpu_level_name(enum cpu_level level)
 	return names[level];
 }
 
-/* SkylakeX fits every AVX-512 processor: its float32 kernels are those of Cooperlake too (180 and 170 GFLOP/s on a
- * 1024^3 product, within the noise; Haswell's reach 100, Prescott's 37). OpenBLAS 0.3.21 looks up no later name: for
- * Cooperlake, SapphireRapids or nonsense it warns that it knows no such core. */
+/* Returns the name of the kernel family for a processor. SkylakeX fits every AVX-512 processor: its float32 kernels are
+ * those of Cooperlake too (180 and 170 GFLOP/s on a 1024^3 product, within the noise; Haswell's reach 100, Prescott's
+ * 37). OpenBLAS 0.3.21 looks up no later name: for Cooperlake, SapphireRapids or nonsense it warns that it knows no
+ * such core. */
 const char *cpu_core_for(struct cpu_vectors vectors)
 {
 	switch (vectors.level) {
@@ -51,7 +52,7 @@ const char *cpu_core_for(struct cpu_vectors vectors)
 		return vectors.amd ? "Zen" : "Haswell";
 	case CPU_AVX:
 		return vectors.limited ? "Sandybridge" : NULL;
-	default: /* its SSE3 kernels; in 64 bits it has none of SSE2 alone */
+	default: /* OpenBLAS's SSE3 kernels; in 64 bits it has none of SSE2 alone */
 		return vectors.limited ? "Prescott" : NULL;
 	}
 }

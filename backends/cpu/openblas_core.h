@@ -16,8 +16,8 @@ struct cpu_vectors {
 	bool amd;
 	bool limited;            /* NPULAB_MAX_ISA lowers the level, which OpenBLAS does not know */
 	enum cpu_level detected; /* the processor's level, without NPULAB_MAX_ISA */
-	/* instructions of some AMD processors, without which kernels of Bulldozer to Excavator, or of Opteron, end the
-	 * program */
+	/* Instructions of some AMD processors. Without them kernels of Bulldozer to Excavator, or of Opteron, end the
+	 * program. */
 	bool fma4, three_d_now;
 };
 
@@ -31,8 +31,8 @@ const char *cpu_core_for(struct cpu_vectors vectors);
 /* Returns the level of vectors that a kernel family uses, by its name from openblas_get_corename. For an unknown name,
  * of a later OpenBLAS, it is the highest level, as if OpenBLAS had chosen well. */
 enum cpu_level cpu_core_level(const char *core);
-/* Returns whether the processor has the instructions of these kernels; true for an unknown name, which OpenBLAS does
- * not accept. */
+/* Says whether the processor has the instructions of these kernels; true for an unknown name, which OpenBLAS does not
+ * accept. */
 bool cpu_core_runs(const char *core, struct cpu_vectors vectors);
 
 #endif

@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) float sum_of(const vec *v)
 	return sum;
 }
 
-/* y(i,j) += a(i) . b(j), and the same for j+1, for `rows` rows of a. */
+/* Adds a(i) . b(j) to y(i,j), and does the same for j + 1, for `rows` rows of a. */
 static inline __attribute__((always_inline)) void dots(const struct few_rows *p, int rows, int64_t i, int64_t j,
 						       int columns)
 {

@@ -29,7 +29,7 @@ static uint64_t bytes_for(int threads)
 	return LIBRARIES_BYTES + (uint64_t)threads * (BUFFER_BYTES + TEAMS * stack);
 }
 
-/* Writable, since the limit on data counts nothing else. */
+/* Says whether so many bytes can be mapped. They are writable, since the limit on data counts nothing else. */
 static bool has_bytes(uint64_t bytes)
 {
 	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -46,7 +46,7 @@ static void *wait_for_all(void *gate)
 	return NULL;
 }
 
-/* How many threads can run side by side, `max_threads` at most. */
+/* Returns how many threads can run side by side, `max_threads` at most. */
 static int startable_threads(int max_threads)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

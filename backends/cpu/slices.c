@@ -23,7 +23,7 @@ static bool is_one(double x)
 	return x <= 1 && x >= 1;
 }
 
-/* Softmax: (rows before the axis, vector, elements after it). */
+/* Slices a Softmax as (rows before the axis, vector, elements after it). */
 static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *shape = &layer->in[0]->shape;
@@ -39,7 +39,7 @@ static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
 	s->attrs.opset = 13;
 }
 
-/* Resize that keeps images and channels: (1, channels of all images, ...). */
+/* Slices a Resize that keeps images and channels as (1, channels of all images, ...). */
 static void slice_planes(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
@@ -56,7 +56,7 @@ static void slice_planes(const struct npl_layer *layer, struct slicing *s)
 	s->in.dim[0] = s->out.dim[0] = 1;
 }
 
-/* Pooling, which makes each plane from one of x: (1, channels of all images, ...). */
+/* Slices a pooling, which makes each plane from one of x, as (1, channels of all images, ...). */
 static void slice_images(const struct npl_layer *layer, struct slicing *s)
 {
 	s->in = layer->in[0]->shape;
@@ -89,7 +89,7 @@ static void slice_outer(const struct npl_layer *layer, unsigned reduced, bool sa
 	s->slices = x->dim[dim];
 }
 
-/* Normalisation of rows; scale and bias must have no dimension before the axis. */
+/* Slices a normalisation of rows. Scale and bias must have no dimension before the axis. */
 static void slice_rows(const struct npl_layer *layer, struct slicing *s)
 {
 	const struct npl_shape *x = &layer->in[0]->shape;
@@ -100,7 +100,7 @@ static void slice_rows(const struct npl_layer *layer, struct slicing *s)
 	slice_outer(layer, ~0u << axis, true, s);
 }
 
-/* Instance normalisation: cut into samples, or for one sample into channels with their scales and biases. */
+/* Slices an instance normalisation into samples, or one sample into channels with their scales and biases. */
 static void slice_instances(const struct npl_layer *layer, struct slicing *s)
 {
 	s->in = s->out = layer->in[0]->shape;

@@ -56,7 +56,7 @@ int cpu_stack_open(const struct npl_layer *layer, struct cpu_stack *stack, struc
 	stack->rows = a.rows;
 	stack->cols = b.cols;
 	stack->inner = a.cols;
-	/* a stack of left matrices times one matrix is one tall product */
+	/* A stack of left matrices times one matrix is one tall product. */
 	if (!b.stacked && npl_tensor_count(x) == stack->products * a.rows * a.cols) {
 		stack->rows *= stack->products;
 		stack->products = stack->products ? 1 : 0;

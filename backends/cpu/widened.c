@@ -18,12 +18,13 @@
 enum { MAX_TENSORS = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
 
 struct cpu_widened {
-	struct npl_layer layer, float32; /* in the model's types, and in float32 */
+	struct npl_layer layer, float32; /* the layer in the model's types, and in float32 */
 	const struct npl_layer *list;
 	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
-	struct npl_tensor tensor[MAX_TENSORS]; /* of `float32`: inputs, and results from NPL_LAYER_INPUTS on */
-	bool is_wide[MAX_TENSORS];             /* float32 where the model has 16 bits */
-	size_t offset[MAX_TENSORS], bytes;     /* bytes in the device's memory for widened values; not for constants */
+	struct npl_tensor
+		tensor[MAX_TENSORS];       /* the tensors of `float32`: inputs, and results from NPL_LAYER_INPUTS on */
+	bool is_wide[MAX_TENSORS];         /* float32 where the model has 16 bits */
+	size_t offset[MAX_TENSORS], bytes; /* bytes in the device's memory for widened values; not for constants */
 	void *group;
 };
 
@@ -70,7 +71,7 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 		w->wanted[k] = &w->tensor[NPL_LAYER_INPUTS + k];
 	}
 	w->float32.out = &w->tensor[NPL_LAYER_INPUTS];
-	w->float32.timing_only = false; /* its results have memory in any case */
+	w->float32.timing_only = false; /* the results of `float32` have memory in any case */
 	w->list = &w->float32;
 	const struct npl_layer_group group = {
 		.n = 1, .layer = &w->list, .n_wanted = npl_layer_outputs(layer), .wanted = w->wanted};

@@ -14,7 +14,7 @@
 
 struct npl_arena_block {
 	struct npl_arena_block *next;
-	size_t capacity, used; /* of the payload */
+	size_t capacity, used; /* bytes of the payload */
 };
 _Static_assert(sizeof(struct npl_arena_block) <= HEADER_BYTES, "the payload must start at HEADER_BYTES");
 

@@ -15,7 +15,7 @@
 #include "process_limit.h"
 
 #define ALWAYS_ALLOWED                                                                                                 \
-	((uint64_t)16 << 20) /* in one request: finding the bytes in use costs more than these could harm */
+	((uint64_t)16 << 20) /* bytes of one request: finding those in use costs more than these could harm */
 #define PATH_BYTES 1024
 
 static atomic_uint_fast64_t allowed;

@@ -49,7 +49,7 @@ uint16_t npl_f16_of_double(double x)
 static inline __attribute__((always_inline)) uint16_t f16_of_float(float x)
 {
 	uint32_t bits = bits_of(x), size = bits & 0x7fffffffu;
-	/* the last place of 0.5 is 2^-24, float16's least: the sum is rounded to it, half to even */
+	/* The last place of 0.5 is 2^-24, the least float16: the addition rounds to it, half to even. */
 	uint32_t small = bits_of(float_of(size) + 0.5f) - 0x3f000000u;
 	uint32_t normal = (size + 0xfffu + (size >> 13 & 1u) - F16_EXPONENTS) >> 13;
 	uint32_t half = (small & ALL_IF(size < F16_LEAST)) | (normal & ALL_IF(size >= F16_LEAST));

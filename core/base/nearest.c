@@ -48,7 +48,7 @@ static bool is_near(const char *word, const char *candidate, int d)
 {
 	size_t a = strnlen(word, LONGEST), b = strnlen(candidate, LONGEST), greatest_length = a > b ? a : b;
 	if (b >= LEAST_BEGINNING && !strncasecmp(word, candidate, b))
-		return true; /* "concatenate" */
+		return true; /* the word begins with the candidate, as "concatenate" does with "Concat" */
 	return 3 * (size_t)d <= EDIT * greatest_length;
 }
 
@@ -58,7 +58,7 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n)
 	int least_distance = 0;
 	for (int i = 0; i < n; i++) {
 		if (!strcmp(word, candidates[i]))
-			return candidates[i]; /* also where the word begins another candidate */
+			return candidates[i]; /* the word itself is nearest, also where it begins another candidate */
 		int d = distance(word, candidates[i]);
 		if (word[0] && word[1] && !strncasecmp(word, candidates[i], strlen(word)))
 			d = 0;

@@ -102,7 +102,7 @@ static void run_piece(void *context, int64_t i, int worker)
 void npl_parallel_pieces(int64_t count, int64_t piece, void (*body)(void *context, int64_t first, int64_t end),
 			 void *context)
 {
-	/* pieces for each thread, so that a late thread does not keep the others waiting */
+	/* Each thread gets several pieces, so that a late thread does not keep the others waiting. */
 	enum { PIECES_OF_WORKER = 4 };
 	const int workers = npl_parallel_workers();
 	const int64_t greatest_pieces = (int64_t)PIECES_OF_WORKER * workers;

@@ -23,7 +23,7 @@ struct npl_pool {
 	struct worker *worker; /* the workers of index 1 and up */
 	pthread_mutex_t lock;
 	pthread_cond_t tasks_posted, workers_idle;
-	uint64_t generation; /* lists so far */
+	uint64_t generation; /* lists of tasks so far */
 	bool has_tasks;      /* the present list has tasks that a worker may come for */
 	int busy;            /* workers at work on the list */
 	bool is_closing;

@@ -13,7 +13,7 @@
 
 struct npl_pool; /* opaque */
 
-/* threads includes the caller of npl_pool_run, which works too: 1 starts no thread. */
+/* Opens a pool. `threads` includes the caller of npl_pool_run, which works too: 1 starts no thread. */
 int npl_pool_open(int threads, struct npl_pool **pool, struct npl_err *err);
 void npl_pool_close(struct npl_pool *pool); /* accepts NULL */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading oneDNN; see onednn.h. */
+ * Loads oneDNN (onednn.h). */
 #include "onednn.h"
 
 #include <dlfcn.h>

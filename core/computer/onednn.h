@@ -18,7 +18,7 @@ extern "C" {
 
 #define NPL_ONEDNN_SONAME "libdnnl.so.2" /* Debian 12: package libdnnl2 */
 
-/* dnnl_version_t of oneDNN 2 */
+/* The dnnl_version_t of oneDNN 2. */
 struct npl_onednn_version {
 	int major, minor, patch;
 	const char *hash;
@@ -26,7 +26,8 @@ struct npl_onednn_version {
 };
 enum { NPL_ONEDNN_SEQUENTIAL = 1, NPL_ONEDNN_OPENMP = 2 }; /* values of cpu_runtime */
 
-/* dnnl_cpu_isa_t: levels that multiply bytes exactly are those with the bits of AVX512_VNNI, and AVX2_VNNI. */
+/* The values of dnnl_cpu_isa_t. Levels that multiply bytes exactly are those with the bits of AVX512_VNNI, and
+ * AVX2_VNNI. */
 enum {
 	NPL_ONEDNN_SSE41 = 0x1,
 	NPL_ONEDNN_AVX = 0x3,
@@ -38,8 +39,8 @@ enum {
 	NPL_ONEDNN_AVX2_VNNI = 0x407,
 };
 
-/* c (m,n) = (op(a) - a_zero) (op(b) - b_zero), row-major, with alpha 1, beta 0, offset_c 'F' and *co 0; returns 0 on
- * success. a_type is that of a. */
+/* The arguments of a function that computes c (m,n) = (op(a) - a_zero) (op(b) - b_zero), row-major, with alpha 1, beta
+ * 0, offset_c 'F' and *co 0. It returns 0 on success. a_type is the type of a. */
 #define NPL_ONEDNN_GEMM_ARGUMENTS(a_type)                                                                              \
 	(char trans_a, char trans_b, char offset_c, int64_t m, int64_t n, int64_t k, float alpha, const a_type *a,     \
 	 int64_t lda, a_type a_zero, const int8_t *b, int64_t ldb, int8_t b_zero, float beta, int32_t *c, int64_t ldc, \

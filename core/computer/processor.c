@@ -104,7 +104,7 @@ static bool cache_text(const char *root, int cpu, int index, const char *name, c
 	return cpu_text(root, cpu, path, text, size);
 }
 
-/* "48K", "32M" */
+/* Returns the bytes of a size as sysfs writes it, such as "48K" or "32M"; 0 where its number is 2^32 or more. */
 static uint64_t cache_bytes(const char *text)
 {
 	char *end;

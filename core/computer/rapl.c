@@ -21,7 +21,7 @@
 #include "npulab/energy_meter.h"
 
 #define BUSY_SECONDS 0.1    /* 100 steps of a counter that works */
-#define MOST_WATTS   1000.0 /* of one package, twice the largest on sale: bounds the time of one wrap */
+#define MOST_WATTS   1000.0 /* watts of one package, twice the largest on sale: they bound the time of one wrap */
 
 /* Reads the start of an open file as text without its newline; 0 or an errno. */
 static int read_text(int fd, char *text, size_t n)
@@ -56,7 +56,7 @@ static int open_below(const char *root, int zone, const char *file)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang; reading it by place fails */
 }
 
-/* Text of a small file of a zone; false when it is not there. */
+/* Reads the text of a zone's small file. Returns false when it cannot be read. */
 static bool zone_text(const char *root, int zone, const char *file, char *text, size_t n)
 {
 	int fd = open_below(root, zone, file);

@@ -10,7 +10,8 @@
 
 #include "clock.h"
 
-#define SHORTEST_SECONDS 0.1 /* the kernel counts in steps of 10 ms: an error of a tenth of one processor */
+/* The kernel counts time in steps of 10 ms, which over this time is an error of a tenth of one processor. */
+#define SHORTEST_SECONDS 0.1
 
 /* Returns the first line of a file; NULL: it cannot be read. */
 static const char *read_first_line(const char *root, const char *name, char *line, int size)

@@ -33,7 +33,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A file that appears between the two passes over the folder is left out. */
+/* Lists the names in a folder behind the first ones. A file that appears between the two passes over the folder is left
+ * out. */
 static int list_names(DIR *dir, const char *const *first, int n_first, struct npl_arena *arena,
 		      const char *const **names, int *n, struct npl_err *err)
 {

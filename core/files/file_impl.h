@@ -10,9 +10,9 @@
 
 #include "file.h"
 
-/* Notes that file->data is mapped from path, a file of this status. NPL_ENOMEM. */
+/* Notes that file->data is mapped from path, a file of this status. Returns 0 or NPL_ENOMEM. */
 int npl_mapping_add(struct npl_file *file, const char *path, const struct stat *status, struct npl_err *err);
-/* To be called before the file is unmapped; NULL is no mapping. */
+/* Forgets a mapping. Call it before the file is unmapped. NULL is no mapping. */
 void npl_mapping_remove(struct npl_mapping *mapping);
 
 /* Returns NPL_EUSAGE when the file of this status, which is about to be read, is a declared output. */

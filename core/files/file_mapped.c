@@ -38,7 +38,7 @@ static struct npl_mapping *take_entry(void)
 	return entry;
 }
 
-/* The entry takes over both strings. */
+/* Gives the entry its names. It takes over both strings. */
 static void set_paths(struct npl_mapping *entry, char *path, char *original_path)
 {
 	entry->path = npl_make_printable(path);

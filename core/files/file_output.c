@@ -15,7 +15,7 @@
 enum { MOST_OUTPUTS = 16, MOST_LINKS = 40 };
 
 static struct declared {
-	char *path; /* as it was spelled; NULL: this entry is free */
+	char *path; /* the path as it was spelled; NULL: this entry is free */
 	struct npl_output_target target;
 	bool read_attempted; /* an attempt was made to read it */
 } declared[MOST_OUTPUTS];
@@ -165,7 +165,8 @@ static int find_target(const char *path, struct npl_output_target *target, struc
 	return rc;
 }
 
-/* A character device, as /dev/null, takes any number of documents. */
+/* Says whether two outputs are one file, which only one document can be written to. A character device, as /dev/null,
+ * takes any number of documents. */
 static bool is_same(const struct npl_output_target *a, const struct npl_output_target *b)
 {
 	struct stat status;

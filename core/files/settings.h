@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* At most 1 MiB, 8 levels and 4096 keys; everything lives in the arena. */
+/* Loads a settings file of at most 1 MiB, 8 levels and 4096 keys. The settings live in the arena. */
 int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
 		      struct npl_err *err);
 

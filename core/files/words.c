@@ -81,7 +81,7 @@ bool npl_words_at_end(const struct npl_words *words)
 /* Goes to the next line; false: there is none. */
 static bool next_line(struct npl_words *words)
 {
-	if (words->line) { /* past the one before */
+	if (words->line) { /* skips the newline of the line before; the first line has none before it */
 		const char *newline = memchr(words->end, '\n', (size_t)(words->text_end - words->end));
 		words->at = newline ? newline + 1 : words->text_end;
 	}

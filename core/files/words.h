@@ -25,10 +25,10 @@ extern "C" {
 
 struct npl_words {
 	const char *source; /* names the text in messages */
-	/* characters that begin a comment, which ends with the line; "#" when opened */
+	/* the characters that begin a comment, which ends with the line; "#" unless the caller changes them */
 	const char *comments;
 	const char *marks;               /* characters that are a word each; "" when opened */
-	int line;                        /* from 1 on */
+	int line;                        /* the line's number, from 1 on */
 	char word[NPL_LONGEST_WORD + 1]; /* empty: the end of the line */
 	struct npl_err *err;
 	const char *at, *end, *text_end; /* end: of the line, without its comment; text_end: of the text */
@@ -42,7 +42,7 @@ bool npl_words_line(struct npl_words *words, int *rc);
 int npl_words_next(struct npl_words *words);
 /* Says whether this mark is the next word of the line. */
 bool npl_words_follows(const struct npl_words *words, char mark);
-bool npl_words_at_end(const struct npl_words *words); /* whether no word of the line is left */
+bool npl_words_at_end(const struct npl_words *words); /* says whether no word of the line is left */
 /* Returns NPL_EINPUT unless the line ends here. */
 int npl_words_end(struct npl_words *words);
 /* Returns NPL_EINPUT with the message "SOURCE:LINE: ...". */

@@ -37,7 +37,8 @@ INLINE VEC load_some(const void *from, int64_t n)
 	return _mm256_maskload_epi32(from, mask);
 }
 
-/* Both packs work within halves: fours 0 and 2 are in the lower half, 1 and 3 in the upper one. */
+/* Stores the low bytes of n words. The pack instruction works within each 128-bit half, so that fours 0 and 2 are in
+ * the lower half and 1 and 3 in the upper one. A permutation puts them into their order. */
 INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 {
 	const VEC bytes = _mm256_packus_epi16(words & _mm256_set1_epi16(0xff), words),

@@ -20,7 +20,8 @@ INLINE VEC load_some(const void *from, int64_t n)
 	return _mm512_maskz_loadu_epi32(n < LANES ? (__mmask16)((1u << (n > 0 ? n : 0)) - 1) : 0xffff, from);
 }
 
-/* Both packs work within quarters. */
+/* Stores the low bytes of n words. The pack instruction works within each 128-bit quarter, so a permutation then puts
+ * the bytes into their order. */
 INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 {
 	const VEC bytes = _mm512_packus_epi16(words & _mm512_set1_epi16(0xff), words),
@@ -33,7 +34,8 @@ INLINE void store_bytes(uint8_t *out, VEC words, int64_t n)
 
 const struct npl_int8_kernel npl_int8_avx512 = {
 	.name = "avx512bw",
-	.required_features = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW, /* its pack and dots need AVX2 */
+	.required_features = NPL_CPU_AVX2 | NPL_CPU_AVX512F |
+			     NPL_CPU_AVX512BW, /* the kernel's pack and dots need AVX2 */
 	.pack = npl_int8_pack_words_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,
 	TILES,

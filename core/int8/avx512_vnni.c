@@ -26,8 +26,8 @@ INLINE VEC values_at(const struct npl_int8_dots *d, int j, int64_t k)
 
 const struct npl_int8_kernel npl_int8_avx512_vnni = {
 	.name = "avx512-vnni",
-	.required_features = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW |
-			     NPL_CPU_AVX512VNNI, /* its pack needs AVX2 */
+	/* The kernel's pack needs AVX2. */
+	.required_features = NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512VNNI,
 	.narrow = true,
 	.pack = npl_int8_pack_bytes_avx2,
 	.pack_bytes = npl_int8_pack_bytes_avx2,

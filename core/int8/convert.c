@@ -12,7 +12,7 @@ bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *qu
 	uint8_t *bytes = out;
 	uint32_t not_numbers = 0;
 	while (count > 0) {
-		const int64_t chunk = count < 1 << 20 ? count : 1 << 20; /* as many as a 32-bit count holds */
+		const int64_t chunk = count < 1 << 20 ? count : 1 << 20; /* as many values as a 32-bit count holds */
 		uint32_t clipped = 0;
 		for (int64_t i = 0; i < chunk; i++) {
 			float q = x[i] / scale;

@@ -25,7 +25,8 @@ bool npl_int8_is_few_rows(const struct npl_int8_product *p, const struct npl_int
 	return kernel->dots && p->m <= MOST_ROWS && p->k >= LEAST_K_PER_ROW * p->m && p->b.k_stride == 1;
 }
 
-/* Counts rows of 16-bit values, the longest. */
+/* Returns the bytes that the packed rows of a need at most: NPL_INT8_DOT_ROWS rows of k values, each of 16 bits (no
+ * kernel has wider ones), rounded up to 64 bytes. */
 int64_t npl_int8_few_rows_bytes(int64_t k)
 {
 	return (k * 2 + 63) / 64 * 64 * NPL_INT8_DOT_ROWS;

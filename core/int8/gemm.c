@@ -22,7 +22,7 @@
 #define LIBRARY_ROWS 48 /* least rows of a and least products for which oneDNN is faster */
 #define LIBRARY_MACS 2097152
 #define M_BLOCK      96 /* vectors of a packed at once: at most 96 * 1 KiB when not counting */
-/* bytes of a vector's block of k: one panel of b (at most 48 KiB) stays in the first-level cache */
+/* The bytes of a vector's block of k. With these, one panel of b (at most 48 KiB) stays in the first-level cache. */
 #define K_BYTES 1024
 #define B_BYTES 524288 /* bytes of b packed at once, a part of the second-level cache */
 
@@ -60,7 +60,7 @@ struct job {
 	uint64_t *wrapped; /* count of additions that wrapped; NULL: not counted */
 	int32_t za, zb;    /* zero points as an 8-bit kernel sees them; 0 for a 16-bit one */
 	uint8_t *a_pack, *b_pack;
-	int32_t *row_start, *column_start; /* of the packed vectors: values from which sums start */
+	int32_t *row_start, *column_start; /* the values from which sums start, for each packed vector */
 	int64_t m_block, n_block;          /* vectors packed at once, whole panels */
 };
 
@@ -183,7 +183,7 @@ static int check_product(const struct npl_int8_product *p, struct npl_err *err)
 
 /* Sizes of blocks, and of the parts packed at once. */
 struct blocks {
-	int64_t m, n; /* vectors, whole panels */
+	int64_t m, n; /* vectors of a and of b in a block, rounded up to whole panels */
 	int64_t a_bytes, b_bytes, start_bytes;
 };
 

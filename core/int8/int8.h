@@ -26,11 +26,11 @@ extern "C" {
 struct npl_int8_matrix {
 	const void *data;
 	enum npl_dtype dtype; /* NPL_U8 or NPL_I8 */
-	int32_t zero_point;   /* subtracted from every value; in the type's range */
+	int32_t zero_point;   /* subtracted from every value; it is in the type's range */
 	int64_t stride, k_stride;
 };
 
-/* c[i * c_stride + j] = sum over k of (a(i,k) - a_zero) * (b(j,k) - b_zero), in 32 bits, wrapping. */
+/* The product c[i * c_stride + j] = sum over k of (a(i,k) - a_zero) * (b(j,k) - b_zero), in 32 bits, wrapping. */
 struct npl_int8_product {
 	int64_t m, n, k;
 	struct npl_int8_matrix a, b;
@@ -57,8 +57,8 @@ int npl_int8_gemm(const struct npl_int8_product *product, uint64_t *overflows, s
  * kernel. */
 int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block);
 
-/* Returns whether any accumulation of the product could wrap, from its types, zero points and k alone. If false, the
- * order of the k values is free and nothing is counted. */
+/* Says whether any accumulation of the product could wrap, from its types, zero points and k alone. If false, the order
+ * of the k values is free and nothing is counted. */
 bool npl_int8_may_wrap(const struct npl_int8_product *product);
 
 int npl_int8_kernels(void);                   /* how many kernels this processor can run */
@@ -69,17 +69,18 @@ const char *npl_int8_kernel_name(int kernel); /* "avx512-vnni", ...; 0 names the
  * From then on kernel 0 uses oneDNN where it is faster. Results are the same with and without it. */
 const char *npl_int8_library(const char **reason);
 
-/* acc[i] += bias[i * step], wrapping; step is 0 or 1. Returns how many additions wrapped. */
+/* Adds bias[i * step] to acc[i], wrapping. step is 0 or 1. Returns how many additions wrapped. */
 uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int step);
 
-/* out[i] = saturate(round_half_even((float)acc[i] * scale[i * step]) + zero_point) as dtype (NPL_U8 or NPL_I8), step
- * 0 or 1, scales finite. Returns how many results saturation changed. The caller's rounding mode is to nearest. */
+/* Computes out[i] = saturate(round_half_even((float)acc[i] * scale[i * step]) + zero_point) as dtype (NPL_U8 or
+ * NPL_I8). step is 0 or 1, scales are finite, and the caller's rounding mode is to nearest. Returns how many results
+ * saturation changed. */
 uint64_t npl_int8_requantise(const int32_t *acc, int64_t count, const float *scale, int step, int32_t zero_point,
 			     enum npl_dtype dtype, void *out);
 
 /* The conversion of sums to results in one pass: bias, Relu, requantisation. bias (NULL: none) and scale point to those
- * of the first result; step says whether each result has its own (1) or all share one (0). With NPL_I32 the results are
- * the sums after bias and Relu, and scale is not read. acc is overwritten; out may be acc for NPL_I32. */
+ * of the first result, and step says whether each result has its own (1) or all share one (0). With NPL_I32 the results
+ * are the sums after bias and Relu, and scale is not read. acc is overwritten. For NPL_I32 out may be acc. */
 struct npl_int8_finish {
 	const int32_t *bias;
 	const float *scale;
@@ -99,8 +100,9 @@ void npl_int8_finish(const struct npl_int8_finish *finish, int32_t *acc, int64_t
 void npl_int8_finish_rows(const struct npl_int8_finish *finish, int32_t *acc, int64_t rows, int64_t count, void *out,
 			  struct npl_int8_counts *counts);
 
-/* q = saturate(round_half_even(x / scale) + zero_point) as dtype (NPL_U8 or NPL_I8), and the reverse. Returns false if
- * an x is NaN. Adds the number of values that saturation changed to *saturations. */
+/* npl_int8_quantise computes q = saturate(round_half_even(x / scale) + zero_point) as dtype (NPL_U8 or NPL_I8), and
+ * adds the number of values that saturation changed to *saturations. It returns false if an x is NaN. The other
+ * function is the reverse. */
 bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out,
 		       uint64_t *saturations);
 void npl_int8_dequantise(const void *in, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype,
@@ -110,7 +112,7 @@ void npl_int8_dequantise(const void *in, int64_t count, const struct npl_quant *
  * float32. */
 float npl_int8_scale(float x_scale, float w_scale, float y_scale);
 
-/* Return the smallest and the greatest value of NPL_U8 or NPL_I8. */
+/* These return the smallest and the greatest value of NPL_U8 or NPL_I8. */
 int32_t npl_int8_min(enum npl_dtype dtype);
 int32_t npl_int8_max(enum npl_dtype dtype);
 

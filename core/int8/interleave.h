@@ -12,13 +12,13 @@ struct npl_int8_rows {
 	int n;        /* how many rows exist; the bytes of the others become 0 */
 	uint8_t flip; /* bits to invert in each byte */
 };
-/* out[4 * i + c] = row[c][i] ^ flip for i < n. Reads n bytes of each row and writes 4 * n bytes. */
+/* Computes out[4 * i + c] = row[c][i] ^ flip for i < n. Reads n bytes of each row and writes 4 * n bytes. */
 void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out);
 
 /* Weights (filters, channels, taps). */
 struct npl_int8_weights {
 	const uint8_t *data;
-	int64_t bytes; /* of all weights */
+	int64_t bytes; /* the bytes of all weights */
 	int64_t channels, taps;
 	uint8_t flip;
 };

@@ -41,15 +41,15 @@ const char *npl_int8_kernel_name(int kernel)
 	return entry ? entry->name : NULL;
 }
 
-/* Reads leaf 7 of CPUID, EDX bits 24 and 25: matrix registers, and products of bytes in them. */
+/* Says whether CPUID has bits 24 and 25 of EDX in leaf 7: matrix registers, and products of bytes in them. */
 static bool detect_amx(void)
 {
 	unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
 	return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 24 & 3) == 3;
 }
 
-/* CPUID is read once: in a virtual machine it may take 20 microseconds. Threads that read it at the same time get the
- * same answer. */
+/* Reads CPUID only once, since in a virtual machine that may take 20 microseconds. Threads that read it at the same
+ * time get the same answer. */
 bool npl_int8_has_amx(void)
 {
 	enum { UNKNOWN, NO, YES };

@@ -53,7 +53,7 @@ struct npl_int8_dots {
 
 typedef void npl_int8_dots_function(struct npl_int8_dots *dots);
 
-/* npl_int8_finish_rows for at most 2^32 results of bytes; acc is not changed. */
+/* Does what npl_int8_finish_rows does, for at most 2^32 results of bytes. acc is not changed. */
 typedef void npl_int8_finish_function(const struct npl_int8_finish *finish, const int32_t *acc, int64_t rows,
 				      int64_t count, uint8_t *out, struct npl_int8_counts *counts);
 
@@ -72,7 +72,7 @@ struct npl_int8_packing {
 };
 typedef void npl_int8_pack_function(const struct npl_int8_packing *packing);
 
-#define NPL_INT8_PART_ROWS 6 /* the most of any kernel */
+#define NPL_INT8_PART_ROWS 6 /* the greatest part_rows of any kernel */
 struct npl_int8_kernel {
 	const char *name;
 	unsigned required_features;         /* the processor's features (npl_cpu_has) */
@@ -101,13 +101,13 @@ npl_int8_pack_function npl_int8_pack_words_avx2, npl_int8_pack_bytes_avx2;
 npl_int8_dots_function npl_int8_dots_avx2, npl_int8_dots_avx512_vnni;
 npl_int8_finish_function npl_int8_finish_sse2, npl_int8_finish_avx2, npl_int8_finish_avx512;
 
-/* fastest first, then the one that runs everywhere, then NULL */
+/* All kernels, the fastest first. The last one runs on every processor, and NULL ends the list. */
 extern const struct npl_int8_kernel *const npl_int8_kernel_list[];
 /* Returns kernel `number` of those that this processor can run, or the fastest for 0; NULL: there is no such number. */
 const struct npl_int8_kernel *npl_int8_kernel(int number);
 void npl_int8_prefer(int kernel); /* for tests: sets the kernel that 0 stands for */
 
-bool npl_int8_has_amx(void); /* whether the processor multiplies bytes in matrix registers */
+bool npl_int8_has_amx(void); /* says whether the processor multiplies bytes in matrix registers */
 
 static inline int32_t npl_int8_four_bytes(const void *from)
 {
@@ -116,8 +116,8 @@ static inline int32_t npl_int8_four_bytes(const void *from)
 	return bytes;
 }
 
-/* few_rows.c: computes a product of few rows by a kernel's dots; wrapping is not counted. NPL_ENOMEM. */
-int64_t npl_int8_few_rows_bytes(int64_t k); /* of workspace */
+/* few_rows.c: computes a product of few rows by a kernel's dots; wrapping is not counted. Returns 0 or NPL_ENOMEM. */
+int64_t npl_int8_few_rows_bytes(int64_t k); /* returns the bytes of workspace */
 bool npl_int8_is_few_rows(const struct npl_int8_product *product, const struct npl_int8_kernel *kernel);
 int npl_int8_few_rows(const struct npl_int8_product *product, const struct npl_int8_kernel *kernel,
 		      struct npl_err *err);
@@ -128,7 +128,7 @@ struct npl_int8_block {
 	const struct npl_int8_matrix *x;
 	enum npl_dtype target_dtype;
 	int64_t first, count, k0, length;
-	int width; /* of the panels */
+	int width; /* the width of the panels */
 };
 /* Packs a block into panels that follow each other; vectors that the last one lacks are zero. For a kernel of bytes
  * `sum` gets the sum of each vector's packed values, unless it is NULL. */

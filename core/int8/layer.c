@@ -138,8 +138,8 @@ const struct npl_int8_method npl_int8_gemm_method = {
 	.run = gemm_run,
 };
 
-/* Returns whether a scale may be used. 0 may: a channel of weights around 1e-28 beside another of 1e20 vanishes, and
- * each result is the zero point. */
+/* Says whether a scale may be used. 0 may: a channel of weights around 1e-28 beside another of 1e20 vanishes, and each
+ * result is the zero point. */
 static bool usable_scale(float scale)
 {
 	return isfinite(scale) && scale >= 0;
@@ -186,7 +186,7 @@ static void set_sizes(struct npl_int8_job *job)
 	job->k = job->channels * job->taps;
 }
 
-/* Returns whether the machine's order must be followed: if additions are to be counted and a sum of products could
+/* Says whether the machine's order must be followed: if additions are to be counted and a sum of products could
  * wrap. */
 static bool needs_counting(const struct npl_int8_job *job, const struct npl_int8_order *order)
 {

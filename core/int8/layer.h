@@ -38,13 +38,13 @@ void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fuse
 
 struct npl_int8_job; /* opaque */
 
-/* Returns false, with the reason, unless the layer is a Conv or Gemm of one or two spatial dimensions on 8-bit operands
- * with 8-bit or raw 32-bit results. */
+/* Says whether the layer is a Conv or Gemm of one or two spatial dimensions on 8-bit operands with 8-bit or raw 32-bit
+ * results. If not, `reason` gets the reason. */
 bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t n);
 
 /* Opens a job for a layer that npl_int8_layer_ok accepts. Results go to `out`, which has the shape and type of the
  * layer's output. order NULL: additions that wrap are not counted. All arguments, memory too, are borrowed until the
- * job is closed. NPL_EINPUT: a scale is negative or not finite. NPL_ENOMEM. */
+ * job is closed. Returns 0, NPL_ENOMEM, or NPL_EINPUT: a scale is negative or not finite. */
 int npl_int8_job_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
 		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **job_out, struct npl_err *err);
 int npl_int8_job_steps(const struct npl_int8_job *job);
@@ -59,8 +59,8 @@ int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts,
  * without an error if nothing is gained by it. */
 int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **job_out,
 			 struct npl_err *err);
-/* Begins a run of a prepared job. The layer now has its data and is otherwise unchanged; layer, out and memory are
- * borrowed until npl_int8_job_end. Steps and tasks run as in any job; a step may have no tasks. */
+/* Begins a run of a prepared job. The layer now has its data and is otherwise unchanged. layer, out and memory are
+ * borrowed until npl_int8_job_end. Steps and tasks run as in any job, except that a step may have no tasks. */
 int npl_int8_job_begin(struct npl_int8_job *job, const struct npl_layer *layer, const struct npl_tensor *out,
 		       struct npl_int8_memory *memory, struct npl_err *err);
 /* Ends the run and adds its counts to *counts. NPL_ENOMEM: a task ran out of memory. */
@@ -69,7 +69,7 @@ int npl_int8_job_end(struct npl_int8_job *job, struct npl_int8_counts *counts, s
 /* Adds the number of sums, products and bias together, that do not fit in 32 bits to *wrapped, for a Conv or Gemm that
  * npl_int8_layer_ok accepts or a MatMul of two computed tensors, with data. It takes no time if a bound shows that
  * there are none, as for sums of up to 33025 products without a bias and most longer ones; else it computes the sums in
- * plain loops of 64 bits. NPL_ENOMEM. */
+ * plain loops of 64 bits. Returns 0 or NPL_ENOMEM. */
 int npl_int8_count_wrapped(const struct npl_layer *layer, uint64_t *wrapped, struct npl_err *err);
 
 /* Runs Relu, pooling or another operator that only picks or averages values, on 8-bit tensors with the same type, scale

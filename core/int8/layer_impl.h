@@ -23,8 +23,8 @@ struct npl_int8_job {
 	struct npl_int8_order order; /* k_block 0: nothing to count */
 	int n_workers;
 	struct npl_int8_worker *worker;
-	const int32_t *bias; /* per output channel, or NULL */
-	float *scale;        /* per output channel; NULL: raw results */
+	const int32_t *bias; /* a bias per output channel, or NULL */
+	float *scale;        /* a scale per output channel; NULL: results are raw */
 
 	/* Conv: one product per image and group, (filters, k) times (k, pixels); k is the channels of a group times the
 	 * taps. Gemm: `filters` outputs and `pixels` rows, one image, one group. */
@@ -57,13 +57,13 @@ struct npl_int8_method {
 };
 
 extern const struct npl_int8_method npl_int8_gemm_method; /* one product of the operands as they are stored */
-/* Conv: pixels as they are stored, or gathered; any kernel */
-extern const struct npl_int8_method npl_int8_patches_method;
+extern const struct npl_int8_method
+	npl_int8_patches_method; /* Conv: pixels as they are stored, or gathered; any kernel */
 extern const struct npl_int8_method npl_int8_windows_method; /* Conv: a kernel reads windows in the image */
-/* Returns whether npl_int8_windows_method can compute the layer: it needs a kernel of bytes, weights with the zero point
- * 0 and nothing to count. */
+/* Says whether npl_int8_windows_method can compute the layer: it needs a kernel of bytes, weights with the zero point 0
+ * and nothing to count. */
 bool npl_int8_windows_ok(const struct npl_int8_job *job);
-/* Returns whether a Conv's pixels are the image as it is stored: 1x1, stride 1, no padding. */
+/* Says whether a Conv's pixels are the image as it is stored: 1x1, stride 1, no padding. */
 bool npl_int8_is_direct(const struct npl_int8_job *job);
 
 /* Claims memory while a method is opened. Returns its distance from job->base, a multiple of 64. The memory is not

@@ -18,7 +18,7 @@ struct layout {
 	int64_t leading_dimension;
 };
 
-/* Finds an operand's layout; `plain` is the flag for k along the rows, `transposed` for k across them. */
+/* Finds an operand's layout; returns false where it has none. `plain` is the flag for k along the rows. */
 static bool layout_of(const struct npl_int8_matrix *x, int64_t vectors, int64_t k, char plain, char transposed,
 		      struct layout *layout)
 {
@@ -70,8 +70,8 @@ struct check {
 	int32_t expected[CHECK_M * CHECK_N], c[CHECK_M * CHECK_N];
 };
 
-/* Fills an operand. Round 0: the values whose pairs of products exceed 16 bits first (an i8 in the place of the
- * unsigned operand gets 128 added); round 1: all values of the types; then random ones. */
+/* Fills an operand. Round 0 has the values whose pairs of products exceed 16 bits first (an i8 in the place of the
+ * unsigned operand gets 128 added), round 1 all values of the types. Later rounds have random ones. */
 static void fill(uint8_t *bytes, size_t n, uint8_t extreme, int round, struct npl_random *random)
 {
 	for (size_t i = 0; i < n; i++)
@@ -80,8 +80,8 @@ static void fill(uint8_t *bytes, size_t n, uint8_t extreme, int round, struct np
 					: (uint8_t)(npl_random_u64(random) >> 56);
 }
 
-/* With these zero points the greatest sums are odd and beyond 2^24 (129 * 123 * 1101 = 17,469,567), so that a
- * conversion through float32 gives a wrong result. */
+/* Checks products of one shape. With these zero points the greatest sums are odd and beyond 2^24 (129 * 123 * 1101 =
+ * 17,469,567), so that a conversion through float32 gives a wrong result. */
 static int check_shape(const struct npl_onednn *onednn, struct check *check, const int64_t *shape, enum npl_dtype dtype,
 		       int variant, struct npl_err *err)
 {

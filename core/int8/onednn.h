@@ -13,16 +13,16 @@
 /* Returns the library if it may be used, which the first call loads and checks (5 to 20 ms); else NULL, with the reason
  * in *reason unless that is NULL. Any number of threads may call it. */
 const struct npl_onednn *npl_int8_onednn(const char **reason);
-bool npl_int8_onednn_is_loaded(void);   /* whether it has been loaded and may be used */
+bool npl_int8_onednn_is_loaded(void);   /* says whether it has been loaded and may be used */
 const char *npl_int8_onednn_text(void); /* "oneDNN 2.6.3, AVX-512 VNNI" */
 
-/* Returns whether oneDNN can compute the product: types (u8 or i8) x i8, strides it supports, sums that cannot wrap. */
+/* Says whether oneDNN can compute the product: types (u8 or i8) x i8, strides it supports, sums that cannot wrap. */
 bool npl_int8_onednn_takes(const struct npl_int8_product *product);
 /* Runs the product on the calling thread alone. Returns false if the library refused; c is then undefined. */
 bool npl_int8_onednn_run(const struct npl_onednn *onednn, const struct npl_int8_product *product);
 
-/* Checks the instruction set, then products of extreme and random operands against the exact kernels. NPL_EDEVICE with
- * the reason, NPL_ENOMEM. */
+/* Checks the instruction set, then products of extreme and random operands against the exact kernels. Returns 0,
+ * NPL_EDEVICE with the reason, or NPL_ENOMEM. */
 int npl_int8_onednn_check(const struct npl_onednn *onednn, struct npl_err *err);
 
 #endif

@@ -12,12 +12,14 @@ float npl_int8_scale(float x_scale, float w_scale, float y_scale)
 	return product / y_scale;
 }
 
-/* Written so that the compiler vectorises it: an addition wraps if the sum's sign differs from those of both terms. */
+/* An addition wraps if the sum's sign differs from those of both terms. This test is written so that the compiler
+ * vectorises it. */
 uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int step)
 {
 	uint64_t wrapped = 0;
 	for (int64_t begin = 0; begin < count;) {
-		int64_t end = count - begin < 1 << 20 ? count : begin + (1 << 20); /* as many as a 32-bit count holds */
+		/* These are as many values as a 32-bit count holds. */
+		int64_t end = count - begin < 1 << 20 ? count : begin + (1 << 20);
 		uint32_t chunk_wrapped = 0;
 		if (step)
 			for (int64_t i = begin; i < end; i++) {

@@ -127,7 +127,7 @@ void npl_int8_rows(const struct npl_int8_rows_product *p)
 	}
 }
 
-/* Computed as the product with a row of ones. */
+/* Adds up each column of a panel's k rows into sum[], by multiplying a row of ones by the panel. */
 void npl_int8_panel_sums(const uint8_t *panel, int64_t k, bool is_signed, int32_t sum[NPL_INT8_PANEL])
 {
 	enum { ONES = 256 };

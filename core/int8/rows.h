@@ -18,7 +18,7 @@ extern "C" {
 
 #define NPL_INT8_PANEL 64 /* columns packed together: panel[k / 4][column][k mod 4] */
 
-/* Bytes of a panel of k rows. */
+/* Returns the bytes of a panel of k rows. */
 static inline int64_t npl_int8_panel_bytes(int64_t k)
 {
 	return (k + 3) / 4 * 4 * NPL_INT8_PANEL;
@@ -31,8 +31,8 @@ void npl_int8_pack_panel(const uint8_t *w, int64_t k, int64_t columns, int64_t s
 /* Adds the packed bytes of column j of the panel to sum[j]. */
 void npl_int8_panel_sums(const uint8_t *panel, int64_t k, bool is_signed, int32_t sum[NPL_INT8_PANEL]);
 
-/* c[i * c_stride + j] = (add: what it was) + row_start[i] + column_start[j] + sum over k of a[i][k] * panel(k,j), for
- * i < m, j < columns. Rows of c have room for `columns` rounded up to 16. */
+/* The product c[i * c_stride + j] = row_start[i] + column_start[j] + sum over k of a[i][k] * panel(k,j), for i < m, j <
+ * columns; with `add`, it is added to what c holds. Rows of c have room for `columns` rounded up to 16. */
 struct npl_int8_rows_product {
 	int64_t m, k, columns;
 	const uint8_t *const *a; /* m rows, each readable up to k rounded up to 4 */
@@ -46,7 +46,7 @@ struct npl_int8_rows_product {
 };
 void npl_int8_rows(const struct npl_int8_rows_product *product);
 
-/* sum[i] = sum of the k bytes of a[i]. */
+/* Sets sum[i] to the sum of the k bytes of a[i]. */
 void npl_int8_row_sums(const uint8_t *const *a, int64_t m, int64_t k, bool is_signed, int32_t *sum);
 
 #ifdef __cplusplus

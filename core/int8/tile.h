@@ -116,7 +116,8 @@ INLINE VEC plus_product(VEC sum, operand row, operand column, const enum form fo
 INLINE void make_sums(const struct npl_int8_tile *t, const int rows, const int vectors, const enum form form)
 {
 	const bool panels = form <= SCATTERED;
-	const bool fetch = panels && VALUE_BYTES == 1 && LANES == 16; /* these sums would be ready before c is there */
+	/* Such sums would be ready before c is there, so c is fetched beforehand. */
+	const bool fetch = panels && VALUE_BYTES == 1 && LANES == 16;
 	const int64_t groups = t->groups, a_step = panels ? 4 * ROWS : 4 * VALUE_BYTES,
 		      b_step = panels ? 4 * LANES * VECTORS : 4 * NPL_INT8_PANEL, c_stride = t->c_stride;
 	const uint8_t *a[MOST_ROWS], *b = t->b;

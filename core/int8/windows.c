@@ -27,7 +27,8 @@
 enum {
 	ACC_ELEMENTS = 262144, /* sums of a task: 1 MiB */
 	LEAST_COLUMNS = 192,
-	K_GROUPS = 256,    /* of a block of k: the part that one tile of columns reads stays in the first-level cache */
+	/* groups of a block of k: the part that one tile of columns reads stays in the first-level cache */
+	K_GROUPS = 256,
 	ROWS_AT_ONCE = 96, /* filters whose weights for such a block stay in the second-level cache */
 	SLACK = 64,        /* elements after the last plane, which a tile may read and drop */
 	MOST_STRIDE = 4096,
@@ -39,16 +40,17 @@ enum {
 struct phases {
 	int64_t size;    /* positions of a phase that outputs reach */
 	int64_t used;    /* phases that some tap reads */
-	int64_t *number; /* of each remainder, its phase from 1 on; 0: no tap has it */
+	int64_t *number; /* the phase of each remainder, from 1 on; 0: no tap has the remainder */
 };
 
 struct windows {
 	const struct npl_int8_kernel *kernel;
 	bool panels_of_columns;
 	struct phases phase[NPL_SPATIAL];
-	int64_t quads, plane, unit; /* fours of channels; elements of a phase's plane; of all planes of a group */
-	int64_t k_groups;           /* groups of k: quads times taps */
-	int64_t columns, column_blocks, columns_at_once, filter_pitch; /* filter_pitch: sums from filter to filter */
+	/* fours of channels, elements of a phase's plane, elements of all planes of a group */
+	int64_t quads, plane, unit;
+	int64_t k_groups;                                              /* groups of k: quads times taps */
+	int64_t columns, column_blocks, columns_at_once, filter_pitch; /* lead: sums from filter to filter */
 	int64_t panels;                                                /* panels of a group's filters */
 	int64_t images_at_once;                                        /* images of a step */
 	int32_t *group_offset;                                         /* place in a unit of each group of k */
@@ -59,7 +61,7 @@ struct windows {
 
 static const int32_t zeros[NPL_INT8_MAX_WIDTH];
 
-/* Returns false if a unit's sizes exceed 32 bits, or for an invalid stride. */
+/* Says whether a unit's sizes fit in 32 bits and the stride is valid. */
 static bool unit_fits(const struct npl_int8_job *job)
 {
 	const struct npl_window *w = &job->layer->attrs->conv.window;
@@ -76,9 +78,10 @@ static bool unit_fits(const struct npl_int8_job *job)
 bool npl_int8_windows_ok(const struct npl_int8_job *job)
 {
 	const struct npl_tensor *w = job->layer->in[1];
-	/* the weights' zero point as signed bytes is 0 */
+	/* The weights' zero point is 0 when they are taken as signed bytes. */
 	bool zero = w->quant.zero_point == (w->dtype == NPL_U8 ? 128 : 0);
-	/* for an image as it is stored, npl_int8_gemm packs the weights on each run but the image only in part */
+	/* The patches are the image as it is stored. npl_int8_gemm then packs the weights on each run but the image
+	 * only in part. */
 	bool direct = npl_int8_is_direct(job) && !job->prepared;
 	return npl_int8_kernel(0)->value_bytes == 1 && zero && !job->order.k_block && !direct && unit_fits(job);
 }

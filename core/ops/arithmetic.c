@@ -24,7 +24,7 @@
 	OP_LOOP(bits_and, type, type, (uint64_t)x &(uint64_t)y)                                                        \
 	OP_LOOP(bits_or, type, type, (uint64_t)x | (uint64_t)y)                                                        \
 	OP_LOOP(bits_xor, type, type, (uint64_t)x ^ (uint64_t)y)
-/* -1 divides by negation: the least number divided by it would trap. */
+/* Division by -1 is a negation, because the division of the least number would trap. */
 #define SIGNEDS(dtype, type)                                                                                           \
 	OP_LOOP(div, type, type, y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y)                            \
 	OP_LOOP(fmod, type, type, y == 0 || y == -1 ? 0 : x % y)                                                       \

@@ -64,7 +64,7 @@ static int past_shape(const struct op_attention *a, const struct npl_tensor *pas
 	return 0;
 }
 
-/* The mask broadcasts to batch x heads x rows x all positions. */
+/* Checks the mask, which must broadcast to batch x heads x rows x all positions. */
 static int check_mask(const struct op_attention *a, const struct npl_tensor *mask, enum npl_dtype dtype,
 		      struct npl_err *err)
 {

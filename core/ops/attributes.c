@@ -45,7 +45,8 @@ struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int
 	return NULL;
 }
 
-/* npl_attr_find with its error told apart from "absent" also when the caller passed no err. */
+/* Finds an attribute like npl_attr_find, and tells an error from an absent attribute also when the caller passed no
+ * err. */
 int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err)
 {
 	struct npl_err error = {0};

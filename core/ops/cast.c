@@ -131,7 +131,7 @@ void op_narrow_reals(const double *from, int64_t n, enum npl_dtype to, void *res
 	}
 }
 
-/* n elements from the first on, as integers or as doubles; true: integers */
+/* Reads n elements from index `first` on. Returns true with integers in whole[], or false with doubles in real[]. */
 static bool widen(const struct npl_tensor *x, int64_t first, int64_t n, uint64_t *whole, double *real)
 {
 #define TO_INTEGER(dtype, type)                                                                                        \

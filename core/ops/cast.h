@@ -10,7 +10,7 @@
 
 #include "npulab/tensor.h"
 
-/* Store n elements of type `to`. The integers are int64_t, or uint64_t where they come from uint64. */
+/* These store n elements of type `to`. The integers are int64_t, or uint64_t where they come from uint64. */
 void op_narrow_integers(const uint64_t *from, bool is_unsigned, int64_t n, enum npl_dtype to, void *results);
 void op_narrow_reals(const double *from, int64_t n, enum npl_dtype to, void *results);
 

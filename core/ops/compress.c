@@ -84,7 +84,7 @@ int op_nonzero_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	for (int64_t i = 0; i < count; i++)
 		n_nonzero += npl_tensor_real(in[0], i) != 0.0;
 	out->dtype = NPL_I64;
-	/* as numpy has it, a scalar has one index */
+	/* A scalar has one index, as in numpy. */
 	out->shape = npl_shape_of(2, in[0]->shape.rank ? in[0]->shape.rank : 1, n_nonzero);
 	return op_output_fits(&out->shape, 1, err);
 }

@@ -135,7 +135,7 @@ static void pack_patches(const void *b, int64_t k0, int64_t depth, int64_t n0, i
 {
 	const struct patches *p = b;
 	const struct npl_window *w = &p->window;
-	struct run run[OP_MAX_WIDTH]; /* at most one per column */
+	struct run run[OP_MAX_WIDTH]; /* at most one run per column */
 	int n_runs = split_into_runs(p, n0, cols, run);
 	int64_t kx = k0 % w->kernel[1], ky = k0 / w->kernel[1] % w->kernel[0];
 	int64_t kz = k0 / w->kernel[1] / w->kernel[0] % w->kernel[NPL_DEPTH];

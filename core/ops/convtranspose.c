@@ -40,7 +40,9 @@ static int complete_dimension(struct npl_conv_attrs *conv, int d, int64_t input,
 		return npl_fail(err, NPL_EINPUT,
 				"output_padding and output_shape must not be negative, got %lld and %lld",
 				(long long)*padding, (long long)requested);
-	int64_t natural; /* without pads; the addends are below 2^63 as their factors are below 2^31 */
+	/* The output's size before pads are taken off. The window's extent plus the padding cannot overflow: kernel,
+	 * dilation and padding are below 2^31. */
+	int64_t natural;
 	if (input < 1 || __builtin_mul_overflow(input - 1, w->stride[d], &natural) ||
 	    __builtin_add_overflow(natural, npl_window_extent(w, d) + *padding, &natural))
 		return npl_fail(err, NPL_EINPUT, "an input of %lld positions with stride %lld gives no output",
@@ -121,7 +123,7 @@ struct scatter {
 	int64_t in[NPL_VOLUME], out[NPL_VOLUME];
 	int64_t channels, filters;
 	const float *kernels; /* (filters * taps, channels) */
-	float *products;      /* of some filters by some lines of the input */
+	float *products;      /* the products of some filters by some lines of the input */
 };
 
 /* Adds the products of one filter and one tap with `lines` lines of the input, from `line` on, to its output volume. */

@@ -29,7 +29,8 @@ int op_cumsum_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return 0;
 }
 
-/* n elements; the first is the one where the sum begins, the next `step` away, which may be backwards. */
+/* Defines line_TYPE, which computes the running sums of n elements. The first is the one where the sum begins; each
+ * next one is `step` away, which may be backwards. */
 #define DEFINE_LINE(type, wide)                                                                                        \
 	static void line_##type(bool exclusive, const void *in, void *out, int64_t n, int64_t step)                    \
 	{                                                                                                              \

@@ -44,7 +44,8 @@ int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const 
 struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct npl_tensor *x,
 				     const struct npl_tensor *y)
 {
-	/* channels out of (block, block, channels) or (channels, block, block): rows and columns take a block each */
+	/* The order of dimensions in which channels are (block, block, channels) or (channels, block, block). Rows and
+	 * columns take a block each. */
 	static const int64_t from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3};
 	static const int64_t to_outer[] = {0, 3, 5, 1, 2, 4};
 	const int64_t *in = x->shape.dim, *out = y->shape.dim, b = attrs->depth_space.block;

@@ -18,7 +18,7 @@ int op_dropout_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct n
 	return 0;
 }
 
-/* A ratio that is known to be 0. */
+/* Says whether the ratio is known to be 0. */
 static bool keeps_all(const struct npl_tensor *ratio)
 {
 	if (!ratio || !ratio->data || npl_tensor_count(ratio) != 1)

@@ -15,7 +15,7 @@ static int label_of(char c)
 }
 
 struct term {
-	int n; /* labels; -1 stands for the dots */
+	int n; /* entries of `label`: each the number of a letter, or -1 in the place of "..." */
 	int label[NPL_MAX_RANK + 1];
 	bool dots;
 };

@@ -35,15 +35,15 @@
 	OP_EACH_FLOAT(X)                                                                                               \
 	OP_EACH_INTEGER(X)
 
-bool op_is_number(enum npl_dtype dtype);  /* of OP_EACH_NUMBER */
-bool op_is_integer(enum npl_dtype dtype); /* of OP_EACH_INTEGER */
+bool op_is_number(enum npl_dtype dtype);  /* says whether the type is one of OP_EACH_NUMBER */
+bool op_is_integer(enum npl_dtype dtype); /* says whether the type is one of OP_EACH_INTEGER */
 
 /* Returns element i as an integer, converting floats as Cast does (cast.h, which also stores elements). Any type,
  * including the 16-bit floats and bool (0, 1). npl_tensor_real returns it as a double. */
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i);
 
-/* condition ? a : b by bits, both computed beforehand: a loop with such a choice is vectorised, unlike a branch around
- * an operation that may trap. */
+/* Defines op_choose_TYPE, which computes condition ? a : b by bits. Both are computed beforehand: a loop with such a
+ * choice is vectorised, unlike a branch around an operation that may trap. */
 #define OP_CHOOSE(type, bits_type)                                                                                     \
 	static inline type op_choose_##type(bool condition, type a, type b)                                            \
 	{                                                                                                              \

@@ -40,7 +40,8 @@ void op_apply(const struct op_loops *loops, enum npl_dtype dtype, const struct n
 	char *y = out->data;
 	if (npl_tensor_count(out) == 0)
 		return;
-	/* the loops let one operand of a line repeat; where both do, for a third one's sake, a line is one element */
+	/* The loops let one operand of a line repeat. Where both repeat, since a third operand does not, a line is one
+	 * element. */
 	const bool lines = walk.a[last] || walk.b[last];
 	const int64_t n = lines ? walk.dim[last] : 1;
 	do {

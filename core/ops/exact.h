@@ -9,7 +9,7 @@
 #ifndef NPULAB_CORE_OPS_EXACT_H
 #define NPULAB_CORE_OPS_EXACT_H
 
-/* exact.c */
+/* Functions of exact.c. */
 double op_exp(double x);
 double op_log(double x);
 double op_expm1(double x);    /* e^x - 1 */
@@ -17,14 +17,14 @@ double op_log1p(double x);    /* log(1 + x) */
 double op_softplus(double x); /* log(1 + e^x) */
 double op_logistic(double x); /* 1 / (1 + e^-x) */
 double op_tanh(double x);
-double op_pow(double base, double exponent); /* of ordinary size; NAN for a negative base */
+double op_pow(double base, double exponent); /* for numbers of ordinary size; NAN for a negative base */
 double op_sinh(double x);
 double op_cosh(double x);
 double op_asinh(double x);
 double op_acosh(double x);
 double op_atanh(double x);
 
-/* exact_trigonometry.c; any x, however large, is taken exactly as it is. */
+/* Functions of exact_trigonometry.c. Any x, however large, is taken exactly as it is. */
 double op_sin(double x);
 double op_cos(double x);
 double op_tan(double x);
@@ -32,14 +32,14 @@ double op_asin(double x);
 double op_acos(double x);
 double op_atan(double x);
 
-/* exact_erf.c */
+/* The function of exact_erf.c. */
 double op_erf(double x);
 
-/* exact_power.c: pow as C defines it, for every pair. Powers with a whole exponent up to 512 are rounded once, so that
- * they are exact where they can be. */
+/* exact_power.c: returns pow as C defines it, for every pair. Powers with a whole exponent up to 512 are rounded once,
+ * so that they are exact where they can be. */
 double op_power(double base, double exponent);
 
-/* c[0] + c[1] z + ... + c[n - 1] z^(n - 1) */
+/* Returns c[0] + c[1] z + ... + c[n - 1] z^(n - 1). */
 static inline double op_polynomial(const double *c, int n, double z)
 {
 	double sum = c[n - 1];

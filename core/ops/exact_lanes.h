@@ -12,14 +12,15 @@
 
 #define LANE static inline __attribute__((always_inline)) double
 
-/* ln 2 in two parts: n * LN2_HIGH is exact for |n| < 2^20. Argument reduction as in fdlibm (Sun Microsystems). */
+/* The two parts of ln 2, of which n * LN2_HIGH is exact for |n| < 2^20. Arguments are reduced as in fdlibm (Sun
+ * Microsystems). */
 #define LN2_HIGH 6.93147180369123816490e-01
 #define LN2_LOW  1.90821492927058770002e-10
 
 #define WHOLE 0x1.8p52 /* added to a double below 2^51 it leaves that rounded to a whole number, in the lowest bits */
 
-/* The series of e^x: 1 / k!. For |x| <= 0.347 15 are enough (r^15 / 15! < 1e-19), below 1 all are (x^21 / 21! <
- * 2e-20). */
+/* The coefficients 1 / k! of the series of e^x. For |x| <= 0.347 the first 15 are enough (x^15 / 15! < 1e-19), below 1
+ * all of them are (x^21 / 21! < 2e-20). */
 static const double lane_series[] = {1.0,
 				     1.0,
 				     1.0 / 2,
@@ -56,20 +57,20 @@ LANE lane_of(uint64_t bits)
 	return x;
 }
 
-/* condition ? a : b by bits: of a choice between computed doubles the compiler would make a branch. */
+/* Returns condition ? a : b by bits, since the compiler would make a branch of a choice between computed doubles. */
 LANE lane_choose(int condition, double a, double b)
 {
 	uint64_t mask = condition ? ~UINT64_C(0) : 0;
 	return lane_of((lane_bits(a) & mask) | (lane_bits(b) & ~mask));
 }
 
-/* 2^n for an exponent of a normal double. */
+/* Returns 2^n, where n is the exponent of a normal double. */
 LANE lane_two_to(uint64_t n)
 {
 	return lane_of((n + 1023) << 52);
 }
 
-/* c[n - 1] z^(n - 1) + ... + c[0], unrolled where n is a constant. */
+/* Returns c[n - 1] z^(n - 1) + ... + c[0]. The loop is unrolled where n is a constant. */
 LANE lane_polynomial(const double *c, int n, double z)
 {
 	double sum = c[n - 1];
@@ -78,8 +79,8 @@ LANE lane_polynomial(const double *c, int n, double z)
 	return sum;
 }
 
-/* e^x * 2^power. Beyond the ends the two factors overflow or vanish by themselves; the first one never does, so that a
- * subnormal result is rounded once. NaN stays. */
+/* Returns e^x * 2^power. The power of two is applied as two factors. Beyond the ends their product overflows or
+ * vanishes by itself; the first factor never does, so that a subnormal result is rounded once. A NaN stays a NaN. */
 LANE lane_exp_times(double x, int power)
 {
 	x = x > 720.0 ? 720.0 : x;
@@ -95,30 +96,33 @@ LANE lane_exp(double x)
 	return lane_exp_times(x, 0);
 }
 
-/* e^x - 1 */
+/* Returns e^x - 1. */
 LANE lane_expm1(double x)
 {
 	double x2 = x * x, x5 = x2 * x2 * x;
-	/* in two parts, which loops of 16 terms at most are written out for */
+	/* The series has 19 terms and is evaluated in two parts, since the compiler unrolls a loop of 16 terms at
+	 * most. */
 	double series = lane_polynomial(lane_series + 2, 10, x) + x5 * x5 * lane_polynomial(lane_series + 12, 9, x);
 	double small = x + x2 * series, large = lane_exp(x) - 1.0;
-	return copysign(lane_choose(fabs(x) < 1.0, small, large), x); /* of -0 too */
+	/* For x = -0 the sum is +0, and the result must be -0. */
+	return copysign(lane_choose(fabs(x) < 1.0, small, large), x);
 }
 
-/* x = m * 2^exponent with m from sqrt(1/2) to sqrt(2), of a positive finite x. */
+/* Splits a positive finite x into m * 2^exponent, with m from sqrt(1/2) to sqrt(2). Returns m. */
 LANE lane_split(double x, double *exponent)
 {
 	const int small = x < 0x1p-1022; /* subnormal */
 	const uint64_t bits = lane_bits(lane_choose(small, x * 0x1p54, x)), fraction = UINT64_C(0xfffffffffffff);
 	const double half = lane_of((bits & fraction) | lane_bits(0.5)); /* 1/2 <= half < 1 */
 	const int low = half < 0.70710678118654752440;
-	/* bits of a whole number below 2^51 under those of 2^52: a double of both */
+	/* The exponent's bits, as the lowest bits of 2^52, make the double 2^52 + exponent. */
 	const double n = lane_of((bits >> 52) | lane_bits(0x1p52)) - 0x1p52;
 	*exponent = n - (lane_choose(small, 1076.0, 1022.0) + lane_choose(low, 1.0, 0.0));
 	return lane_choose(low, 2.0 * half, half);
 }
 
-/* 2 atanh s for |s| <= 0.172, which is log((1 + s) / (1 - s)); s^23 / 23 < 1e-18 */
+/* Returns 2 atanh s for |s| <= 0.172, which is log((1 + s) / (1 - s)). What its series leaves out, s^23 / 23 and on, is
+ * below 1e-18. */
 LANE lane_log_series(double s)
 {
 	static const double c[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
@@ -126,10 +130,10 @@ LANE lane_log_series(double s)
 	return 2.0 * s * lane_polynomial(c, 11, s * s);
 }
 
-/* log x for x that is no positive finite number, else `logarithm`. */
+/* Returns log x where x is no positive finite number, else `logarithm`. */
 LANE lane_log_limits(double x, double logarithm)
 {
-	logarithm = lane_choose(x < INFINITY, logarithm, x); /* of infinity, and NaN */
+	logarithm = lane_choose(x < INFINITY, logarithm, x); /* the logarithm of infinity or of a NaN is x itself */
 	logarithm = lane_choose(x < 0.0, (double)NAN, logarithm);
 	return lane_choose(x == 0.0, -INFINITY, logarithm);
 }
@@ -140,7 +144,7 @@ LANE lane_log(double x)
 	return lane_log_limits(x, exponent * LN2_HIGH + (lane_log_series((m - 1.0) / (m + 1.0)) + exponent * LN2_LOW));
 }
 
-/* log(1 + x) */
+/* Returns log(1 + x). */
 LANE lane_log1p(double x)
 {
 	const int inner = (x > -0.29) & (x < 0.41);
@@ -151,13 +155,14 @@ LANE lane_log1p(double x)
 	return lane_choose(fabs(x) < 0x1p-54, x, lane_choose(inner, series, large));
 }
 
-/* log(1 + e^x) */
+/* Returns log(1 + e^x). */
 LANE lane_softplus(double x)
 {
 	return lane_choose(x > 0.0, x, 0.0) + lane_log1p(lane_exp(-fabs(x)));
 }
 
-/* 1 / (1 + e^-x), of a negative x e^x / (1 + e^x) */
+/* Returns the logistic function: 1 / (1 + e^-x) for x >= 0, and e^x / (1 + e^x) for x < 0, so that the exponential
+ * never overflows. */
 LANE lane_logistic(double x)
 {
 	double e = lane_exp(-fabs(x));
@@ -170,11 +175,13 @@ LANE lane_tanh(double x)
 	return copysign(t / (2.0 + t), x);
 }
 
-/* The Taylor series about the nearest quarter. The derivative of erf, g(x) = 2/sqrt(pi) e^(-x^2), satisfies g' = -2 x
- * g, which gives each coefficient b of g(c + h) from the two before. */
-extern const double op_erf_at[32], op_erf_slope_at[32]; /* erf(c) and g(c) for c = 0, 1/4 ... 6; beyond, for NaN, 0 */
+/* erf is its Taylor series about the nearest quarter c. The derivative of erf, g(x) = 2/sqrt(pi) e^(-x^2), satisfies g'
+ * = -2 x g, which gives each coefficient b of g(c + h) from the two before. */
+/* erf(c) and g(c) at c = 0, 1/4 ... 6 are entries 0 to 24. The entries after them are 0: only a NaN can index them. */
+extern const double op_erf_at[32], op_erf_slope_at[32];
 
-/* Written out: a loop within would keep the loop around from becoming vectors. */
+/* One term of the series. The terms are written out, since a loop here would keep the loop around it from being
+ * vectorised. */
 #define ERF_TERM(n)                                                                                                    \
 	next = (c * b + before) * (-2.0 / n);                                                                          \
 	before = b;                                                                                                    \

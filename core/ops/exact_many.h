@@ -23,7 +23,7 @@ enum op_many {
 
 struct op_exact_kernels {
 	const char *name;
-	bool (*usable)(void); /* on this computer */
+	bool (*usable)(void); /* says whether this computer has the instructions */
 	void (*run[OP_MANY_FUNCTIONS])(const double *x, double *y, int64_t n);
 };
 

@@ -13,7 +13,7 @@ struct pair {
 	double high, low;
 };
 
-/* high + low = a + b exactly, where |a| >= |b| or a is 0 */
+/* Returns high + low = a + b exactly, where |a| >= |b| or a is 0. */
 static struct pair sum_of(double a, double b)
 {
 	double high = a + b;
@@ -26,7 +26,7 @@ static struct pair halves(double a)
 	return (struct pair){high, a - high};
 }
 
-/* high + low = a * b exactly */
+/* Returns high + low = a * b exactly. */
 static struct pair product_of(double a, double b)
 {
 	struct pair x = halves(a), y = halves(b);
@@ -40,7 +40,7 @@ static struct pair times(struct pair a, struct pair b)
 	return sum_of(y.high, y.low + (a.high * b.low + a.low * b.high));
 }
 
-/* size^n for a finite size > 0 and 0 < |n| <= MAX_WHOLE */
+/* Returns size^n for a finite size > 0 and 0 < |n| <= MAX_WHOLE. */
 static double whole_power(double size, int n)
 {
 	int exponent, n_left = n < 0 ? -n : n;
@@ -60,7 +60,7 @@ static double whole_power(double size, int n)
 	return ldexp(inverse + inverse * (((1.0 - unit.high) - unit.low) - inverse * y.low), exponent * n);
 }
 
-/* log size for a finite size > 0, within 2^-64 of it */
+/* Returns log size for a finite size > 0, within 2^-64 of it. */
 static struct pair log_of(double size)
 {
 	static const double c[] = {1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
@@ -85,7 +85,8 @@ static struct pair log_of(double size)
 	log_m.low += 2.0 * (s.low + correction.low);
 	if (!exponent)
 		return sum_of(log_m.high, log_m.low);
-	/* ln 2 in two parts, the first with 32 digits: its product is exact; it is the larger term */
+	/* ln 2 is in two parts. The first has 32 digits, so that its product with the exponent is exact; it is the
+	 * larger term. */
 	struct pair low = product_of(exponent, 1.9082149292723212e-10);
 	struct pair y = sum_of(exponent * 6.93147180369123816490e-01, log_m.high);
 	return sum_of(y.high, y.low + (low.high + (low.low + log_m.low)));

@@ -18,22 +18,25 @@ static const uint64_t two_over_pi[] = {0x0000000000000000, 0xa2f9836e4e441529, 0
 				       0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
 				       0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
 
-/* 64 digits from the n-th of the table on. */
+/* Returns 64 binary digits of the table, beginning with its n-th. */
 static uint64_t digits(int n)
 {
 	int word = n / 64, shift = n % 64;
 	return shift ? two_over_pi[word] << shift | two_over_pi[word + 1] >> (64 - shift) : two_over_pi[word];
 }
 
-/* x >= 1/2 and finite: x = quadrant * pi/2 + *r modulo 2 pi, |*r| <= pi/4. */
+/* Reduces a finite x >= 1/2 to x = quadrant * pi/2 + *r modulo 2 pi, with |*r| <= pi/4. Returns the quadrant, 0 to
+ * 3. */
 static int reduce(double x, double *r)
 {
 	int exponent;
 	uint64_t mantissa = (uint64_t)ldexp(frexp(x, &exponent), 53);
-	int from = exponent - 53 - 1 + 63; /* digits of greater weight make multiples of 4 quadrants */
+	/* The first digit that matters: earlier ones make whole turns, which are 4 quadrants. */
+	int from = exponent - 53 - 1 + 63;
 	npl_u128 low = (npl_u128)mantissa * digits(from + 128);
 	npl_u128 middle = (npl_u128)mantissa * digits(from + 64) + (uint64_t)(low >> 64);
-	uint64_t high = mantissa * digits(from) + (uint64_t)(middle >> 64); /* of the product, in 2^-62 */
+	/* The high word of the product, in units of 2^-62 quadrants. */
+	uint64_t high = mantissa * digits(from) + (uint64_t)(middle >> 64);
 	int quadrant = (int)(high >> 62);
 	npl_u128 fraction = ((npl_u128)high << 64 | (uint64_t)middle) << 2 | (uint64_t)low >> 62;
 	if (fraction >> 127) {
@@ -74,7 +77,7 @@ static double cosine(double r)
 	return 1.0 + z * op_polynomial(c, OP_TERMS(c), z);
 }
 
-/* The sine of r + quarters * pi/2 for r >= 0. */
+/* Returns the sine of r + turns * pi/2 for r >= 0. */
 static double turned_sine(double r, int quarters)
 {
 	if (!(r < INFINITY))

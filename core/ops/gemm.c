@@ -61,7 +61,7 @@ uint64_t op_gemm_macs(const struct npl_attrs *attrs, const struct npl_tensor *co
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)in[0]->shape.dim[!attrs->gemm.trans_a];
 }
 
-/* a(depth,rows) as (rows,depth): the product walks a by rows. NULL when memory is short. */
+/* Returns a copy of a(depth,rows) as (rows,depth), since the product walks a by rows. NULL: memory is short. */
 static float *transposed(const float *a, int64_t depth, int64_t rows)
 {
 	float *copy = malloc((size_t)(depth * rows) * sizeof *copy + 1);

@@ -39,7 +39,8 @@ uint64_t op_integermatmul_macs(const struct npl_attrs *attrs, const struct npl_t
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)a->dim[a->rank - 1];
 }
 
-/* The operand's elements less their zero points: `matrices` of (rows, cols), each transposed where asked. */
+/* Returns the operand's elements less their zero points, to be freed: `matrices` of (rows, cols), each transposed where
+ * asked. NULL: memory is short. */
 static int16_t *elements(const struct npl_tensor *x, const struct npl_tensor *zero, int64_t matrices, int64_t rows,
 			 int64_t cols, bool transposed)
 {

@@ -17,7 +17,8 @@ int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *con
 /* Returns the input, or NULL where it is absent. */
 const struct npl_tensor *op_integer_input(const struct npl_tensor *const *in, int n_in, int k);
 
-/* Return element i of a parameter: its only one where it is a scalar. An absent zero point is 0, an absent scale 1. */
+/* These return element i of a parameter, or its only one where it is a scalar. An absent zero point is 0, an absent
+ * scale 1. */
 int32_t op_integer_zero(const struct npl_tensor *zero, int64_t i);
 float op_integer_scale(const struct npl_tensor *scale, int64_t i);
 

@@ -7,8 +7,8 @@
 
 #include "elements.h"
 
-/* y[i] = a[i] OP b[i] for i < n, each operand advancing by its step, 0 or 1; both are 0 only where n is 1. y may be
- * a. */
+/* Loops that compute y[i] = a[i] OP b[i] for i < n. Each operand advances by its step, 0 or 1; both steps are 0 only
+ * where n is 1. y may be a. */
 struct op_loops {
 	void (*by_dtype[NPL_DTYPES])(int64_t n, const void *a, int64_t a_step, const void *b, int64_t b_step, void *y);
 };

@@ -33,7 +33,7 @@ int op_lrn_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 
 #define STRIP 256 /* positions whose sums are held at a time: 2 KiB of stack */
 
-/* Positions first..end of channel c of one image. */
+/* Normalises positions first to end - 1 of channel c of one image. */
 static void normalise(const struct npl_attrs *attrs, const float *image, int64_t channels, int64_t plane, int64_t c,
 		      int64_t first, int64_t end, float *y)
 {

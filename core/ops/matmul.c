@@ -45,7 +45,7 @@ int op_matmul_result(const struct npl_shape *a_shape, const struct npl_shape *b_
 	return op_output_fits(y, a.cols, err);
 }
 
-/* y(rows,cols) = a(rows,depth) * b(depth,cols), y zero before. */
+/* Defines plain_TYPE, which computes y(rows,cols) = a(rows,depth) * b(depth,cols) into a zeroed y. */
 #define DEFINE_PLAIN(type, wide)                                                                                       \
 	static void plain_##type(int64_t rows, int64_t cols, int64_t depth, const void *left, const void *right,       \
 				 void *product)                                                                        \

@@ -8,9 +8,9 @@
 #include "elements.h"
 #include "pool.h"
 
-/* Maxima of several channels, for each type; BETTER_(v, m) says that v replaces the maximum so far. The order is tap by
- * tap, so that the bounds, which take divisions, are computed once per tap for all channels, and the row loop has none.
- * Constant strides let the compiler load whole vectors. */
+/* These macros define the maxima of several channels for each type. BETTER_(v, m) says that v replaces the maximum so
+ * far. The order is tap by tap, so that the bounds, which take divisions, are computed once per tap for all channels,
+ * and the row loop has none. Constant strides let the compiler load whole vectors. */
 #define MAX_ROW(stride_)                                                                                               \
 	for (int64_t ox = first[1]; ox < end[1]; ox++)                                                                 \
 	to_row[ox] = BETTER_(from_row[ox * (stride_)], to_row[ox]) ? from_row[ox * (stride_)] : to_row[ox]
@@ -65,7 +65,7 @@ MAX_PLANES(max_planes_u8, uint8_t, 0)
 MAX_PLANES(max_planes_i16, int16_t, INT16_MIN)
 #undef BETTER_
 
-/* One window over all of a plane, as of GlobalMaxPool. */
+/* Says whether there is one window, over all of a plane, as in GlobalMaxPool. */
 static bool is_whole(const struct npl_window *window, const int64_t in[NPL_VOLUME], const int64_t out[NPL_VOLUME])
 {
 	bool whole = op_volume(out) == 1;
@@ -106,7 +106,7 @@ MAX_WHOLE(max_planes_i8, int8_t, INT8_MIN)
 MAX_WHOLE(max_planes_u8, uint8_t, 0)
 MAX_WHOLE(max_planes_i16, int16_t, INT16_MIN)
 
-/* The kernel for values of a type; NULL where there is none. */
+/* Returns the kernel for values of a type; NULL where there is none. */
 static op_pool_kernel *kernel_of(enum npl_dtype dtype)
 {
 	switch (dtype) {

@@ -17,7 +17,7 @@ int op_maxunpool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return 0;
 }
 
-/* The shape that the indices count in. */
+/* Gives the shape that the indices count in. */
 static int inferred_shape(struct npl_window *window, const struct npl_shape *x, struct npl_shape *shape,
 			  struct npl_err *err)
 {

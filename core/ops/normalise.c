@@ -24,7 +24,7 @@ struct moments {
 	double mean, variance;
 };
 
-/* Kernels over n values side by side, for both types. */
+/* Defines the kernels over n values side by side, for both types. */
 #define DEFINE_KERNELS(type)                                                                                           \
 	static struct moments moments_##type(const type *x, int64_t n)                                                 \
 	{                                                                                                              \

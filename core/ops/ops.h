@@ -30,10 +30,10 @@ static inline bool op_before(const struct npl_attrs *attrs, int opset)
 	return attrs->opset > 0 && attrs->opset < opset;
 }
 
-/* A shape as text for a message; the text lives until the enclosing block ends. */
+/* Gives a shape as text for a message. The text lives until the enclosing block ends. */
 #define OP_TEXT(shape) npl_shape_text((shape), (char[128]){0}, 128)
 
-/* attributes.c: each reads an attribute, or takes `fallback` when the model leaves it out. */
+/* attributes.c: each function reads an attribute, or takes `fallback` when the model leaves it out. */
 int op_attr_int(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, struct npl_err *err);
 /* Reads a number of at least 1; 0 when absent. */
 int op_attr_count(struct npl_attr_list *list, const char *name, int64_t *value, struct npl_err *err);
@@ -58,7 +58,7 @@ int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct 
 /* Accepts an attribute that does not change what inference computes, whatever its value. */
 void op_attr_accept(struct npl_attr_list *list, const char *name);
 
-/* inputs.c */
+/* Functions of inputs.c. */
 /* Checks that the first `required` inputs are there, and that every input that is there has a possible shape and,
  * unless dtype is NPL_DTYPES, that type. */
 int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum npl_dtype dtype, struct npl_err *err);
@@ -70,7 +70,7 @@ int op_input_dims(const struct npl_tensor *tensor, const char *input_name, int64
 /* Reads such an input of int32 or int64, as indices may be. */
 int op_input_indices(const struct npl_tensor *tensor, const char *input_name, int64_t *values, int *n,
 		     struct npl_err *err);
-/* Read the only element of a constant input, a scalar or a vector of one; as a double or cut to an integer. */
+/* Reads the only element of a constant input, a scalar or a vector of one. */
 int op_input_scalar(const struct npl_tensor *tensor, const char *input_name, struct npl_err *err);
 /* Makes axes from a constant input or attribute list positive; refuses an axis that occurs twice. */
 int op_axes(int64_t *axes, int n, int rank, struct npl_err *err);
@@ -94,8 +94,8 @@ void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *per
 /* Transposes from(rows,cols) into to(cols,rows). */
 void op_turn_matrix(const float *from, int64_t rows, int64_t cols, float *to);
 
-/* pick.c: finds the elements of a tensor of shape x that a tensor of indices names (int32, int64; negative: from the
- * end). An index out of range is refused when it is read. */
+/* pick.c: finds the elements of a tensor of shape x that a tensor of indices names. Indices are int32 or int64;
+ * negative ones count from the end. An index out of range is refused when it is read. */
 int op_pick_type(const struct npl_tensor *indices, struct npl_err *err);
 int op_pick_index(const struct npl_tensor *indices, int64_t i, int64_t size, int64_t *index, struct npl_err *err);
 struct op_pick { /* one after the other in the order of the indices: each replaces the index along an axis */
@@ -109,7 +109,7 @@ int op_pick_next(struct op_pick *iterator, int64_t *offset, struct npl_err *err)
 int op_pick_tuple(const struct npl_tensor *indices, int64_t i, const struct npl_shape *x, int first, int64_t *offset,
 		  struct npl_err *err);
 
-/* index_map.c: y(i, j...) = x(from[0][i], from[1][j]...), or the fill where one of them is negative. */
+/* index_map.c: computes y(i, j...) = x(from[0][i], from[1][j]...), or takes the fill where an index is negative. */
 struct op_index_map {
 	int64_t *from[NPL_MAX_RANK];
 };
@@ -118,14 +118,14 @@ void op_index_map_free(struct op_index_map *map);
 void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *x, const void *fill,
 		       struct npl_tensor *y);
 
-/* window.c */
+/* Functions of window.c. */
 /* Reads kernel_shape, strides, dilations, pads and auto_pad; rank is 0 when no list shows it. */
 int op_window_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err);
 /* Reads a list with one value per spatial dimension into a window's order; *rank is its length, 0: any. */
 int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_VOLUME],
 		   struct npl_err *err);
-/* Fixes the window's rank and kernel for input x (and, for a convolution, weight w; NULL for pooling); checks its
- * numbers. */
+/* Fixes the window's rank and kernel for input x, and for a convolution weight w (NULL for pooling). Checks the
+ * window's numbers. */
 int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
 		     struct npl_err *err);
 /* Does the same, replaces auto_pad by pads, and gives the spatial output sizes. */
@@ -140,7 +140,7 @@ struct npl_window op_window_volume(const struct npl_window *window);
 struct npl_shape op_window_shape(const struct npl_window *window, int64_t images, int64_t channels,
 				 const int64_t output[NPL_VOLUME]);
 
-/* Return the elements of a volume, and the element that begins row y of its slice z. */
+/* op_volume returns the elements of a volume, op_row the element that begins row y of its slice z. */
 static inline int64_t op_volume(const int64_t size[NPL_VOLUME])
 {
 	return size[NPL_DEPTH] * size[0] * size[1];
@@ -159,11 +159,11 @@ static inline bool op_inside(int64_t at, int64_t size)
 	return at >= 0 && at < size;
 }
 
-/* broadcast.c: two operands walked together over the shape they broadcast to. */
+/* broadcast.c: walks two operands together over the shape that they broadcast to. */
 struct op_walk {
-	int rank; /* at least 1; neighbouring dimensions that walk alike are merged */
+	int rank; /* the number of dimensions, at least 1; neighbouring ones that walk alike are merged */
 	int64_t dim[NPL_MAX_RANK];
-	/* elements from one position to the next; 0 along a broadcast dimension */
+	/* the elements of an operand from one position to the next; 0 along a dimension in which it broadcasts */
 	int64_t a[NPL_MAX_RANK], b[NPL_MAX_RANK];
 };
 int op_broadcast_shape(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *out,
@@ -175,7 +175,7 @@ void op_walk_init(struct op_walk *walk, const struct npl_shape *out, const struc
 bool op_walk_next(const struct op_walk *walk, int inner, int64_t index[NPL_MAX_RANK], int64_t *offset_a,
 		  int64_t *offset_b);
 
-/* matmul.c: the matrices of one operand of a MatMul: their sizes, and the shape of the stack of them. */
+/* matmul.c: the sizes of the matrices of one operand of a MatMul, and the shape of the stack of them. */
 struct op_stack {
 	int64_t rows, cols;
 	struct npl_shape batch;
@@ -189,7 +189,7 @@ int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const str
 		   const struct npl_tensor *bias, struct npl_shape *y, struct npl_err *err);
 
 /* elementwise.c: functions that the operators of two operands share. */
-/* Gives the shape of a OP b; before opset 7 that is a's. */
+/* Gives the shape of a binary operator's result: that to which a and b broadcast, before opset 7 that of a. */
 int op_binary_broadcast(struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b,
 			struct npl_shape *out, struct npl_err *err);
 /* Returns the shape of b as it broadcasts: before opset 7 its dimensions meet a's from axis on (-1: the last ones
@@ -199,9 +199,9 @@ struct npl_shape op_legacy_operand(const struct npl_attrs *attrs, const struct n
 int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *b_shape, const struct npl_shape *a,
 		    struct npl_err *err);
 
-/* product.c: y(rows,cols) += a(rows,depth) * b(depth,cols) in float. Every element of y is the sum of its products
- * added one after the other in ascending depth to what y held, so the result does not depend on blocking, vector
- * width or the number of rows. */
+/* product.c: computes y(rows,cols) += a(rows,depth) * b(depth,cols) in float. The products of an element of y are added
+ * one after the other, in ascending depth, to what y held. So the result does not depend on blocking, vector width or
+ * the number of rows. */
 #define OP_MAX_WIDTH 16 /* columns of a panel: two vectors, of 4 floats with SSE2 and of 8 with AVX2 */
 struct op_product {
 	int64_t rows, cols, depth;

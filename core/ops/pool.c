@@ -143,8 +143,8 @@ static int64_t reach_of_line(const struct reduction *r, int64_t line, struct op_
 	else                                                                                                           \
 		ADD(step, term_)
 
-/* Results `first` to `first` + n of a line, whose windows reach as far in the other dimensions as `at` says. Each
- * result's sum is of its window's values in their order. One channel, for each type. */
+/* Defines the functions that compute results `first` to `first` + n - 1 of a line of one channel, for each type. Their
+ * windows reach as far in the other dimensions as `at` says. A window's values are added in their order. */
 #define DEFINE_REDUCE(type)                                                                                            \
 	static void add_##type(int64_t power, const type *x, int64_t step, int64_t n, double *sum)                     \
 	{                                                                                                              \
@@ -213,7 +213,8 @@ static void reduce_all(const struct npl_window *window, int64_t power, const str
 			reduce_float(&r, (const float *)x->data + c * step, (float *)y->data + c * width);
 }
 
-/* Float input, and for a global pooling its window. */
+/* Gives the shape of average and Lp pooling. It refuses inputs other than float32 and float64, and makes the window of
+ * a global pooling all of the image. */
 static int reduction_shape(bool global, struct npl_window *window, const struct npl_tensor *const *in, int n_in,
 			   struct npl_tensor *out, struct npl_err *err)
 {

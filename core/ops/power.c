@@ -46,7 +46,8 @@ static uint64_t integer_power(uint64_t base, uint64_t exponent)
 /* Returns 1 / base^n, truncated, for a negative exponent. */
 static uint64_t integer_inverse(uint64_t base, bool is_odd)
 {
-	const uint64_t minus_one = (uint64_t)-1; /* as a signed base; an unsigned one gives 0 */
+	/* The bits of a base of -1. whole_power has already handled the unsigned base with these bits, 2^64 - 1. */
+	const uint64_t minus_one = (uint64_t)-1;
 	return base == 1 ? 1 : base == minus_one ? (is_odd ? minus_one : 1) : 0;
 }
 

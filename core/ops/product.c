@@ -22,7 +22,8 @@
 typedef float vector4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float vector8 __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* y(rows,2 vectors) += a(rows,depth) * panel(depth,2 vectors), rows a constant so that all sums stay in registers. */
+/* Defines NAME_rows, which computes y(rows,2 vectors) += a(rows,depth) * panel(depth,2 vectors). rows is a constant, so
+ * that all sums stay in registers. */
 #define DEFINE_TILE(name, vector, attribute)                                                                           \
 	static inline __attribute__((always_inline))                                                                   \
 	attribute void name##_rows(int rows, int64_t depth, const float *a, int64_t a_stride, const float *panel,      \
@@ -124,7 +125,7 @@ struct parts {
 	const struct op_product *product;
 	struct kernel kernel;
 	int64_t column_block, column_parts, row_parts;
-	float *block; /* of each worker */
+	float *block; /* a block of b for each worker */
 };
 
 static void multiply_part(void *context, int64_t i, int worker)
@@ -148,7 +149,7 @@ int op_product(const struct op_product *product, struct npl_err *err)
 	enum {
 		ALONE_MACS = 1 << 19,
 		LEAST_ROWS = 64
-	}; /* so few products are done before another thread has woken up */
+	}; /* with so few multiply-accumulates the product is done before another thread has woken up */
 	const bool is_small = (double)product->rows * (double)product->cols * (double)product->depth < ALONE_MACS;
 	const int workers = is_small ? 1 : npl_parallel_workers();
 	struct parts parts = {.product = product, .kernel = choose_kernel(product->baseline), .row_parts = 1};
@@ -196,7 +197,8 @@ static void pack_transposed(const void *b, int64_t k0, int64_t depth, int64_t n0
 			panel[k * width + n] = from[n * m->stride + k];
 }
 
-/* y += one row of a times b in row order, 4 rows of b at a time so that y is read and written a quarter as often. */
+/* Adds one row of a times b, which is in row order, to y. It takes 4 rows of b at a time, so that y is read and written
+ * a quarter as often. */
 static void add_rows(const float *a, int64_t depth, int64_t cols, const float *b, int64_t stride, float *restrict y)
 {
 	int64_t k = 0;

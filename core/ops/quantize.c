@@ -96,7 +96,9 @@ static int find_integer_type(const struct npl_attrs *attrs, enum npl_dtype x, en
 			     const struct npl_tensor *zero, enum npl_dtype *q, struct npl_err *err)
 {
 	const enum npl_dtype to = attrs->quantise.to, precision = attrs->quantise.precision;
-	const bool has_type = to != NPL_DTYPES && to != NPL_F32; /* what a layer made without a model has */
+	/* NPL_DTYPES: the model names no output_dtype. NPL_F32, which is 0: the attributes of a layer made by hand are
+	 * zeroed. */
+	const bool has_type = to != NPL_DTYPES && to != NPL_F32;
 	*q = zero ? zero->dtype : has_type ? to : NPL_U8;
 	if (has_type && to != *q)
 		return npl_fail(err, NPL_EINPUT, "the zero point is %s and output_dtype %s", npl_dtype_name(*q),
@@ -146,7 +148,7 @@ static int32_t quantised(float quotient, int32_t zero, enum npl_dtype dtype)
 	const float steps = npl_dtype_size(dtype) == 2 ? 65535.0f : 255.0f, low = is_signed ? -(steps + 1) / 2 : 0,
 		    high = low + steps;
 	float q = rintf(quotient) + (float)zero;
-	return (int32_t)(q > low ? q < high ? q : high : low); /* a NaN becomes the least */
+	return (int32_t)(q > low ? q < high ? q : high : low); /* a NaN becomes the least value */
 }
 
 static float rounded_to(enum npl_dtype precision, float x)

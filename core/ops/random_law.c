@@ -21,7 +21,7 @@
 #define MIDDLE 0.425
 #define FAR    5.0
 
-/* Degree 7, the coefficient of x^7 first. */
+/* Returns a polynomial of degree 7, whose coefficient of x^7 is first in c. */
 EACH double polynomial(const double c[8], double x)
 {
 	double sum = c[0];
@@ -30,7 +30,8 @@ EACH double polynomial(const double c[8], double x)
 	return sum;
 }
 
-/* Quotients of polynomials: for the middle; for a tail near to it, up to FAR; and beyond. */
+/* The numerators and denominators of three quotients of polynomials: for the middle, for a tail up to FAR, and for a
+ * tail beyond FAR. */
 static const double near_top[8] = {7.7454501427834140764e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
 				   1.27045825245236838258e0, 3.64784832476320460504e0,  5.76949722146069140550e0,
 				   4.63033784615654529590e0, 1.42343711074968357734e0};
@@ -77,8 +78,8 @@ double npl_normal_quantile(double p)
 
 #define BLOCK 256 /* values made together: 8 KiB of doubles */
 
-/* The next n outputs of splitmix64 (npl_random_u64) as numbers inside (0, 1). A whole number below 2^52 becomes a
- * double as the lowest bits of 2^52, which are then taken away. */
+/* Computes the next n outputs of splitmix64 (npl_random_u64) as numbers inside (0, 1). A whole number below 2^52
+ * becomes a double as the lowest bits of 2^52, which are then taken away. */
 EACH void each_draw(uint64_t state, int64_t n, double *restrict p)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -98,7 +99,8 @@ EACH void each_middle(const double *restrict p, int64_t n, double *restrict x)
 		x[i] = middle_quantile(p[i] - 0.5);
 }
 
-/* From logarithms of tails to r and the quantile there. */
+/* Replaces each r[i], the logarithm of a tail's probability, by sqrt(-r[i]), and stores the quantile near the tail in
+ * x[i]. */
 EACH void each_tail(double *restrict r, int64_t n, double *restrict x)
 {
 	for (int64_t i = 0; i < n; i++) {
@@ -113,7 +115,8 @@ struct steps {
 	void (*tail)(double *r, int64_t n, double *x);
 };
 
-/* All of it for one instruction set. */
+/* Defines draw_ISA, middle_ISA and tail_ISA, the three loops compiled for one instruction set, and the table `steps` of
+ * them. */
 #define STEPS(isa, target_isa)                                                                                         \
 	target_isa static void draw_##isa(uint64_t state, int64_t n, double *p)                                        \
 	{                                                                                                              \
@@ -146,7 +149,7 @@ static const struct steps *fastest(void)
 	return &steps_plain;
 }
 
-/* x[i] = npl_normal_quantile(p[i]) for a block: all as if they were in the middle, then those that are not. */
+/* Computes x[i] = npl_normal_quantile(p[i]) for a block: all as if they were in the middle, then those that are not. */
 static void quantiles(const struct steps *steps, const double *p, int64_t n, double *x)
 {
 	int at[BLOCK] = {0};
@@ -167,13 +170,13 @@ static void quantiles(const struct steps *steps, const double *p, int64_t n, dou
 	}
 }
 
-/* Elements first..first + n - 1 of the sequence, before they are rounded; n at most BLOCK. */
+/* Computes elements first to first + n - 1 of the sequence, before they are rounded. n is at most BLOCK. */
 static void make_block(const struct npl_random_law *law, int64_t first, int64_t n, double *values)
 {
 	const struct steps *steps = fastest();
 	struct npl_random random = {.state = law->seed};
 	double p[BLOCK];
-	/* splitmix64 advances by this constant */
+	/* splitmix64 advances by this constant. */
 	steps->draw(npl_random_u64(&random) + (uint64_t)first * 0x9e3779b97f4a7c15u, n, p);
 	const double low = (double)law->low, width = (double)law->high - (double)law->low;
 	if (law->uniform) {

@@ -186,10 +186,10 @@ uint64_t op_recurrent_macs(const struct npl_attrs *attrs, const struct npl_tenso
 struct buffers {
 	float *products;       /* bias and X * W: a row of columns for each of X */
 	float *recurrence;     /* R transposed; not with a multiplier */
-	float *sums, *scratch; /* of one step */
-	double *gate;          /* of one sample */
+	float *sums, *scratch; /* the memory of one step */
+	double *gate;          /* the gates of one sample */
 	float *h, *c;          /* (batch, hidden) */
-	unsigned char *runs;   /* per sample */
+	unsigned char *runs;   /* per sample: whether the step belongs to it */
 };
 
 static void release(struct buffers *b)

@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 struct npl_multiplier {
-	/* y(rows,cols) += a(rows,depth) * transposed b(cols,depth), rows of y y_stride elements apart; a and b have no
-	 * gaps. */
+	/* Computes y(rows,cols) += a(rows,depth) * transposed b(cols,depth). Rows of y are y_stride elements apart; a
+	 * and b have no gaps. */
 	void (*add)(void *context, int64_t rows, int64_t cols, int64_t depth, const float *a, const float *b, float *y,
 		    int64_t y_stride);
 	void *context;

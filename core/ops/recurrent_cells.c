@@ -112,7 +112,7 @@ static void activate_many(const struct recurrent_run *run, int slot, double *x, 
 	op_exact_many(function == NPL_CELL_TANH ? OP_MANY_TANH : OP_MANY_LOGISTIC, x, x, n);
 }
 
-/* to(batch, cols) += from(batch, hidden) times columns first..first+cols of the recurrence. */
+/* Adds from(batch, hidden) times columns first to first + cols - 1 of the recurrence to to(batch, cols). */
 static int add_product(const struct recurrent_run *run, const float *from, int64_t first, int64_t cols, float *to,
 		       int64_t to_stride, struct npl_err *err)
 {
@@ -176,7 +176,7 @@ static void finish_lstm(const struct recurrent_run *run, const float *sums, floa
 		h[i] = (float)(out[i] * cell[i]);
 }
 
-/* h becomes (1 - z) * candidate + z * h. */
+/* Replaces h by (1 - z) * candidate + z * h. */
 static void finish_gru(const struct recurrent_run *run, const float *sums, float *h)
 {
 	const int64_t n = run->hidden;

@@ -20,7 +20,7 @@ struct recurrent_run {
 	int64_t batch, hidden, gates;
 	const struct npl_multiplier *multiplier; /* NULL: products are op_product's */
 	const float *recurrence; /* R transposed: (hidden, columns); with a multiplier as it is: (columns, hidden) */
-	const float *recurrent_bias; /* of a GRU's hidden gate, where it does not go into the sums; or NULL */
+	const float *recurrent_bias; /* the bias of a GRU's hidden gate, where it does not go into the sums; or NULL */
 	const float *peepholes;      /* i o f, hidden each, or NULL */
 	const unsigned char *active; /* per sample: this step belongs to it */
 	float *sums;                 /* (batch, columns): bias and X * W of the step */

@@ -221,7 +221,7 @@ static double real_result(struct rule rule, const struct npl_tensor *x, const st
 			  int64_t at)
 {
 	double shift = 0;
-	if (rule.fold == EXPONENTIALS) { /* of the greatest, so that no e^x is too large */
+	if (rule.fold == EXPONENTIALS) { /* the greatest element is subtracted, so that no e^x is too large */
 		shift = n ? fold_reals(GREATEST, x, inner, at, 0) : 0;
 		if (isinf(shift))
 			return shift;

@@ -16,7 +16,7 @@ int op_reshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct n
 	return out->reshape.rank < 0 ? npl_fail(err, NPL_EINPUT, "the attribute shape is missing") : 0;
 }
 
-/* What was asked for, as a message shows it: "[0, -1]". */
+/* Writes the list that was asked for as a message shows it, "[0, -1]". Returns buf. */
 static const char *list_text(const int64_t *list, int n, char *buf, size_t size)
 {
 	size_t used = (size_t)snprintf(buf, size, "[");

@@ -153,7 +153,8 @@ static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, stru
 	struct npl_resize_attrs *r = &attrs->resize;
 	for (int d = 0; d < x->rank; d++) {
 		double share = r->transform == TF_CROP_AND_RESIZE ? r->to[d] - r->from[d] : 1.0;
-		/* in float, as ONNX infers shapes: 10 * 0.7f is 7, which in double is a little less */
+		/* The size is computed in float, as ONNX infers shapes: 10 * 0.7f is 7, which in double is a little
+		 * less. */
 		double size = floor((double)((float)x->dim[d] * (float)share * (float)r->scale[d]));
 		if (!(r->scale[d] > 0) || !(size >= 0) || size > (double)NPL_MAX_ELEMENTS)
 			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize by %g", d, OP_TEXT(x),
@@ -372,7 +373,7 @@ static void find_weights(const struct npl_attrs *attrs, int d, double x, int64_t
 	const struct npl_resize_attrs *r = &attrs->resize;
 	const bool stretched = r->antialias && r->scale[d] < 1, divided = r->antialias || r->exclude_outside;
 	taps->n = neighbours(attrs, d);
-	/* further out all neighbours are the edge */
+	/* Further out all neighbours are the edge. */
 	const double out = stretched ? (double)taps->n : 4;
 	x = x < -out ? -out : x > (double)size + out ? (double)size + out : x;
 	const int64_t below = taps->n / 2 - 1;
@@ -400,14 +401,15 @@ static bool is_outside(const struct npl_resize_attrs *r, double x, int64_t size)
  * changes nothing. */
 struct sampler {
 	const struct npl_tensor *x;
-	int64_t width;                        /* of a line */
-	int64_t stride[NPL_MAX_RANK];         /* of x */
-	struct taps *taps[NPL_MAX_RANK];      /* of each output position, per dimension */
+	int64_t width;                        /* the elements of a line */
+	int64_t stride[NPL_MAX_RANK];         /* the strides of x */
+	struct taps *taps[NPL_MAX_RANK];      /* per dimension: the taps of each output position */
 	int resized[NPL_MAX_RANK], n_resized; /* dimensions beside the last that do not stay */
-	int64_t line_position[NPL_MAX_RANK];  /* of the line */
+	int64_t line_position[NPL_MAX_RANK];  /* the line's index in each dimension */
 	double *sum[NPL_MAX_RANK];            /* a line for each of `resized` */
-	double *line[4];       /* along the last dimension alone, as the neighbours of several lines need them, */
-	int64_t line_start[4]; /* and of which elements of x on; -1: of none */
+	/* lines of x resized along the last dimension alone, kept because several output lines need them */
+	double *line[4];
+	int64_t line_start[4]; /* for each of these, the index in x of the line that it was made from; -1: none yet */
 };
 
 #define DEFINE_LINE(type)                                                                                              \

@@ -21,7 +21,7 @@ int op_rotary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return 0;
 }
 
-/* x as (batch, sequence, heads, size), each with its stride. */
+/* The sizes of x as (batch, sequence, heads, size), and its strides. */
 struct layout {
 	int64_t batch, sequence, heads, size, sequence_stride, head_stride;
 };
@@ -95,7 +95,7 @@ int op_rotary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return 0;
 }
 
-/* One head at one position; angle: its place in the caches. */
+/* Turns one head at one position. angle is the index of the position's sines and cosines in the caches. */
 static void turn(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int64_t at, int64_t size,
 		 int64_t angle, const struct npl_tensor *out)
 {

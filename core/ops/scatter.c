@@ -70,7 +70,8 @@ int op_scatter_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 					     : elements_fit(attrs, &in[0]->shape, &in[1]->shape, &in[2]->shape, err);
 }
 
-/* Integers wrap. */
+/* Defines combine_TYPE, which merges n updates x into the elements y by the operator's reduction. Sums and products of
+ * integers wrap: they are made in the unsigned type `wide`. */
 #define DEFINE_COMBINE(type, wide)                                                                                     \
 	static void combine_##type(int mode, void *to, const void *from, int64_t n)                                    \
 	{                                                                                                              \

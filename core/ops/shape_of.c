@@ -16,7 +16,7 @@ int op_shapeof_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct n
 	return op_attr_int(list, "end", INT64_MAX, &out->shape_of.end, err);
 }
 
-/* A start or end within the dimensions; negative ones count from the last. */
+/* Returns a start or end clamped to the dimensions. A negative one counts from the last. */
 static int clamped(int64_t at, int rank)
 {
 	if (at < 0)

@@ -236,7 +236,7 @@ int op_cosinewindow_shape(struct npl_attrs *attrs, const struct npl_tensor *cons
 int op_cosinewindow_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 			struct npl_tensor *out, int n_out, struct npl_err *err)
 {
-	/* constant less the first cosine plus the second */
+	/* The weights w of a window, w[0] - w[1] cos t + w[2] cos 2t, for Hann, Hamming and Blackman. */
 	static const double weights[][3] = {{0.5, 0.5, 0}, {25.0 / 46, 21.0 / 46, 0}, {0.42, 0.5, 0.08}};
 	const double *w = weights[attrs->op == NPL_OP_HANNWINDOW ? 0 : attrs->op == NPL_OP_HAMMINGWINDOW ? 1 : 2];
 	const int64_t size = npl_tensor_count(out), period = attrs->signal.periodic ? size : size - 1;
@@ -287,7 +287,7 @@ int op_melweight_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return op_output_fits(&out->shape, 1, err);
 }
 
-/* The bin of edge k of bands that are spaced evenly in mel, as ONNX's definition has it. */
+/* Returns the bin of edge k of bands that are spaced evenly in mel, as ONNX's definition has it. */
 static int64_t mel_edge(const struct npl_tensor *const *in, int64_t k)
 {
 	const double log10 = op_log(10), bands = npl_tensor_real(in[MEL_BINS], 0);

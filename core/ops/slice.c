@@ -30,7 +30,7 @@ int op_slice_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 	return 0;
 }
 
-/* The lists of opset 10 and later: inputs 1 to 4. */
+/* Reads the lists of opset 10 and later, which are inputs 1 to 4. */
 static int read_inputs(struct npl_slice_attrs *s, const struct npl_tensor *const *in, int n_in, struct npl_err *err)
 {
 	static const char *const names[] = {"", "starts", "ends", "axes", "steps"};
@@ -111,7 +111,7 @@ struct op_strided op_slice_copy(const struct npl_attrs *attrs, const struct npl_
 	op_strides(&x->shape, stride);
 	for (int d = 0; d < y->shape.rank; d++) {
 		first += slice->first[d] * stride[d];
-		/* a dimension that gives one element may have any step */
+		/* A dimension that gives one element may have any step. */
 		stride[d] *= y->shape.dim[d] > 1 ? slice->step[d] : 1;
 	}
 	return op_strided_make(npl_dtype_size(y->dtype), y->shape.rank, y->shape.dim, stride, first);

@@ -30,7 +30,7 @@ int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 }
 
 enum {
-	/* vectors that are taken together, so that a sum, which keeps its order, does not wait for itself */
+	/* the vectors that are taken together, so that a sum, which keeps its order, does not wait for itself */
 	VECTORS = 8,
 	PIECE = 64 /* values of each that are taken at a time: all stay in the first cache */
 };
@@ -86,8 +86,8 @@ DEFINE_HARDMAX(double)
 DEFINE_GREATEST(float)
 DEFINE_GREATEST(double)
 
-/* The vectors of a group, which lie side by side (along) or whose values do. The exponentials of each are summed in
- * their order. */
+/* Defines softmax_TYPE, which computes the vectors of a group. With `along` each vector's values lie side by side, else
+ * the vectors do. The exponentials of each vector are summed in their order. */
 #define DEFINE_GROUP(type)                                                                                             \
 	static inline __attribute__((always_inline)) void softmax_##type(                                              \
 		const struct group *g, bool along, int vectors, bool logarithm, const type *x, type *y)                \

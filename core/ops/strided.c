@@ -53,7 +53,7 @@ static int closest(const struct op_strided *c)
 	return best == c->rank - 1 ? -1 : best;
 }
 
-/* y[i * result_pitch + j] = x[i * near + j * far], in squares. */
+/* Defines turn_TYPE, which computes y[i * across + j] = x[i * near + j * far] square by square. */
 #define DEFINE_TURN(type)                                                                                              \
 	static void turn_##type(const type *x, int64_t rows, int64_t near, int64_t cols, int64_t far, type *y,         \
 				int64_t result_pitch)                                                                  \
@@ -72,7 +72,7 @@ DEFINE_TURN(uint16_t)
 DEFINE_TURN(uint32_t)
 DEFINE_TURN(uint64_t)
 
-/* A matrix of the two dimensions, which starts at the element x of the source. */
+/* Turns a matrix of the two dimensions, which begins at the element x of the source. */
 static void turn(size_t element, const char *x, int64_t rows, int64_t near, int64_t cols, int64_t far, char *y,
 		 int64_t result_pitch)
 {

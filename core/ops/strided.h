@@ -16,7 +16,7 @@
  * negative. */
 struct op_strided {
 	size_t element; /* bytes: 1, 2, 4, 8 */
-	int rank;       /* at least 1 */
+	int rank;       /* the number of dimensions, at least 1 */
 	int64_t dim[NPL_MAX_RANK];
 	int64_t step[NPL_MAX_RANK]; /* elements of the source from one index to the next */
 	int64_t first;              /* the element of the source that the result begins with */
@@ -26,8 +26,8 @@ struct op_strided {
 struct op_strided op_strided_make(size_t element, int rank, const int64_t *dim, const int64_t *step, int64_t first);
 /* Makes a copy in which dimension i of the result is dimension perm[i] of the source, whose dimensions are dim. */
 struct op_strided op_strided_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm);
-/* copies.c: makes the copy that an operator is, after its shapes were checked. False: the operator is not such a
- * copy. */
+/* copies.c: makes the copy that an operator is, after its shapes were checked. Returns false where the operator is not
+ * such a copy. */
 bool op_strided_of(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *y,
 		   struct op_strided *copy);
 /* slice.c: makes the copy that Slice is. */

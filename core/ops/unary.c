@@ -85,7 +85,7 @@ static void mish(int64_t n, const double *x, double *y, const struct npl_attrs *
 		y[i] = x[i] * y[i];
 }
 
-/* Functions of e^x - 1, over arrays. */
+/* Computes Elu over arrays; the functions below are also made of e^x - 1. */
 static void elu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
 	const double alpha = (double)attrs->unary.alpha;
@@ -101,7 +101,7 @@ static void selu(int64_t n, const double *x, double *y, const struct npl_attrs *
 		y[i] = (double)attrs->unary.beta * y[i];
 }
 
-/* max(0, x) + min(0, alpha (e^(x / alpha) - 1)) */
+/* Computes max(0, x) + min(0, alpha (e^(x / alpha) - 1)). */
 static void celu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
 	const double alpha = (double)attrs->unary.alpha;
@@ -241,7 +241,7 @@ static void compute(const struct unary *u, int64_t n, const double *x, double *y
 		y[i] = u->function(x[i]);
 }
 
-/* Over an array of floats, in pieces that stay in the first cache. */
+/* Computes the operator over an array of floats, in pieces that stay in the first cache. */
 static void compute_floats(const struct unary *u, int64_t count, const float *x, float *y,
 			   const struct npl_attrs *attrs)
 {

@@ -31,7 +31,7 @@ int op_where_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 		       : op_broadcast_shape(&branches, &in[2]->shape, &out->shape, err);
 }
 
-/* y[i] = x[i] where the condition is `when` */
+/* Defines choose_TYPE, which sets y[i] = x[i] where the condition is `when`. */
 #define CHOOSE(type)                                                                                                   \
 	static void choose_##type(int64_t n, const uint8_t *condition, int64_t c_step, bool when, const void *from,    \
 				  int64_t x_step, void *to)                                                            \

@@ -11,7 +11,7 @@
 
 #include "ops.h"
 
-/* the most of any kernel size, stride, dilation or pad: sums of products stay far below 2^63 */
+/* The greatest kernel size, stride, dilation or pad. Sums of products of these stay far below 2^63. */
 #define LARGEST INT32_MAX
 
 struct npl_image npl_image_of(const struct npl_shape *shape)
@@ -207,7 +207,8 @@ int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const
 	return check_numbers(window, err);
 }
 
-/* SAME pads so that the output is ceil(input / stride); an odd pixel goes to the end (UPPER) or the beginning. */
+/* Replaces auto_pad by pads. SAME pads so that the output is ceil(input / stride); an odd pixel goes to the end (UPPER)
+ * or the beginning. */
 static int resolve_auto_pad(struct npl_window *window, const int64_t input[NPL_VOLUME], struct npl_err *err)
 {
 	for (int d = 0; d < NPL_VOLUME && window->auto_pad != NPL_PAD_NOTSET; d++) {

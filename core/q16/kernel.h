@@ -15,7 +15,7 @@
 #define NPL_Q16_STRETCH    256 /* values of k whose sums fit registers of 32 bits, whatever the products */
 #define NPL_Q16_TILE_ROWS  4   /* the most rows of a tile */
 #define NPL_Q16_COUNT_ROWS 16  /* the most rows that are counted at a time */
-/* the most outputs that are counted at a time: 16-bit lanes count 16 rows of them in vectors of 8 */
+/* The greatest number of outputs that are counted at a time: 16-bit lanes count 16 rows of them in vectors of 8. */
 #define NPL_Q16_COUNT_MOST 4096
 #define NPL_Q16_LANES      32 /* outputs with limits are a multiple of this */
 
@@ -50,7 +50,7 @@ struct npl_q16_count {
 
 struct npl_q16_kernel {
 	const char *name;
-	bool (*usable)(void); /* whether this computer has its instructions */
+	bool (*usable)(void); /* says whether this computer has its instructions */
 	void (*tile)(const struct npl_q16_tile *tile);
 	/* Writes the limits of a block's packed weights for a pair of k: for x >= 0 and for x < 0. */
 	void (*limits)(const int16_t *w, int16_t limits[2][2 * NPL_Q16_BLOCK]);

@@ -94,7 +94,8 @@ int npl_q16_pack(struct npl_q16_weights *weights, enum npl_q16_product product, 
 	const int64_t pairs = (k + 1) / 2, blocks = npl_div_up_i64(n, NPL_Q16_BLOCK);
 	const int64_t block = pairs * NPL_Q16_BLOCK * (product == NPL_Q16_FULL ? 2 : 4);
 	struct npl_q16_weights made = {.n = n, .k = k, .product = product, .max_abs = max_magnitude(w, n * k)};
-	/* The greatest magnitude of x is 2^15. */
+	/* |x| is at most 2^15, so products can saturate only where the greatest |w| times 2^15 reaches
+	 * NPL_Q16_SATURATES. Only then are limits needed. */
 	const bool limited = product == NPL_Q16_ROUNDED && (int64_t)made.max_abs << 15 >= NPL_Q16_SATURATES;
 	made.packed = allot(blocks, block);
 	if (limited) { /* filled when they are needed */
@@ -221,7 +222,7 @@ static uint64_t count_rows(const struct stretch *s)
 	return saturated;
 }
 
-/* Returns whether the greatest magnitude of these rows times the greatest weight could saturate. */
+/* Says whether the greatest magnitude of these rows times the greatest weight could saturate. */
 static bool can_saturate(const struct npl_q16_weights *weights, int64_t rows, const int16_t *x, int64_t x_stride)
 {
 	int32_t most = 0;

@@ -42,13 +42,14 @@ struct npl_q16_weights {
 };
 
 /* Packs w, (n,k) row-major, for one kind of product. Weights that were packed before are freed first; zero-initialise.
- * NPL_ENOMEM. */
+ * Returns 0 or NPL_ENOMEM. */
 int npl_q16_pack(struct npl_q16_weights *weights, enum npl_q16_product product, int64_t n, int64_t k, const int16_t *w,
 		 struct npl_err *err);
 void npl_q16_weights_free(struct npl_q16_weights *weights); /* accepts a zeroed one */
 
-/* sums[r * n + j] = sum over k of product(x[r * x_stride + k], w[j][k]). Returns the number of products that saturated
- * (0 for full products). kernel is 0 for the fastest, else 1 to npl_q16_kernels(), for tests and measurements. */
+/* Computes sums[r * n + j] = sum over k of product(x[r * x_stride + k], w[j][k]). Returns the number of products that
+ * saturated (0 for full products). kernel is 0 for the fastest, else 1 to npl_q16_kernels(), for tests and
+ * measurements. */
 uint64_t npl_q16_gemm(struct npl_q16_weights *weights, int64_t rows, const int16_t *x, int64_t x_stride, int64_t *sums,
 		      int kernel);
 

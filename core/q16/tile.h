@@ -65,7 +65,8 @@ INLINE void rounded_tile(const struct npl_q16_tile *t, int rows)
 	add_up(t, rows, acc, 1);
 }
 
-/* |upper * w| <= 2^22 and |lower * w| < 2^23, so a lane has room for NPL_Q16_STRETCH / 2 = 2^7 pairs of them. */
+/* Computes a tile of full products. |upper * w| <= 2^22 and |lower * w| < 2^23, so a lane has room for NPL_Q16_STRETCH
+ * / 2 = 2^7 pairs of them. */
 INLINE void full_tile(const struct npl_q16_tile *t, int rows)
 {
 	VEC upper[NPL_Q16_TILE_ROWS][VECTORS], lower[NPL_Q16_TILE_ROWS][VECTORS];
@@ -88,7 +89,7 @@ INLINE void full_tile(const struct npl_q16_tile *t, int rows)
 	add_up(t, rows, lower, 1);
 }
 
-/* The constants make the row loops above unroll. */
+/* Computes a tile. The constant numbers of rows make the row loops above unroll. */
 static TARGET void tile(const struct npl_q16_tile *t)
 {
 	const bool full = t->product == NPL_Q16_FULL;
@@ -116,17 +117,19 @@ INLINE int32_t first_magnitude(int32_t product, int32_t weight)
 
 INLINE int16_t clip(int32_t limit)
 {
-	return (int16_t)(limit < INT16_MAX ? limit : INT16_MAX); /* no magnitude is greater */
+	return (int16_t)(limit < INT16_MAX ? limit : INT16_MAX); /* no magnitude of x is greater */
 }
 
-/* Written so that compilers vectorise it: two divisions per weight are most of the work. */
+/* Finds the limits of a pair of rows of weights. It is written so that compilers vectorise it: two divisions per weight
+ * are most of the work. */
 static TARGET void limits(const int16_t *w, int16_t limits[2][2 * NPL_Q16_BLOCK])
 {
 	int32_t word[2 * NPL_Q16_BLOCK];
 	memcpy(word, w, sizeof word);
 	for (int i = 0; i < 2 * NPL_Q16_BLOCK; i++) {
 		const int32_t v = (int16_t)word[i], absolute = v < 0 ? -v : v;
-		/* Lesser weights also have no limit. */
+		/* 1023 is the greatest weight whose products with 16-bit x never saturate. Smaller ones are taken as
+		 * 1023 too, so that nothing is divided by 0. */
 		const int32_t weight = absolute > 1023 ? absolute : 1023;
 		const int32_t same = first_magnitude(NPL_Q16_SATURATES, weight);
 		const int32_t other = first_magnitude(NPL_Q16_SATURATES + 1025, weight);

@@ -488,6 +488,6 @@ int npl_eager_read(struct npl_eager *ctx, const struct npl_eager_value *value, s
 		return err->code;
 	int rc = eager_fetch(ctx, value, tensor, err);
 	if (rc)
-		forget_failure(ctx, err); /* this call tells it */
+		forget_failure(ctx, err); /* this call tells of the failure */
 	return rc;
 }

@@ -24,7 +24,7 @@ struct npl_eager_value {
 	enum eager_state state;
 	void *result;           /* the elements of a result, once READY */
 	struct npl_err failure; /* the error, once FAILED */
-	bool pending;           /* no job has it yet */
+	bool pending;           /* the network has not become a job yet */
 	bool input;             /* declared as an input */
 	bool borrowed;          /* value.data is the user's */
 	/* Type and shape. The elements of a constant, data or a description, are known when networks are built. Results
@@ -32,9 +32,9 @@ struct npl_eager_value {
 	struct npl_value value;
 	char *name;         /* the user's, or NULL */
 	uint64_t network;   /* number of the last network that it is in */
-	int index;          /* its index in that network */
+	int index;          /* the value's index in that network */
 	uint64_t recording; /* number of the last recording that it is in */
-	int recorded;       /* its index in that recording */
+	int recorded;       /* the value's index in that recording */
 };
 
 struct eager_values { /* a list with a ref to each value */
@@ -70,7 +70,7 @@ struct npl_eager {
 	struct npl_eager_totals totals;
 };
 
-/* eager.c */
+/* Functions of eager.c. */
 int eager_append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err); /* takes a ref */
 void eager_drop(struct eager_values *list); /* gives all refs back; the list is empty */
 /* Waits until a PROMISED value is made and copies its elements into a new tensor. Returns 0 or the value's error, if it
@@ -82,11 +82,11 @@ const void *eager_data(const struct npl_eager_value *value);
 /* Makes the pending network a job for the worker. Returns 0 or err->code. */
 int eager_submit(struct npl_eager *ctx, struct npl_err *err);
 
-/* eager_worker.c */
+/* Functions of eager_worker.c. */
 int eager_start(struct npl_eager *ctx, struct npl_err *err); /* starts the thread, unless it runs */
 void eager_free_job(struct eager_job *job);
 
-/* eager_trace.c: records a call that succeeded; trace[] gets the indices of its results. */
+/* eager_trace.c: records a call that succeeded. trace[] gets the indices of the call's results. */
 int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs, int n_results,
 		 int *trace, struct npl_err *err);
 int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err);

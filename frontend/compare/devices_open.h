@@ -6,7 +6,7 @@
 
 #include "npulab/compare.h"
 
-/* Whether the device's time is measured, not modelled. */
+/* Says whether the device's time is measured, not modelled. */
 bool npl_is_measured(const struct npl_device *device);
 /* Returns NPL_EUSAGE, with a message that the device's time can only be measured: timing_only is refused. */
 int npl_refuse_timing(const struct npl_device *device, struct npl_err *err);

@@ -31,7 +31,7 @@ struct npl_energy_measurement {
 void npl_energy_measurement_open(struct npl_energy_measurement *measurement, struct npl_device *const *device,
 				 int n_devices, struct npl_energy_report *report);
 void npl_energy_measurement_start(struct npl_energy_measurement *measurement);
-/* Whether the repeats so far were too short for the meter. */
+/* Says whether the repeats so far were too short for the meter. */
 bool npl_energy_measurement_wants_more(const struct npl_energy_measurement *measurement);
 void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int repeats);
 /* Puts the energy into the run. Measured: the mean power times the run's time without the modelled host's, in place of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layers reports show (layer_choice.h). */
+ * Chooses the layers that reports show (layer_choice.h). */
 #include "npulab/layer_choice.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * When repeats are enough (repeats.h). */
+ * Says when repeats are enough (repeats.h). */
 #include "repeats.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@ static int lower_bound(int n)
 {
 	if (n > EXACT)
 		return (int)(0.5 * (n - 1.96 * sqrt(n))) - 1;
-	double probability = ldexp(1, -n), sum = probability; /* of no more than `low` draws below the median */
+	double probability = ldexp(1, -n),
+	       sum = probability; /* the chance of no more than `low` draws below the median */
 	int low = -1;
 	while (sum <= 0.025) {
 		low++;

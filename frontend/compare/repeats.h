@@ -18,7 +18,7 @@ struct npl_repeats_rule {
  * NAN: n is 0, or the median is not above 0. */
 double npl_median_within(double *seconds, int n);
 
-/* Whether n runs of these times, which took `elapsed` seconds together, are enough. */
+/* Says whether n runs of these times, which took `elapsed` seconds together, are enough. */
 bool npl_repeats_enough(const struct npl_repeats_rule *rule, const double *seconds, int n, double elapsed);
 
 #endif

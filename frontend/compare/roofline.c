@@ -56,7 +56,7 @@ static uint64_t value_bytes(const struct npl_value *value, const struct storage 
 	return count > 0 ? (uint64_t)count * bytes : 0;
 }
 
-/* Whether the operator reads only that part of its first input which it puts out. */
+/* Says whether the operator reads only that part of its first input which it puts out. */
 static bool reads_a_part(enum npl_op op)
 {
 	return op == NPL_OP_GATHER || op == NPL_OP_SLICE;

@@ -29,7 +29,7 @@
 
 #define SIZE_SECONDS  0.4 /* seconds spent on each size */
 #define LEAST_RUNS    3
-#define MOST_ELEMENTS ((int64_t)64 << 20) /* of an array that is added: 256 MiB, beyond any cache */
+#define MOST_ELEMENTS ((int64_t)64 << 20) /* elements of an array that is added: 256 MiB, beyond any cache */
 #define FEW_ELEMENTS  ((int64_t)4 << 20)  /* the least, where the device's memory is short */
 #define ADD_RUNS      10
 #define ADD_SECONDS   2.0

@@ -91,7 +91,7 @@ struct tested_layer {
 	const struct npl_layer *layer;
 	const struct npl_tensor *output;
 	struct npl_layer_group_handle *group;      /* NULL: the device has no layer groups */
-	struct npl_energy_measurement measurement; /* of a real device; else never opened */
+	struct npl_energy_measurement measurement; /* the measurement of a real device; for others it is never opened */
 };
 
 static int open_tested_layer(struct npl_device *device, const struct npl_layer *layer, struct tested_layer *tested,
@@ -313,7 +313,7 @@ static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, 
 	const struct npl_tensor *in[] = {&x, &weight};
 	shared.conv.private_kernels = false;
 	if (npl_shape_count(&x.shape) < 1)
-		return 0; /* the caller refuses it, as with shared kernels */
+		return 0; /* shape_layer() refuses it in the same words as for shared kernels */
 	if (npl_op_shape(spec->op, &shared, in, 2, &y, 1, err))
 		return err->code = NPL_EUSAGE;        /* the shapes came from the command line */
 	w->dim[0] *= y.shape.dim[2] * y.shape.dim[3]; /* y has less than 2^40 elements */

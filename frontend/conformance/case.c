@@ -93,7 +93,7 @@ static int check(struct attempt *a, const struct npl_tensor *found, const struct
 	return npl_prefix(err, "random numbers cannot be compared (%s)", a->survey->random);
 }
 
-/* Runs the graph. Returns 0; NPL_EDEVICE when the device does not count as having run it; otherwise the code of the
+/* Runs the graph. Returns 0, NPL_EDEVICE when the device does not count as having run it, or the code of another
  * failure. */
 static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tensor *given, int n_given,
 	       struct npl_err *err)
@@ -155,8 +155,9 @@ static bool is_new(const struct npl_data_set *set, enum knowledge knowledge)
 	       (knowledge == ALL_KNOWN_BUT_FIRST && set->n_in > 1) || (knowledge == ALL_KNOWN && set->n_in);
 }
 
-/* The bfloat16 cases of CastLike declare the second input in the shape of the first and give one element, on which the
- * model cannot be run. Elsewhere such data is an error. */
+/* Checks that the inputs have the shapes that the model declares. The bfloat16 cases of CastLike declare the second
+ * input in the shape of the first and give one element, on which the model cannot be run. Elsewhere such data is an
+ * error. */
 static int check_shapes(struct attempt *a)
 {
 	char found[128], declared[128];

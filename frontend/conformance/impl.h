@@ -8,10 +8,10 @@
 #include "npulab/conformance.h"
 #include "npulab/graph.h"
 
-/* find.c: finds the cases in the given folders; they live in the arena. */
+/* find.c: finds the cases in the given folders. The cases live in the arena. */
 int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *conformance, struct npl_err *err);
 
-/* data.c: one test_data_set_N. */
+/* data.c: the contents of one folder test_data_set_N. */
 struct npl_data_set {
 	int n_in, n_out;
 	struct npl_tensor *in, *out; /* owned */
@@ -25,21 +25,21 @@ int npl_data_set_load(const char *case_path, int number, const struct onnx_surve
 		      struct npl_err *err);
 void npl_data_set_free(struct npl_data_set *set);
 
-/* values.c: compares tensors; returns 0, or NPL_ECHECK and what differs. */
+/* values.c: compares tensors. Returns 0, or NPL_ECHECK and what differs. */
 struct npl_tolerance {
 	double rtol, atol;
 };
 int npl_values_check(const struct npl_tensor *found, const struct npl_tensor *expected,
 		     const struct npl_tolerance *tolerance, struct npl_err *err);
 
-/* device.c: runs the graph as the head of npulab/conformance.h says, on a device. Returns 0 and outputs; NPL_EDEVICE
- * with the reason why the device does not count as having run it; or the code of the failure. */
+/* device.c: runs the graph on a device as the head of npulab/conformance.h says. Returns 0 and outputs, NPL_EDEVICE
+ * with the reason why the device does not count as having run it, or the code of another failure. */
 int npl_case_on_device(struct npl_graph *graph, struct npl_device *device, const struct npl_tensor *inputs,
 		       struct npl_tensor *outputs, struct npl_case *c, struct npl_err *err);
 /* Says whether the device is tested with integers only. */
 bool npl_case_is_integer(const struct npl_device *device);
 
-/* case.c: fills the case's status and reason; an error only when there is no memory for them. */
+/* case.c: fills the case's status and reason. Returns an error only when there is no memory for them. */
 int npl_case_run(struct npl_case *c, const struct npl_conformance_options *options, struct npl_arena *arena,
 		 struct npl_err *err);
 

@@ -38,7 +38,7 @@ int graph_append_shaped(struct graph_builder *b, const char *name, enum npl_dtyp
 	return rc ? rc : v;
 }
 
-/* Names the results: the node's own name for a single one, NODE.0, NODE.1... for several. */
+/* Names the results. A single one has the node's own name, several are NODE.0, NODE.1... */
 static int name_results(struct graph_builder *b, const char *name, const char *op, int n_out, const char **out)
 {
 	struct npl_arena *arena = &b->graph->arena;

@@ -114,7 +114,7 @@ int graph_append_output(struct graph_builder *b, int v)
 	return append(b, &b->output, &b->n_outputs, &b->output_capacity, v);
 }
 
-/* The node's own name or OP_INDEX, with #2, #3... when another has it. */
+/* Returns a name that no other node has: the node's own or OP_INDEX, with #2, #3... when another node has that. */
 static const char *unique_name(struct graph_builder *b, const char *name, const char *op)
 {
 	struct npl_arena *arena = &b->graph->arena;
@@ -128,7 +128,7 @@ static const char *unique_name(struct graph_builder *b, const char *name, const 
 	return unique;
 }
 
-/* Trailing empty names are absent optional inputs or outputs. */
+/* Returns the number of names without the empty ones at the end, which are absent optional inputs or outputs. */
 static int trimmed(int n, const char *const *name)
 {
 	while (n > 0 && !*name[n - 1])
@@ -187,7 +187,7 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 				  .n_out = trimmed(n_out, out),
 				  .in_name = in};
 	if (node.op == NPL_OP_SPLIT)
-		node.n_out = n_out; /* as many parts as outputs, read or not */
+		node.n_out = n_out; /* there are as many parts as outputs, whether they are read or not */
 	if (b->n_nodes == GRAPH_MAX_NODES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
 	struct graph_node *grown = npl_grow(b->node, b->n_nodes, &b->node_capacity, sizeof *b->node);

@@ -35,10 +35,10 @@ struct graph_node {
 	const char *name;
 	enum npl_op op;
 	int opset;                 /* the opset by which the node is read */
-	struct npl_attr_list list; /* as the file gives them */
-	struct npl_attrs attrs;    /* as the operator read them */
+	struct npl_attr_list list; /* the attributes as the file gives them */
+	struct npl_attrs attrs;    /* the attributes as the operator read them */
 	int n_in, n_out;
-	const char *const *in_name; /* until linked */
+	const char *const *in_name; /* names of the inputs, valid until graph_complete has found their values */
 	int *in, *out;              /* value indices, -1: absent */
 	bool varies;                /* depends on an input of the graph */
 	bool removed;
@@ -53,11 +53,11 @@ struct graph_builder {
 	struct npl_value *value;
 	int n_values;
 	int64_t value_capacity;
-	struct graph_node *node; /* in the order of the file */
+	struct graph_node *node; /* the nodes in the order of the file */
 	int n_nodes;
 	int64_t node_capacity;
 	int *order;                   /* node indices, each after those it reads from */
-	struct graph_input *declared; /* until graph_add_inputs */
+	struct graph_input *declared; /* the inputs declared so far, until graph_add_inputs adds them */
 	int n_declared;
 	int *input, *output;
 	int n_inputs, n_outputs;
@@ -66,14 +66,14 @@ struct graph_builder {
 	struct graph_input *declared_output; /* outputs that the file declares a type or shape of */
 	int n_declared_outputs;
 	int64_t declared_output_capacity;
-	int64_t old_batch;  /* the batch in the file; 1 when it is open; 0: no input yet */
+	int64_t old_batch;  /* the batch in the file; 1: the file leaves it open; 0: there is no input yet */
 	bool batch_is_open; /* the file leaves the batch open: constant shapes are used as they are */
 	/* the file leaves the batch open, and the network is invalid with these shapes: they repeat a batch of 1 */
 	bool constant_shapes_assume_batch_1;
 	bool kept_shape;                      /* a constant shape that begins with 1 was used as it is */
 	struct npl_tensor *tensor;            /* scratch for one node: inputs, then outputs */
-	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
-	int widest;                           /* node that the scratch has room for */
+	const struct npl_tensor **tensor_ref; /* the tensors of the inputs; NULL: the input is absent */
+	int widest;                           /* the number of a node's inputs that the scratch has room for */
 };
 
 /* An input or output as a file declares it: dimensions that it leaves open are -1. */
@@ -88,23 +88,24 @@ struct graph_input {
 	bool is_table;
 };
 
-/* build.c */
+/* Functions of build.c. */
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
 			struct graph_limits limits, struct npl_err *err);
-void graph_builder_free(struct graph_builder *b); /* not the graph */
+void graph_builder_free(struct graph_builder *b); /* frees the builder's own memory; the graph belongs to the caller */
 int graph_no_memory(struct graph_builder *b);
 /* Adds a value; returns its index or a negative code. Refuses a name that exists already. */
 int graph_add_value(struct graph_builder *b, const struct npl_value *value);
 int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */
 int graph_append_input(struct graph_builder *b, int v);
-int graph_add_output(struct graph_builder *b, const char *name); /* after all nodes */
-int graph_append_output(struct graph_builder *b, int v);         /* after all nodes; by the value's index */
-/* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
+int graph_add_output(struct graph_builder *b, const char *name); /* called after all nodes */
+int graph_append_output(struct graph_builder *b, int v);         /* called after all nodes, with the value's index */
+/* Adds a node. name may be empty, op is the ONNX name, and empty input names are absent inputs. Arrays live in the
+ * arena. */
 int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
 		   int n_in, const char *const *in, int n_out, const char *const *out);
 /* Links names, sorts nodes, infers shapes, folds, and finishes the graph. */
 int graph_complete(struct graph_builder *b);
-/* The steps after inference: drops nodes without readers, folds, finishes. */
+/* Does the steps after inference: drops nodes without readers, folds, finishes. */
 int graph_simplify(struct graph_builder *b);
 /* Makes scratch for a node with this many inputs. */
 int graph_scratch(struct graph_builder *b, int n_in);
@@ -124,10 +125,10 @@ int graph_close_appended(struct graph_builder *b);
 /* Returns a name for a value that no other value has: base, or base#2... NULL when memory is short. */
 const char *graph_free_name(struct graph_builder *b, const char *base);
 
-/* sort.c: fills b->order; NPL_EINPUT on a cycle */
+/* sort.c: fills b->order. NPL_EINPUT: the nodes are on a cycle. */
 int graph_sort(struct graph_builder *b);
 
-/* infer.c: attributes, shapes and constants of all nodes in order */
+/* infer.c: finds attributes, shapes and constants of all nodes in their order. */
 int graph_infer(struct graph_builder *b);
 /* Infers one node; an error names the node. A node that is replaced by several adds these after all nodes, so pointers
  * to nodes become invalid. */
@@ -137,27 +138,29 @@ void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
 /* Runs the shape rule alone, after a pass changed the node. */
 int graph_shape_node(struct graph_builder *b, struct graph_node *node);
 
-/* graph_inputs.c: inputs are declared, after the constants, and added when all are known, because one may determine a
- * dimension of another */
-int graph_declare_input(struct graph_builder *b, const struct graph_input *input); /* nothing if already a constant */
+/* graph_inputs.c: inputs are declared after the constants, and added when all are known, because one may determine a
+ * dimension of another. graph_declare_input does nothing for the name of a constant. */
+int graph_declare_input(struct graph_builder *b, const struct graph_input *input);
 int graph_add_inputs(struct graph_builder *b);
 
-/* declared.c: check what a file declares of a constant (refused where it differs) and of the output added last; collect
- * warnings about outputs that differ, `most` at most, for which graph->warning has room */
+/* declared.c: graph_check_constant refuses a constant that differs from what the file declares of it.
+ * graph_declare_output notes what the file declares of the output added last. graph_warn_outputs collects at most
+ * `max_warnings` warnings about outputs that differ, for which graph->warning has room. */
 int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *declaration);
 int graph_declare_output(struct graph_builder *b, const struct graph_input *declaration);
 int graph_warn_outputs(struct graph_builder *b, int max_warnings);
 
-/* refused.c: returns why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
+/* refused.c: returns why npulab does not compute an operator that ONNX has. NULL: the operator is not in the list. */
 const char *graph_why_not(const char *op);
 /* Operators of opset 6 to 23 that npulab could compute and does not yet, in a list of words (words.h). */
 extern const char graph_unwritten[];
 bool graph_is_unwritten(const char *op);
 
-/* compose_attention.c: adds, after all nodes, nodes that together compute Attention, and removes that node */
+/* compose_attention.c: adds, after all nodes, nodes that together compute Attention, and removes the node of
+ * Attention. */
 int graph_compose_attention(struct graph_builder *b, int index);
 
-/* batch.c: --batch on Reshapes that repeat the batch */
+/* batch.c: applies --batch to a Reshape that repeats the batch. */
 int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
 
 /* fold_constant.c: replaces a node whose inputs are all constant by its value, or leaves it where a limit forbids
@@ -165,34 +168,35 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
 int fold_constant(struct graph_builder *b, struct graph_node *node);
 /* fold_integers.c: stores with the value of a folded node the integers that the model has it as. */
 int fold_integers(struct graph_builder *b, const struct graph_node *node);
-/* npl_value_data with the builder's error. */
+/* Returns what npl_value_data returns, with the builder's error. */
 const void *fold_data(struct graph_builder *b, struct npl_value *value);
-/* Returns true, and subtracts the cost from the limits, when they allow it; false: the node must not be folded. */
+/* Says whether the limits allow a node to be folded, and if so subtracts its cost from them. */
 bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work);
 
-/* fold_nodes.c: the passes over the sorted nodes; uses must be current. */
+/* fold_nodes.c: makes the passes over the sorted nodes. The counts of uses must be current. */
 int fold_nodes(struct graph_builder *b);
 
-/* finish.c */
+/* Functions of finish.c. */
 void graph_sweep(struct graph_builder *b); /* removes nodes without readers and counts the uses of all values */
 int graph_finish(struct graph_builder *b); /* packs what is left into the graph */
 
-/* warnings.c: looks at the finished graph's constants and outputs */
+/* warnings.c: looks for what is odd in the finished graph's constants and outputs. */
 int graph_warn(struct graph_builder *b);
 
-/* onnx_graph.c: reads a ModelProto into the builder; external (NULL: none) has the other files that it may name */
+/* onnx_graph.c: reads a ModelProto into the builder. external has the other files that the model may name; NULL: it may
+ * name none. */
 struct onnx_external;
 int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external);
 
-/* graph_load.c: npl_graph_load of an ONNX file, without looking at its samples */
+/* graph_load.c: does what npl_graph_load does with an ONNX file, without looking at its samples. */
 int graph_load_file(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		    struct npl_err *err);
-/* The same without the hash of the files, for a graph that is only examined. */
+/* Does the same without the hash of the files, for a graph that is only examined. */
 int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		     struct npl_err *err);
 
-/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. External
- * data is refused, because there is no folder for it. */
+/* graph_load.c: does what npl_graph_load does, with a buffer, which must outlive the graph. `path` is for messages and
+ * the name. External data is refused, because there is no folder for it. */
 int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
 

@@ -31,7 +31,7 @@ static const char *named(struct composer *c, const char *part)
 	return name;
 }
 
-/* A node with at most one attribute; arrays are copied. */
+/* Adds a node with at most one attribute. Arrays are copied. */
 static int add(struct composer *c, const char *part, const char *op, const struct npl_attr *attr, int n_in,
 	       const int *in)
 {

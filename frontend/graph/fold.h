@@ -9,9 +9,9 @@
 
 #include "build.h"
 
-/* fold_batchnorm.c: a BatchNormalization into the Conv or Gemm before it */
+/* fold_batchnorm.c: folds a BatchNormalization into the Conv or Gemm before it. */
 int fold_batchnorm(struct graph_builder *b, struct graph_node *bn);
-/* fold_bias.c: an Add of a constant per output channel into the Conv, Gemm or MatMul before it */
+/* fold_bias.c: folds an Add of a constant per output channel into the Conv, Gemm or MatMul before it. */
 int fold_bias(struct graph_builder *b, struct graph_node *add);
 
 /* Returns the node that makes a float value which only the caller's node reads, or NULL. */

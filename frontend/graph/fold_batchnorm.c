@@ -61,7 +61,7 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 		memcpy(made.fill, &element, sizeof element);
 		made.data = NULL;
 	} else if (made.is_random && !made.data && same && channels > 0 && scale_description(&made.law, factor[0])) {
-		/* nothing to make */
+		/* scale_description() has scaled the law of the random weights: no data need be made */
 	} else {
 		const float *old = fold_data(b, &b->value[node->in[1]]);
 		float *scaled = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *scaled);

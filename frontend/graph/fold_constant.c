@@ -60,7 +60,7 @@ static bool may_run(struct graph_builder *b, const struct graph_node *node)
 		if (v < 0 || (input && by_shape(node)))
 			continue;
 		const struct npl_value *value = &b->value[v];
-		uint64_t count = (uint64_t)npl_shape_count(&value->shape); /* at most 2^40 each */
+		uint64_t count = (uint64_t)npl_shape_count(&value->shape); /* at most 2^40 elements each */
 		if (__builtin_add_overflow(elements, count, &elements))
 			return false;
 		if (!input || !value->data)
@@ -90,7 +90,8 @@ static int run(struct graph_builder *b, struct graph_node *node)
 	return rc;
 }
 
-/* ConstantOfShape: one element, float zero unless the model says otherwise. */
+/* Makes the value a fill, as ConstantOfShape does: copies of one element, which is float zero unless the model gives
+ * another. */
 static void set_fill(struct npl_value *value, const struct npl_tensor *element)
 {
 	value->is_fill = true;

@@ -58,11 +58,10 @@ int fold_nodes(struct graph_builder *b)
 		struct graph_node *node = &b->node[b->order[i]];
 		if (node->removed)
 			continue;
+		/* Indices stay below alias's n: constants that this pass adds have greater ones, but only nodes already
+		 * walked read them. */
 		for (int k = 0; k < node->n_in; k++)
-			node->in[k] =
-				node->in[k] < 0
-					? -1
-					: alias[node->in[k]]; /* new constants come after, in nodes already walked */
+			node->in[k] = node->in[k] < 0 ? -1 : alias[node->in[k]];
 		if (changes_nothing(b, node))
 			remove_view(b, node, alias, is_output);
 		else if (node->op == NPL_OP_BATCHNORMALIZATION)

@@ -17,7 +17,8 @@ bool follow_transpose(const struct rule_context *at)
 	return false;
 }
 
-/* Inputs are joined along another dimension, or as whole batches after each other. */
+/* Follows samples through Concat, which must join along another dimension than theirs, or whole batches after each
+ * other. */
 bool follow_concat(const struct rule_context *at)
 {
 	struct spread joint = {.axis = -1}, own;
@@ -92,7 +93,7 @@ bool follow_resize(const struct rule_context *at)
 	       (r->to[a] == 0 || (r->from[a] == 0 && r->to[a] == 1)) && place_all(at, &x);
 }
 
-/* CenterCropPad: a dimension that keeps its length keeps its elements. */
+/* Follows samples through CenterCropPad: a dimension that keeps its length keeps its elements. */
 bool follow_center_crop_pad(const struct rule_context *at)
 {
 	struct spread x;
@@ -101,7 +102,7 @@ bool follow_center_crop_pad(const struct rule_context *at)
 	return shape_of(at, 0)->dim[x.axis] == out_shape(at)->dim[x.axis] && place_all(at, &x);
 }
 
-/* Expand and Tile. */
+/* Follows samples through Expand and Tile. */
 bool follow_repeat(const struct rule_context *at)
 {
 	struct spread x;
@@ -113,7 +114,8 @@ bool follow_repeat(const struct rule_context *at)
 	return place_all(at, &x);
 }
 
-/* AffineGrid: theta (N,2,3) -> (N,H,W,2), or with one dimension more. The size, which has N too, is constant. */
+/* Follows samples through AffineGrid: theta (N,2,3) -> (N,H,W,2), or with one dimension more. The size, which has N
+ * too, is constant. */
 bool follow_affine_grid(const struct rule_context *at)
 {
 	struct spread theta;
@@ -122,7 +124,7 @@ bool follow_affine_grid(const struct rule_context *at)
 	return place_all(at, &theta);
 }
 
-/* Trilu: of matrices in the last two dimensions. */
+/* Follows samples through Trilu, whose matrices are in the last two dimensions. */
 bool follow_triangle(const struct rule_context *at)
 {
 	struct spread x;
@@ -177,7 +179,7 @@ bool follow_gather_nd(const struct rule_context *at)
 	return samples_of(at, 0, &x) && same(&x, &indices) && x.axis < batch_dims && place_all(at, &x);
 }
 
-/* Compress: the condition is constant; without an axis it takes elements of all samples. */
+/* Follows samples through Compress, whose condition is constant. Without an axis it takes elements of all samples. */
 bool follow_compress(const struct rule_context *at)
 {
 	const int64_t axis = at->node->attrs.along.axis;
@@ -185,8 +187,8 @@ bool follow_compress(const struct rule_context *at)
 	return samples_of(at, 0, &x) && axis >= 0 && x.axis != axis && is_steady(at, 1) && place_all(at, &x);
 }
 
-/* ScatterElements: indices and updates are of one shape. They may be shorter than the data, except along the samples,
- * whose indices would then differ. */
+/* Follows samples through ScatterElements. Indices and updates have one shape. They may be shorter than the data,
+ * except along the samples, whose indices would then differ. */
 bool follow_scatter_elements(const struct rule_context *at)
 {
 	struct spread x = {.axis = -1}, own;
@@ -206,8 +208,8 @@ bool follow_scatter_elements(const struct rule_context *at)
 	return place_all(at, &x);
 }
 
-/* ScatterND: the tuples of the indices name the first dimensions, which must not be the samples'. data (d0 ... dn),
- * indices (..., m), updates (..., dm ... dn). */
+/* Follows samples through ScatterND, data (d0 ... dn), indices (..., m), updates (..., dm ... dn). The tuples of the
+ * indices name the first dimensions, which must not be the samples'. */
 bool follow_scatter_nd(const struct rule_context *at)
 {
 	const struct npl_shape *indices = shape_of(at, 1);

@@ -86,7 +86,8 @@ bool follow_uniform(struct follow *f, int v, const struct spread *spread)
 	if (change_of(f, v) == DIFFERENT)
 		return false;
 	if (a < 0 || a >= shape->rank || shape->dim[a] == 1 || value->is_fill)
-		return true; /* repeated along that dimension, or of one number */
+		/* Each sample reads the same elements: the value broadcasts along that dimension or has one number. */
+		return true;
 	if (!value->data || shape->dim[a] != spread->outer * f->graph->batch * spread->inner)
 		return false;
 	const size_t piece = (size_t)(product(shape, a + 1, shape->rank) * spread->inner) *

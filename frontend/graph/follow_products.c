@@ -27,7 +27,7 @@ static bool factor_of(const struct rule_context *at, int k, bool left, struct fa
 	return !m->has_samples || samples_of(at, k, &m->spread);
 }
 
-/* MatMul and its integer forms: a and b are inputs ka and kb. */
+/* Follows samples through MatMul and its integer forms. a and b are inputs ka and kb. */
 bool follow_product(const struct rule_context *at, int ka, int kb)
 {
 	struct factor a, b;
@@ -37,13 +37,16 @@ bool follow_product(const struct rule_context *at, int ka, int kb)
 	const struct factor *m = a.has_samples ? &a : &b, *o = a.has_samples ? &b : &a;
 	const bool left = m == &a, in_stack = m->rank > 2 && m->spread.axis < m->rank - 2;
 	out = m->spread;
-	if (!in_stack) { /* rows of a, columns of b, and not what is summed over */
+	/* The samples lie in the matrix itself. As rows of a or columns of b they stay apart; in the dimension that is
+	 * summed over they mix. */
+	if (!in_stack) {
 		if (m->spread.axis == (left ? a.column : b.row) || o->has_samples)
 			return false;
 		out.axis = out_shape(at)->rank - 1 - (left && b.rank > 1);
 		return is_steady(at, o->k) && place_all(at, &out);
 	}
-	const int stack = o->rank > 2 ? o->rank - 2 : 0; /* the other's dimensions there, from the end */
+	/* The dimensions of the other operand's stack. Stacks are aligned at their ends. */
+	const int stack = o->rank > 2 ? o->rank - 2 : 0;
 	there = m->spread;
 	there.axis = m->spread.axis - (m->rank - 2) + stack;
 	if (o->has_samples ? !same(&o->spread, &there) || o->spread.axis >= stack : false)
@@ -88,8 +91,8 @@ bool follow_integer_product(const struct rule_context *at, int ka, int kb)
 	return (!linear || (is_steady(at, 6) && is_steady(at, 7))) && follow_product(at, ka, kb);
 }
 
-/* RNN, GRU and LSTM: X (steps, batch, size), and lengths (batch), states (directions, batch, size). With batch_first X
- * and the states begin with the batch. */
+/* Follows samples through RNN, GRU and LSTM, with X (steps, batch, size), lengths (batch) and states (directions,
+ * batch, size). With batch_first X and the states begin with the batch. */
 bool follow_recurrent(const struct rule_context *at)
 {
 	enum { X, W, R, B, LENGTHS, FIRST_STATE, LAST_STATE, PEEPHOLES };
@@ -120,7 +123,7 @@ bool follow_recurrent(const struct rule_context *at)
 	return true;
 }
 
-/* Returns the dimension that has a label in a term of the equation; -1: none; -2: the label is there twice. */
+/* Returns the dimension that has a label in a term of the equation; -1: none has it; -2: several have it. */
 static int dimension_of(const char *term, size_t length, char label)
 {
 	int d = 0, found = -1;
@@ -142,7 +145,7 @@ static char label_at(const char *term, size_t length, int dimension)
 	return '\0';
 }
 
-/* The samples' label must be in the result and in every operand that has samples. */
+/* Follows samples through Einsum. The samples' label must be in the result and in every operand that has samples. */
 bool follow_einsum(const struct rule_context *at)
 {
 	const char *equation = at->node->attrs.einsum.equation, *arrow = equation ? strstr(equation, "->") : NULL;
@@ -150,7 +153,7 @@ bool follow_einsum(const struct rule_context *at)
 	char label = '\0';
 	if (!arrow || strstr(equation, "..."))
 		return false;
-	/* the first pass finds the label, the second one what each operand has of it */
+	/* The first pass finds the label, the second one what each operand has of it. */
 	for (int pass = 0; pass < 2; pass++) {
 		const char *term = equation;
 		for (int k = 0; k < at->node->n_in; k++) {

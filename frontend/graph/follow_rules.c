@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Operators that keep elements in their order: views, and functions of single elements. */
+/* Follows samples through operators that keep elements in their order: views, and functions of single elements. */
 static bool in_order(const struct rule_context *at, int n_operands)
 {
 	if (!has_samples(at, 0) || (n_operands > 1 && !others_steady(at, 1, -1)))
@@ -41,7 +41,7 @@ static int placed_at(const struct rule_context *at, int k)
 	return behind;
 }
 
-/* Operators whose operands meet element by element, where a dimension of 1 is repeated. */
+/* Follows samples through operators whose operands meet element by element, where a dimension of 1 is repeated. */
 static bool broadcast(const struct rule_context *at)
 {
 	struct spread joint = {.axis = -1};
@@ -67,33 +67,33 @@ static bool broadcast(const struct rule_context *at)
 	return place_all(at, &joint);
 }
 
-/* Images and similar tensors: every sample of dimension 0 by itself; with `per_channel` every channel too. The other
- * operands are parameters. */
+/* Follows samples through operators on images and similar tensors, which take every sample of dimension 0 by itself,
+ * with `per_channel` every channel too. The other operands are parameters. */
 static bool images(const struct rule_context *at, bool per_channel)
 {
 	struct spread x;
 	return samples_of(at, 0, &x) && x.axis <= per_channel && others_steady(at, 1, -1) && place_all(at, &x);
 }
 
-/* Each sample of dimension 0 by itself. */
+/* Follows samples through operators that take each sample of dimension 0 by itself. */
 static bool image(const struct rule_context *at)
 {
 	return images(at, false);
 }
 
-/* Each channel of each sample by itself. */
+/* Follows samples through operators that take each channel of each sample by itself. */
 static bool channel(const struct rule_context *at)
 {
 	return images(at, true);
 }
 
-/* The second result counts places through all samples, so it must not be used. */
+/* Follows samples through MaxPool. Its second result counts places through all samples, so it must not be used. */
 static bool maxpool(const struct rule_context *at)
 {
 	return !has_result(at, 1) && channel(at);
 }
 
-/* Operators along one dimension: the samples may be along any other. */
+/* Follows samples through operators that work along one dimension. The samples may be along any other. */
 static bool along(const struct rule_context *at, int64_t axis)
 {
 	struct spread x;
@@ -120,14 +120,14 @@ static bool lrn(const struct rule_context *at)
 	return along(at, 1);
 }
 
-/* The last dimension has a number's real and imaginary parts. */
+/* Follows samples through DFT, whose last dimension has a number's real and imaginary parts. */
 static bool dft(const struct rule_context *at)
 {
 	struct spread x;
 	return samples_of(at, 0, &x) && x.axis != shape_of(at, 0)->rank - 1 && along(at, at->node->attrs.signal.axis);
 }
 
-/* Operators over all dimensions from one on. */
+/* Follows samples through operators that work over all dimensions from `axis` on. */
 static bool from_axis(const struct rule_context *at, int64_t axis)
 {
 	struct spread x;
@@ -171,7 +171,7 @@ static bool reduce(const struct rule_context *at)
 	return place_all(at, &x);
 }
 
-/* ArgMax, ArgMin. */
+/* Follows samples through ArgMax and ArgMin. */
 static bool arg(const struct rule_context *at)
 {
 	const struct npl_arg_attrs *found = &at->node->attrs.arg;
@@ -195,7 +195,8 @@ static bool cumsum(const struct rule_context *at)
 	return along(at, k < 0 ? k + out_shape(at)->rank : k);
 }
 
-/* One scale and one zero point for all elements, or one for each index of a dimension other than the samples'. */
+/* Says whether input k has one scale or zero point for all elements, or one for each index of a dimension other than
+ * the samples'. */
 static bool quantised_by(const struct rule_context *at, int k, int axis, const struct spread *x)
 {
 	const int v = value_of(at, k);
@@ -226,7 +227,7 @@ static bool batchnorm(const struct rule_context *at)
 	       others_steady(at, 1, -1) && place_all(at, &x);
 }
 
-/* Scale and bias of a LayerNormalization broadcast to its input. */
+/* Follows samples through LayerNormalization, whose scale and bias broadcast to its input. */
 static bool layernorm(const struct rule_context *at)
 {
 	struct spread x;
@@ -243,8 +244,9 @@ static bool layernorm(const struct rule_context *at)
 	return place_all(at, &x);
 }
 
-/* RotaryEmbedding: x (N, sequence, heads * size) or (N, heads, sequence, size); the caches are (N, sequence, half), or
- * (positions, half) with position_ids (N, sequence). Heads are independent, so the samples may be along the heads. */
+/* Follows samples through RotaryEmbedding, with x (N, sequence, heads * size) or (N, heads, sequence, size). The caches
+ * are (N, sequence, half), or (positions, half) with position_ids (N, sequence). Heads are independent, so the samples
+ * may be along the heads. */
 static bool rotary(const struct rule_context *at)
 {
 	enum { POSITIONS = 3 };
@@ -365,7 +367,7 @@ static bool (*const rule_of[NPL_OPS])(const struct rule_context *at) = {
 	[NPL_OP_ROTARYEMBEDDING] = rotary,
 };
 
-/* Operators whose results are made element by element, by the prefix of the functions that do them. */
+/* Says whether the operator's results are made element by element. The prefix of its functions tells. */
 static bool is_elementwise(enum npl_op op)
 {
 	static const char *const prefix_of[NPL_OPS] = {

@@ -39,7 +39,7 @@ static inline bool samples_of(const struct rule_context *at, int k, struct sprea
 	return has_samples(at, k) && follow_spread(at->f, at->node->in[k], spread);
 }
 
-/* Input k is absent, or fixed and the same at any batch. */
+/* Says whether input k is absent, or fixed and the same at any batch. */
 static inline bool is_steady(const struct rule_context *at, int k)
 {
 	const int v = value_of(at, k);
@@ -55,7 +55,7 @@ static inline bool others_steady(const struct rule_context *at, int first, int b
 	return true;
 }
 
-/* Whether input k is fixed, and each sample would read the same elements of it if samples lay along `spread`. True
+/* Says whether input k is fixed, and each sample would read the same elements of it if samples lay along `spread`. True
  * where the input lacks that axis, because it broadcasts there. */
 static inline bool is_uniform(const struct rule_context *at, int k, const struct spread *spread)
 {
@@ -82,7 +82,7 @@ static inline bool has_result(const struct rule_context *at, int k)
 	return k < at->node->n_out && at->node->out[k] >= 0;
 }
 
-/* follow_products.c: sums of products */
+/* follow_products.c: rules of operators that sum products. */
 bool follow_product(const struct rule_context *at, int ka,
 		    int kb); /* MatMul of inputs ka and kb, and its integer forms */
 bool follow_integer_product(const struct rule_context *at, int ka, int kb);
@@ -90,7 +90,7 @@ bool follow_gemm(const struct rule_context *at);
 bool follow_einsum(const struct rule_context *at);
 bool follow_recurrent(const struct rule_context *at);
 
-/* follow_moving.c: operators that move elements */
+/* follow_moving.c: rules of operators that move elements. */
 bool follow_transpose(const struct rule_context *at);
 bool follow_concat(const struct rule_context *at);
 bool follow_slice(const struct rule_context *at);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results of fixed inputs are fixed. */
+/* Says whether the node's results are fixed, as those of fixed inputs are. */
 static bool is_fixed(const struct follow *f, const struct npl_node *node)
 {
 	for (int k = 0; k < node->n_in; k++)

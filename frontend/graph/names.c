@@ -14,7 +14,7 @@ struct graph_name {
 	int index;
 };
 
-/* FNV-1a, then a multiply-shift: the table uses the low bits, which FNV alone mixes poorly. */
+/* Computes FNV-1a, then a multiply-shift: the table uses the low bits, which FNV alone mixes poorly. */
 static size_t hash(const char *name)
 {
 	uint64_t h = 0xcbf29ce484222325u;

@@ -64,8 +64,8 @@ static int blame_cycle(struct graph_builder *b, const int *pending)
 	return graph_blame(b, &b->node[at]);
 }
 
-/* pending[i]: inputs of node i that are not made yet; first[] and reader[]: for each node, the readers of its
- * outputs. */
+/* Puts the nodes into their order. pending[i] is the number of inputs of node i that are not made yet. first[] and
+ * reader[] have, for each node, the readers of its outputs. */
 static void place(struct graph_builder *b, int *pending, const int *first, const int *reader, struct heap *ready)
 {
 	int placed = 0;

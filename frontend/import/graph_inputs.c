@@ -234,7 +234,7 @@ static int take_file(struct dims *d, const char *file, struct graph_input *input
 	if (rc)
 		return rc;
 	*rows = tensor.shape.rank ? tensor.shape.dim[0] : -1;
-	if (!input->has_shape && tensor.shape.rank) { /* its shape, except the batch */
+	if (!input->has_shape && tensor.shape.rank) { /* the input takes the tensor's shape, except the batch */
 		input->has_shape = true;
 		input->shape = tensor.shape;
 		input->shape.dim[0] = -1;
@@ -244,9 +244,10 @@ static int take_file(struct dims *d, const char *file, struct graph_input *input
 	return rc;
 }
 
-/* An open dimension 0 with another name than the batch's is the batch if its file has as many rows as the first input's
- * file, else it has a size of its own. If two inputs declare one number of rows and only the first one's file differs
- * from it, the second input is a table and not samples. */
+/* Decides by the files' rows which inputs begin with the batch. An open dimension 0 with another name than the batch's
+ * is the batch if its file has as many rows as the first input's file, else it has a size of its own. If two inputs
+ * declare one number of rows and only the first one's file differs from it, the second input is a table and not
+ * samples. */
 static int take_rows(struct dims *d, const int64_t *rows)
 {
 	struct graph_builder *b = d->b;
@@ -315,15 +316,17 @@ static bool is_batch(struct dims *d, int i, int k)
 		return true;
 	if (k || !first || !first->shape.rank)
 		return false;
-	if (declared >= 0) /* inputs of one exported batch */
+	/* The model gives dimension 0 a size: it is the batch where the first input has the same size, as when both
+	 * were exported with one batch. */
+	if (declared >= 0)
 		return first->has_shape && first->shape.dim[0] == declared && !input->is_table;
 	return name >= 0 && d->dim && d->dim[name].value < 0; /* open, and nothing gives its size */
 }
 
 #define MOST_ASKED 4 /* the most names in a message */
 
-/* All missing options in one message, " --dim 'S=N' --dim 'T=N'" after the first, so that the user does not find them
- * one by one. */
+/* Returns all missing options for one message, " --dim 'S=N' --dim 'T=N'" after the first, so that the user does not
+ * find them one by one. */
 static const char *all_unknown(struct dims *d)
 {
 	char text[512] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading a graph from a file or from memory. */
+ * Loads a graph from a file or from memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* the most bytes of a protobuf message */
 
-/* "dir/net.onnx" is called "net". */
+/* Returns the name of a model by its path: "dir/net.onnx" is called "net". */
 static const char *base_name(struct npl_arena *arena, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path, *dot = strrchr(start, '.');

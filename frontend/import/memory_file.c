@@ -62,7 +62,7 @@ static int put(struct reader *r, uint32_t bits, size_t bytes)
 	return 0;
 }
 
-/* Whole numbers may be written as 3, 0x03 and, as numpy.savetxt does, 3.0e+00. */
+/* Reads a whole number, which may be written as 3, 0x03 and, as numpy.savetxt does, 3.0e+00. */
 static bool whole_number(const char *word, int64_t *value)
 {
 	double real;

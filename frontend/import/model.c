@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finding models (model.h). */
+ * Finds models (model.h). */
 #include "npulab/model.h"
 
 #include <limits.h>
@@ -60,7 +60,7 @@ static int read_settings(const char *path, const char *model_file, struct npl_ar
 	if (npl_description_load(path, "model", arena, &machine, err)) {
 		if (!model_file || err->code == NPL_EUSAGE) /* an output of this run is refused whatever it holds */
 			return err->code;
-		return 0; /* another program's file */
+		return 0; /* a NAME.yaml that is no settings file belongs to another program and is ignored */
 	}
 	if (model_file && strcmp(machine.driver_or_model, model_file))
 		return 0;

@@ -62,7 +62,7 @@ struct lists {
 	const char **strings;
 };
 
-/* The first pass: finds the name, the kind and the lengths of the lists. */
+/* Makes the first pass, which finds the name, the kind and the lengths of the lists. */
 static int scan_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
 			  const char **reference, uint64_t *type, struct lists *lists)
 {
@@ -134,7 +134,7 @@ static int set_tensor(const struct onnx_reader *reader, const struct onnx_field 
 	return rc;
 }
 
-/* The second pass: reads the value of the kind that the first pass found. */
+/* Makes the second pass, which reads the value of the kind that the first pass found. */
 static int set_value(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr,
 		     const struct lists *lists)
 {

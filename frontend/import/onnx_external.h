@@ -39,7 +39,7 @@ void onnx_external_close(struct onnx_external *external);
 int onnx_external_data(const struct onnx_reader *reader, struct onnx_span tensor, uint32_t field_number, size_t bytes,
 		       const char *tensor_name, struct onnx_span *raw);
 
-/* To be called after all tensors: returns NPL_EINPUT with two that overlap. external may be NULL. */
+/* Checks, after all tensors, that none overlap. Returns NPL_EINPUT with two that do. external may be NULL. */
 int onnx_external_check(struct onnx_external *external, struct npl_err *err);
 
 #endif

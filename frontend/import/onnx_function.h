@@ -36,7 +36,7 @@ struct onnx_function {
 	struct onnx_span message;
 	enum { ONNX_BODY_UNREAD, ONNX_BODY_OPEN, ONNX_BODY_READ } state; /* open: it is being read */
 	/* The following members are known once the body has been read. */
-	/* opset of ONNX's operators; -1: the function imports none, and its nodes have the model's version */
+	/* the opset of ONNX's operators; -1: the function imports none, and its nodes have the model's version */
 	int64_t opset;
 	const char **in, **out, **attribute; /* attribute: those without a default */
 	int n_in, n_out, n_attributes;
@@ -55,7 +55,7 @@ struct onnx_functions {
 	struct onnx_function *function;
 	int n;
 	int64_t capacity;
-	struct graph_names table; /* by key_of in onnx_function.c */
+	struct graph_names table; /* the functions by key_of in onnx_function.c */
 	struct graph_names taken; /* names of values that a function must not use for its own */
 	size_t bytes;             /* bytes spent of ONNX_MAX_INLINE_BYTES */
 	int open;                 /* number of functions in ONNX_BODY_OPEN */

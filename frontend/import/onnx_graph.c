@@ -24,7 +24,7 @@ enum { NODE_OUTPUT = 2 };
 struct model {
 	uint64_t ir_version;
 	const char *producer, *producer_version;
-	int64_t opset; /* of the default domain; -1: none yet */
+	int64_t opset; /* the opset of the default domain; -1: there is none yet */
 	bool has_graph;
 	struct onnx_span graph;
 };

@@ -101,8 +101,9 @@ static int check_call(const struct onnx_reader *reader, const struct onnx_functi
 	return check_attributes(reader, f, &node->list);
 }
 
-/* Gives the function's values the names that they have outside. Its inputs get the names that the caller gives, or "";
- * its outputs those that the caller wants; every other value a name of its own, or "" where it has no reader. */
+/* Gives the function's values the names that they have outside. Its inputs get the names that the caller gives, or "",
+ * and its outputs the names that the caller wants. Every other value gets a name of its own, or "" where it has no
+ * reader. */
 static int name_values(struct inliner *in, struct call *call, const struct onnx_node *node)
 {
 	const struct onnx_function *f = call->f;

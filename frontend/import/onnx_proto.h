@@ -17,8 +17,8 @@
  * to a copy in the arena; it is never NULL. The number of elements equals that of the shape. */
 int onnx_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor);
 
-/* Reads an AttributeProto. A subgraph is refused; kinds that no operator of npulab takes become NPL_ATTR_OTHER.
- * *reference is the attribute of the enclosing function whose value is used; attr then has only its name. NULL: the
+/* Reads an AttributeProto. A subgraph is refused. Kinds that no operator of npulab takes become NPL_ATTR_OTHER.
+ * *reference is the attribute of the enclosing function whose value is used, and attr then has only its name; NULL: the
  * attribute has a value of its own. */
 int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
 		   const char **reference);

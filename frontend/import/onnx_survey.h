@@ -10,9 +10,9 @@
 
 struct onnx_survey { /* names live in the reader's arena */
 	int n_inputs;
-	const char **input;            /* in the order of the model, without those that are initialisers */
-	enum npl_dtype *input_type;    /* as declared; NPL_DTYPES: no tensor of a type that npulab has */
-	struct npl_shape *input_shape; /* as declared; a rank or dimension of -1 is open */
+	const char **input;            /* the inputs in the order of the model, without initialisers */
+	enum npl_dtype *input_type;    /* the declared type; NPL_DTYPES: no tensor of a type that npulab has */
+	struct npl_shape *input_shape; /* the declared shape; a rank or dimension of -1 is open */
 	int n_outputs;
 	enum npl_dtype *output_type;
 	/* The operators, sorted, each once, including those in subgraphs and in called functions, without the functions

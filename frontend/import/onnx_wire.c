@@ -13,7 +13,7 @@ static int fail_malformed(const struct onnx_reader *reader, const unsigned char 
 			(size_t)(at - reader->start), problem);
 }
 
-/* At most 10 bytes; the tenth may hold only the 64th bit. */
+/* Reads a varint of at most 10 bytes, of which the tenth may hold only the 64th bit. */
 static int read_varint(const struct onnx_reader *reader, struct onnx_span *span, uint64_t *value)
 {
 	const unsigned char *start = span->at;

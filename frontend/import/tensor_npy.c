@@ -80,7 +80,7 @@ static int read_dim(struct cursor *c, int64_t *dim)
 	return c->at == start ? fail_malformed(c, "a dimension") : 0;
 }
 
-/* "()", "(3,)", "(3, 4)", "(3, 4,)" */
+/* Reads a shape, written as "()", "(3,)", "(3, 4)" or "(3, 4,)". */
 static int read_shape(struct cursor *c, struct npl_shape *shape)
 {
 	if (!take(c, '('))

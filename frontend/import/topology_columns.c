@@ -156,8 +156,8 @@ static int choose_kind(struct topology_table *t)
 			t->csv.path, line, numbers, npl_plural(numbers));
 }
 
-/* SCALE-Sim reads columns by their place and skips the names. npulab does so too, and warns of a name that does not
- * belong to its place. */
+/* Notes the first name that does not belong to its column's place. SCALE-Sim reads columns by their place and skips the
+ * names. npulab does so too, and warns. */
 static void check_names(struct topology_table *t)
 {
 	for (int i = 1; i < known_columns(t) && !t->misnamed[0]; i++) {

@@ -38,7 +38,8 @@ struct topology_extras {
  * names, or when the first layer is neither a convolution nor a product. */
 int topology_read_names(struct topology_table *t);
 
-/* These functions return NPL_EINPUT with the column, without file and line. */
+/* Checks that a row has a field in each column that is needed. This function and the next ones return NPL_EINPUT with
+ * the column, without file and line. */
 int topology_check_length(struct topology_table *t, const struct npl_csv_row *row);
 /* Reads a row's number in a column, 1 to most. */
 int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t limit,

@@ -9,7 +9,8 @@
 
 struct npl_layer_noise; /* opaque */
 
-/* bytes: the most bytes of float32 values that are kept; values beyond that are not judged. Returns 0 or NPL_ENOMEM. */
+/* Opens a judge of the layers of a graph. It keeps at most `bytes` bytes of float32 values; values beyond that are not
+ * judged. Returns 0 or NPL_ENOMEM. */
 int npl_layer_noise_open(const struct npl_graph *graph, size_t bytes, struct npl_layer_noise **noise,
 			 struct npl_err *err);
 void npl_layer_noise_close(struct npl_layer_noise *noise); /* accepts NULL */

@@ -216,7 +216,7 @@ enum npl_quant_node npl_model_quant_resolve(struct npl_model_quants *model, int 
 	return model->node[i];
 }
 
-/* Whether each result is one of the input's elements, or zero. */
+/* Says whether each result is one of the input's elements, or zero. */
 static bool only_picks(const struct npl_node *node)
 {
 	return (npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE) && node->op != NPL_OP_AVERAGEPOOL &&

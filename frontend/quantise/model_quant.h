@@ -15,12 +15,13 @@
  * (npl_root_of). */
 struct npl_model_quant {
 	struct npl_quant quant; /* scale 0: the model says nothing */
-	enum npl_dtype dtype;   /* of a float value: the type of its integers, uint8 or int8 */
-	int integers;           /* of a float value: the value that holds its integers; -1: there is none */
+	enum npl_dtype dtype;   /* the type of a float value's integers, uint8 or int8 */
+	int integers;           /* the value that holds a float value's integers; -1: there is none */
 	bool only_integers;     /* only QuantizeLinear reads the float value */
 };
 
-/* Whether a node only says which integers stand for a float value: for its input, or for its output. */
+/* Tells nodes that only say which integers stand for a float value: for their input (NPL_QUANTISES) or for their output
+ * (NPL_DEQUANTISES). */
 enum npl_quant_node { NPL_NO_QUANT_NODE, NPL_QUANTISES, NPL_DEQUANTISES };
 
 struct npl_model_quants {
@@ -45,13 +46,13 @@ enum npl_quant_node npl_model_quant_resolve(struct npl_model_quants *model, int 
 
 /* Returns scale and zero point of integer value v: 1 and 0 where the model says nothing. */
 struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v);
-/* Whether the model's integers stand for the float value v, or for the value that its elements are picked from. */
+/* Says whether the model's integers stand for the float value v, or for the value that its elements are picked from. */
 bool npl_model_quant_is_given(const struct npl_model_quants *model, int v);
-/* Whether the model wants its value v, a result of the node, as integers. */
+/* Says whether the model wants its value v, a result of the node, as integers. */
 bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struct npl_node *node, int v);
 
-/* Whether the node only gives its input another shape. A node whose second output is read does more: Dropout's mask
- * must be computed. */
+/* Says whether the node only gives its input another shape. A node whose second output is read does more: Dropout's
+ * mask must be computed. */
 bool npl_is_view(const struct npl_graph *graph, const struct npl_node *node);
 /* Returns the value of which v is a view, or v. */
 int npl_root_of(const struct npl_graph *graph, int v);
@@ -70,14 +71,15 @@ struct npl_operands {
 struct npl_value *npl_operand(const struct npl_operands *operands, int k);
 /* Returns the elements of input k, which the node must have; NULL when they are computed. */
 const void *npl_operand_constant(const struct npl_operands *operands, int k, const char *operand_name);
-/* Reads the zero point in input k; 0 when the input is absent. Refuses zero points that differ between parts. */
+/* Reads the zero point in input k, which is 0 when the input is absent. Refuses zero points that differ between
+ * parts. */
 bool npl_operand_zero(const struct npl_operands *operands, int k, const char *operand_name, int32_t *zero);
-/* Reads the scale in input k; 1 when the input is absent. Several scales go to *channel_scales, borrowed from the
- * graph; if it is NULL they are refused, as are scales that are not finite or not above 0. */
+/* Reads the scale in input k, which is 1 when the input is absent. Several scales go to *each, borrowed from the graph.
+ * They are refused if each is NULL, as are scales that are not finite or not above 0. */
 bool npl_operand_scale(const struct npl_operands *operands, int k, const char *operand_name, float *scale,
 		       const float **channel_scales);
 
-/* Whether the scale is finite and above 0, as the rule on integers needs. */
+/* Says whether the scale is finite and above 0, as the rule on integers needs. */
 bool npl_is_scale(float scale);
 
 #endif

@@ -73,7 +73,7 @@ struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range ran
 		float step = fmaxf(-low, high) / 32767.0f;
 		return (struct npl_quant){.scale = step >= 1e-30f ? step : 1.0f};
 	}
-	/* halves first: high - low may overflow a float */
+	/* Each end is divided first, since high - low may overflow a float. */
 	float scale = (high / 255.0f) - (low / 255.0f);
 	if (!(scale >= 1e-30f)) /* a constant zero, or so small that its reciprocal would overflow */
 		return (struct npl_quant){.scale = 1.0f};
@@ -96,8 +96,9 @@ struct rule {
 	int32_t zero, low, high;
 };
 
-/* Written so that the compiler makes vectors of it. Values are clamped to one beyond low..high, which still shows that
- * they were outside; adding 1.5 * 2^23 then leaves a float of less than 2^22 no fraction bits. */
+/* Defines a loop that rounds values to integers, written so that the compiler vectorises it. Values are clamped to one
+ * beyond low..high, which still shows that they were outside. Adding 1.5 * 2^23 then leaves a float of less than 2^22
+ * no fraction bits. */
 #define DEFINE_ROUND(name, type)                                                                                       \
 	static uint64_t name(const struct rule *rule, const float *restrict x, int64_t n, type *restrict q)            \
 	{                                                                                                              \

@@ -22,18 +22,18 @@
 extern "C" {
 #endif
 
-/* The type of activations in a format. */
+/* Returns the type of activations in a format. */
 enum npl_dtype npl_format_dtype(enum npl_format format);
 
-/* The type of weights in a format. */
+/* Returns the type of weights in a format. */
 enum npl_dtype npl_format_weight_dtype(enum npl_format format);
-/* Whether weights have a scale per output channel. */
+/* Says whether weights have a scale per output channel. */
 bool npl_format_per_channel(enum npl_format format);
 
 /* The plain form of Q6.10, without a power of two for each tensor. */
 #define NPL_Q16_PLAIN ((struct npl_quant){.scale = 1.0f / (1 << NPL_Q16_FRACTION_BITS)})
 
-/* Whether the operator is Sigmoid or Tanh and the format gives its result a fixed scale; sets *quant if so. */
+/* Says whether the operator is Sigmoid or Tanh and the format gives its result a fixed scale; sets *quant if so. */
 bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_quant *quant);
 
 /* Returns scale and zero point of an activation with the given range; an empty range counts as [0, 0]. */
@@ -53,8 +53,8 @@ int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct np
 int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err);
 
 /* Converts weights w (float32, dimension 0 = output channels) to the format. For int8 and int8x16 it writes the
- * channels' scales to channel_scale[channels], where out->quant.channel_scale points; a channel of zeros gets scale 1.
- * least_scale[channels], or NULL, has the least scale of each channel (npl_quantise_bias_scale); the one scale of Q6.10
+ * channels' scales to channel_scale[channels], where out->quant.channel_scale points. A channel of zeros gets scale 1.
+ * least_scale[channels], or NULL, has the least scale of each channel (npl_quantise_bias_scale). The one scale of Q6.10
  * is not below any of them. */
 int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, const float *least_scale,
 			float *channel_scale, struct npl_tensor *out, struct npl_err *err);

@@ -24,7 +24,7 @@ static bool hands_on(const struct npl_node *node)
 
 int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_err *err)
 {
-	/* the input whose elements the value holds, or -1 */
+	/* per value: the input whose elements it holds, or -1 */
 	int *input = malloc(((size_t)graph->n_values + 1) * sizeof *input);
 	if (!input)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");

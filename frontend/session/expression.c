@@ -16,8 +16,8 @@
 
 /* Characters of an expression with its counted repetitions written out. */
 struct size {
-	long preceding; /* of the open group, without its last part */
-	long last;      /* of the last part, which a "*" or "{2,5}" after it repeats */
+	long preceding; /* characters of the open group before its last part */
+	long last;      /* characters of the last part, which a "*" or "{2,5}" after it repeats */
 };
 
 /* Returns the end of the bracket expression that begins at `c`: the character after its "]", or the end of the text
@@ -50,7 +50,7 @@ static long count_repeats(const char **c)
 	if (*end == ',')
 		highest = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : (end++, lowest + 1);
 	if (*end != '}')
-		return 0; /* a brace that is a character */
+		return 0; /* no count follows: the brace is an ordinary character */
 	*c = end + 1;
 	return highest > 1 ? highest : 1;
 }

@@ -13,7 +13,7 @@
 #define LAYER_BYTES   ((uint64_t)16 << 10) /* per layer: of the graph, the plan, the program and kept rows */
 #define LIBRARY_BYTES ((uint64_t)20 << 20) /* OpenBLAS and oneDNN, with their buffers */
 #define MACHINE_BYTES                                                                                                  \
-	((uint64_t)36 << 20) /* of a systolic machine: unified buffer, accumulators and what its engine keeps */
+	((uint64_t)36 << 20) /* unified buffer and accumulators of a systolic machine, and what its engine keeps */
 
 static uint64_t bytes_of(const struct npl_value *value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Running a graph once (graph_run.h). */
+ * Runs a graph once (graph_run.h). */
 #include "npulab/graph_run.h"
 
 #include <stdio.h>

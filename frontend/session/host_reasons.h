@@ -8,7 +8,7 @@
 
 struct npl_host_reason {
 	enum npl_op op;
-	const char *note; /* the reason, as the run's rows give it; "" without one; borrowed from the run */
+	const char *note; /* the reason, as the run's rows give it, borrowed from the run; "" where there is none */
 	int first;        /* index of the first of the layers */
 	int layers;
 	double seconds; /* the host's time for these layers, over all batches */

@@ -27,7 +27,7 @@ static bool has_layer_groups(const struct npl_session *s, const struct npl_step 
 	       step->device != NPL_ON_HOST && npl_device_has_layer_groups(s->device[step->device]);
 }
 
-/* Whether value v is made in the shape that the graph gives it. */
+/* Says whether value v is made in the shape that the graph gives it. */
 static bool made_as_seen(const struct npl_session *s, int v)
 {
 	for (int i = s->graph->value[v].producer; i >= 0; i--)
@@ -36,16 +36,16 @@ static bool made_as_seen(const struct npl_session *s, int v)
 	return true;
 }
 
-/* Whether the step can read value v inside a layer group. Integers of the model itself have the scale and zero point of
- * the step that makes them, and the reader's must be the same. */
+/* Says whether the step can read value v inside a layer group. Integers of the model itself have the scale and zero
+ * point of the step that makes them, and the reader's must be the same. */
 static bool has_scale_of_reader(const struct npl_session *s, const struct npl_step *step, int v)
 {
 	const struct npl_quant quant = npl_model_quant_of(&s->model, v);
 	return !step->in_integers || npl_quant_same(&quant, &step->x_quant);
 }
 
-/* Whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: the node that makes
- * v sets no scale, because it is in float32 and no QuantizeLinear, or sets another scale. */
+/* Says whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: the node that
+ * makes v sets no scale, because it is in float32 and no QuantizeLinear, or sets another scale. */
 static bool sets_scale(const struct npl_session *s, int first, int i, int v)
 {
 	const int bytes = npl_root_of(s->graph, v), producer = s->graph->value[bytes].producer;
@@ -59,8 +59,8 @@ static bool sets_scale(const struct npl_session *s, int first, int i, int v)
 	return quant->scale > 0 ? !npl_quant_same(quant, scale) : v != bytes;
 }
 
-/* In a layer group that mixes float32 and int8, an 8-bit tensor has one scale. Returns whether node i cannot join
- * because it reads such a tensor, made by node `first` or a later one, as plain bytes or with another scale. */
+/* In a layer group that mixes float32 and int8, an 8-bit tensor has one scale. Says whether node i cannot join because
+ * it reads such a tensor, made by node `first` or a later one, as plain bytes or with another scale. */
 static bool rescales_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -76,7 +76,7 @@ static bool rescales_bytes(const struct npl_session *s, int first, int i)
 	return false;
 }
 
-/* Whether node i can continue a layer group that began at node `first`. Canonical forms see some values in another
+/* Says whether node i can continue a layer group that began at node `first`. Canonical forms see some values in another
  * shape, but inside a layer group a tensor has one shape, unless npl_layer_group_has_views. */
 static bool goes_on(const struct npl_session *s, int first, int i)
 {
@@ -91,7 +91,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 		return false;
 	const bool in_int8 = npl_step_format(s, &s->step[first]) == NPL_FORMAT_INT8;
 	if (s->model.node[i] && (mixes ? step->device != s->step[first].device : !in_int8))
-		return false; /* its floats and its integers are one value only where both are kept in 8 bits */
+		return false; /* the floats and the integers of a value are one only where both are kept in 8 bits */
 	if (mixes && rescales_bytes(s, first, i))
 		return false;
 	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : npl_layer_group_data_inputs(step)); k++) {
@@ -107,7 +107,8 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	return true;
 }
 
-/* Whether node i may be the last one of a layer group: a layer may, a view only if the group converts values for it. */
+/* Says whether node i may be the last one of a layer group: a layer may, a view only if the group converts values for
+ * it. */
 static bool ends(const struct npl_session *s, int i)
 {
 	return !is_view(s, i) || (s->model.node[i] && npl_layer_group_converts(s, s->step[i].device));
@@ -130,7 +131,7 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
 		const size_t n_in = (size_t)s->graph->node[i].n_in, n_out = (size_t)s->graph->node[i].n_out;
-		layers += s->step[i].split_slices ? n_out : 3; /* its own, and views before and after it */
+		layers += s->step[i].split_slices ? n_out : 3; /* the node's own layer, and views before and after it */
 		layers += n_in + n_out;                        /* conversions */
 		inputs += n_in;
 		outputs += 2 * n_out + n_in; /* a result in both formats, an input converted */
@@ -164,7 +165,7 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 	return 0;
 }
 
-/* Whether the layer is a node's own work, and not one that only gives data another shape or converts it. */
+/* Says whether the layer is a node's own work, and not one that only gives data another shape or converts it. */
 static bool is_work(const struct npl_layer_group_builder *b, int layer)
 {
 	const struct npl_step *step = &b->s->step[b->group.node[layer]];
@@ -209,8 +210,8 @@ static void count_reads(const struct npl_session *s, int i, struct readers *read
 	}
 }
 
-/* Whether node i is a DequantizeLinear of the model that is done in the layer group: the group makes its integers, and
- * its floats are read outside. */
+/* Says whether node i is a DequantizeLinear of the model that is done in the layer group: the group makes its integers,
+ * and its floats are read outside. */
 static bool leaves_as_floats(const struct npl_layer_group_builder *b, int i, const struct readers *readers)
 {
 	const int v = b->s->graph->node[i].out[0];
@@ -472,7 +473,7 @@ static int find_longest(struct npl_session *s, int first, int last, int *end, st
 	return 0;
 }
 
-/* Whether node i may begin a layer group: a layer, or a quantisation that the layer group does itself. */
+/* Says whether node i may begin a layer group: a layer, or a quantisation that the layer group does itself. */
 static bool begins(const struct npl_session *s, int i)
 {
 	const struct npl_step *step = &s->step[i];

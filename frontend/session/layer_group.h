@@ -13,9 +13,9 @@ struct npl_layer_group_port {
 	int value, node;           /* node: the one that reads the value first, or makes it */
 	struct npl_tensor *tensor; /* stands for the value in the group's layers */
 	enum npl_format format;    /* number format of the value in the value store */
-	bool converted;            /* of an output: a conversion makes it, not the layer of its node */
+	bool converted;            /* a conversion, not the layer of the node, makes an output */
 	bool moved;                /* the layer group itself moves the value over the link, within its cycles */
-	uint64_t bytes_outside;    /* of a moved value, the bytes that cross the link before or after the cycles */
+	uint64_t bytes_outside;    /* the bytes of a moved value that cross the link before or after the cycles */
 };
 
 struct npl_layer_group_plan {

@@ -22,7 +22,7 @@ static struct npl_tensor *find_or_add_input(struct npl_layer_group_builder *b, i
 	struct npl_session *s = b->s;
 	struct npl_value *value = &s->graph->value[v];
 	if (value->dtype != NPL_F32)
-		format = NPL_FORMAT_F32; /* as the graph has it */
+		format = NPL_FORMAT_F32; /* the value is as the graph has it */
 	struct npl_quant quant = s->step[i].in_integers ? s->step[i].x_quant : npl_session_quant(s, format, v);
 	for (int p = b->last_port[v] - 1; p >= 0; p = b->port_before[p] - 1)
 		if (b->group.in[p].format == format && npl_quant_same(&b->group.in[p].tensor->quant, &quant) &&
@@ -142,7 +142,7 @@ static struct npl_tensor *in_format(struct npl_layer_group_builder *b, int i, in
 	return reshape_as(b, i, v, npl_layer_group_in_format(b, i, v, format), &b->s->graph->value[v].shape);
 }
 
-/* Whether node i leaves integers that stand for value v, which is no view, to later nodes. A device that converts
+/* Says whether node i leaves integers that stand for value v, which is no view, to later nodes. A device that converts
  * within its layer groups leaves only those of the model (layer_group.c). */
 static bool leaves_integers(const struct npl_session *s, int i, int v)
 {
@@ -166,7 +166,7 @@ static bool has_integers(const struct npl_layer_group_builder *b, int v)
 	return false;
 }
 
-/* Whether value v comes from a place that has only floats: from outside of the network, or from the host. */
+/* Says whether value v comes from a place that has only floats: from outside of the network, or from the host. */
 static bool comes_as_floats(const struct npl_layer_group_builder *b, int v)
 {
 	const struct npl_session *s = b->s;

@@ -27,12 +27,12 @@ struct npl_layer_group_builder {
 /* Returns how many inputs of the step are values for its device: 1 in the canonical form, whose other inputs are weight
  * and bias. */
 int npl_layer_group_data_inputs(const struct npl_step *step);
-/* Whether the device converts values between floats and integers within layer groups; false in a session that runs
+/* Says whether the device converts values between floats and integers within layer groups; false in a session that runs
  * layer by layer. */
 bool npl_layer_group_converts(const struct npl_session *s, int device);
-/* Whether the device's layer groups may hold layers that only give a tensor another shape. True for a real GPU, whose
- * link is far slower than its memory, so that such a layer costs nothing; a simulated machine's layer group ends where
- * a shape changes. */
+/* Says whether the device's layer groups may hold layers that only give a tensor another shape. True for a real GPU,
+ * whose link is far slower than its memory, so that such a layer costs nothing; a simulated machine's layer group ends
+ * where a shape changes. */
 bool npl_layer_group_has_views(const struct npl_session *s, int device);
 
 /* npl_layer_group_add_step adds the layers of node i, which its device runs; npl_layer_group_add_split adds a Slice for

@@ -102,7 +102,8 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 		struct npl_layer_run *row = &run->layer[group->node[l]];
 		const struct npl_step *step = &s->step[group->node[l]];
 		struct npl_result result = results[l];
-		const bool conversion = group->value[l] < 0; /* its saturations are counted as clipped values */
+		/* The saturations of a conversion are counted as clipped values. */
+		const bool conversion = group->value[l] < 0;
 		if (step->role != NPL_RAN && !conversion)
 			continue;
 		if (conversion) {

@@ -9,7 +9,7 @@
 #include "expression.h"
 #include "npulab/text.h"
 
-#define SHOWN_BYTES ((size_t)60) /* of an expression, in a message about it */
+#define SHOWN_BYTES ((size_t)60) /* the bytes of an expression that a message about it shows */
 
 #define BAD(p, format, ...) npl_fail(err, (p)->error_code, "%s: " format, (p)->location, __VA_ARGS__)
 

@@ -8,7 +8,7 @@
 
 #include "value_store.h"
 
-/* Whether node i is an LRN whose device is asked for the factor alone. step: the node's plain step. */
+/* Says whether node i is an LRN whose device is asked for the factor alone. step: the node's plain step. */
 bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step *step);
 
 /* Turns the plain step into one that makes the factor. Returns false, with the reason in `reason`, when the device does

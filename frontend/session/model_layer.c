@@ -126,7 +126,7 @@ static bool shape_product(const struct product *p, struct npl_step *step)
 	return true;
 }
 
-/* Gives the step its weight and bias, as they are or transposed; without data in timing_only. Refuses computed ones. */
+/* Gives the step its weight and bias, as they are or transposed, without data in timing_only. Refuses computed ones. */
 static bool set_weights(const struct product *p, struct npl_step *step)
 {
 	const struct npl_value *w = input(p, p->at->b), *bias = input(p, p->at->bias);
@@ -194,8 +194,8 @@ bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step,
 	return false;
 }
 
-/* Whether the step stays in float32, on a device that also computes in it, because the model has the result, an operand
- * or the weights in float32. The reason goes to `reason`. */
+/* Says whether the step stays in float32, on a device that also computes in it, because the model has the result, an
+ * operand or the weights in float32. The reason goes to why. */
 static bool keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			char *reason, size_t n)
 {

@@ -9,13 +9,13 @@
 
 #include "session_impl.h"
 
-/* Whether node i is a product of integers that the step's device may take. */
+/* Says whether node i is a product of integers that the step's device may take. */
 bool npl_model_product_is(const struct npl_session *s, int i, const struct npl_step *step);
 /* Fills the step of such a product and asks the device. Returns false when the host must run the node, with the reason
  * in `reason`, or after an error, such as NPL_ENOMEM, with its code in err->code. */
 bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n,
 			    struct npl_err *err);
-/* Whether each result of node i is a byte of its inputs and the step's device computes in integers. Devices that
+/* Says whether each result of node i is a byte of its inputs and the step's device computes in integers. Devices that
  * compute in float32 run such nodes as they are. */
 bool npl_model_picks(const struct npl_session *s, int i, const struct npl_step *step);
 

@@ -121,7 +121,7 @@ static int warn_unused(const struct reader *r, const struct rule *rule, const ch
 	return 0;
 }
 
-/* Whether the rule with this text has the same pattern and differs at most in the device. */
+/* Says whether the rule with this text has the same pattern and differs at most in the device. */
 static bool same_pattern(const char *text, const struct rule *rule)
 {
 	size_t length = strlen(rule->text) - strlen(rule->device);
@@ -133,7 +133,7 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 {
 	struct npl_placement *placement = r->placement;
 	int device = device_index(placement, rule->device), n_matched = 0, n_placed = 0;
-	/* the one earlier rule that placed all nodes that this rule matches, if on another device; else NULL */
+	/* The one earlier rule that placed all nodes that this rule matches, if on another device; else NULL. */
 	const char *earlier_rule = NULL;
 	struct layer_pattern pattern = {.location = r->location,
 					.error_code = r->error_code,

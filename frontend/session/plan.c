@@ -85,7 +85,8 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	}
 }
 
-/* Refuses integers for a step with a tensor that held a NaN in calibration, if the device also computes in float32. */
+/* Says whether integers can stand for the step's tensors as calibration saw them: none held a NaN, or the device does
+ * not compute in float32 too. If not, `why` gets the reason. */
 static bool calibrated_without_nan(const struct npl_session *s, const struct npl_node *node,
 				   const struct npl_step *step, char *reason, size_t n)
 {
@@ -101,8 +102,8 @@ static bool calibrated_without_nan(const struct npl_session *s, const struct npl
 	return true;
 }
 
-/* Refuses integers for a step with a constant that no integers stand for: one with a NaN or, as a weight or bias, with
- * an infinity. Such a layer is computed in float32. */
+/* Says whether integers can stand for all constants of the step: none has a NaN or, as a weight or bias, an infinity.
+ * If not, `why` gets the reason, and the layer is computed in float32. */
 static bool constants_are_finite(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 				 char *reason, size_t n)
 {
@@ -121,8 +122,8 @@ static bool constants_are_finite(const struct npl_session *s, const struct npl_n
 	return true;
 }
 
-/* Refuses a step with an input or result that is not float32: a device's integers stand for floats, not for the graph's
- * own integers and bools. */
+/* Says whether all inputs and results of the step are float32; if not, `why` gets the reason. A device's integers stand
+ * for floats, not for the graph's own integers and bools. */
 static bool inputs_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			       char *reason, size_t n)
 {
@@ -147,7 +148,7 @@ static bool inputs_are_float32(const struct npl_session *s, const struct npl_nod
 			  npl_dtype_name(s->graph->value[step->out].dtype), format);
 }
 
-/* Whether the node multiplies two computed matrices and the step's device does so in integers. */
+/* Says whether the node multiplies two computed matrices and the step's device does so in integers. */
 static bool is_product(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
 {
 	return node->op == NPL_OP_MATMUL && !s->graph->value[node->in[0]].constant &&
@@ -227,7 +228,7 @@ static int find_fusable_activation(const struct npl_session *s, int i, const int
 	return activation_of(&graph->node[reader]) == NPL_ACT_NONE ? -1 : reader;
 }
 
-/* Tries to do the node and the activation after it in one pass. Returns whether the device takes that. */
+/* Tries to do the node and the activation after it in one pass. Says whether the device takes that. */
 static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
@@ -258,7 +259,7 @@ static int data_inputs(const struct npl_node *node)
 		       : node->n_in;
 }
 
-/* Whether the node's results lie within the range of its input, zero included. */
+/* Says whether the node's results lie within the range of its input, zero included. */
 static bool keeps_range(const struct npl_node *node)
 {
 	if (node->n_in == 0 || node->in[0] < 0)
@@ -292,7 +293,7 @@ static struct npl_step plain_step(const struct npl_session *s, int i, const int 
 	return step;
 }
 
-/* Whether the device of Concat node i takes it with inputs that have the scale of its output. */
+/* Says whether the device of Concat node i takes it with inputs that have the scale of its output. */
 static bool takes_concat(const struct npl_session *s, int i, const int *place)
 {
 	struct npl_step step = plain_step(s, i, place, false);

@@ -129,7 +129,7 @@ int npl_schedule_device(struct npl_schedule *s, int device, int n, const int *no
 	return predecessor;
 }
 
-/* Marks the tasks that decide the makespan. Returns whether these are all tasks, so that nothing overlaps. */
+/* Marks the tasks that decide the makespan. Says whether these are all tasks, so that nothing overlaps. */
 static bool mark_critical(struct npl_schedule *s)
 {
 	int last = NPL_AT_START, tasks = 0;
@@ -229,8 +229,8 @@ static int next_of(const struct npl_run *run, int device, int k)
 	return k;
 }
 
-/* Both the tasks that decide the makespan and the device's own are in the order of time, so one walk along both is
- * enough. */
+/* Adds up for what the device waited. Both the tasks that decide the makespan and the device's own are in the order of
+ * time, so one walk along both is enough. */
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting)
 {
 	const struct npl_task *task = run->task;

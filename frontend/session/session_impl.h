@@ -19,11 +19,12 @@ struct npl_step {
 	int out;          /* the value that the step makes: the fused node's, if one is fused; the first of several */
 	bool canonical;   /* the device sees the canonical form of layer.h, with the weight and bias below */
 	bool in_float32;  /* a device of integers runs the node in float32 */
-	bool in_integers; /* its values are integers of the model itself, as they are (model_layer.h) */
+	bool in_integers; /* the node's values are integers of the model itself, as they are (model_layer.h) */
 	/* Of a Split whose results the device makes by one Slice each (split.h): the attributes per result. NULL
 	 * otherwise. */
 	struct npl_attrs *split_slices;
-	/* products of a MatMul by a stack of constant matrices, run one after the other; 0 or 1: one product */
+	/* the number of products of a MatMul by a stack of constant matrices, run one after the other; 0 or 1: one
+	 * product */
 	int n_products;
 	enum npl_op op; /* the operator that the device sees */
 	int n_in;       /* inputs that the device sees; in formats other than float32 only those that hold data */
@@ -43,7 +44,7 @@ struct npl_step {
 
 struct npl_layer_group_plan; /* layer_group.h */
 
-#define NPL_MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS) /* of a layer */
+#define NPL_MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS) /* tensors of a layer */
 
 struct npl_session {
 	struct npl_graph *graph;
@@ -74,23 +75,23 @@ struct npl_session {
 	struct npl_arena arena;
 };
 
-/* The number format in which a step reads and makes float values. */
+/* Returns the number format in which a step reads and makes float values. */
 static inline enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
 {
 	const bool is_float32 = step->device == NPL_ON_HOST || step->in_float32;
 	return is_float32 ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
 }
 
-/* ranges.c: the scale and zero point for values of this range, as the session's options say. */
+/* ranges.c: returns the scale and zero point for values of this range, as the session's options say. */
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format,
 					    struct npl_range range);
-/* The scale and zero point of value v in a format. */
+/* Returns the scale and zero point of value v in a format. */
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
-/* The type of value v in a format. */
+/* Returns the type of value v in a format. */
 enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v);
-/* The scale and zero point of the squares of value v. */
+/* Returns the scale and zero point of the squares of value v. */
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v);
-/* The least factor by which calibration saw an LRN multiply for its result v. 0: not known. */
+/* Returns the least factor by which calibration saw an LRN multiply for its result v; 0: it is not known. */
 float npl_session_least_factor(const struct npl_session *s, int v);
 /* Copies the caller's ranges, each of which may be NULL, and finds those of constants that element-wise operators read.
  * Returns 0 or err->code. */
@@ -112,8 +113,8 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 /* Prepares weight and bias of a canonical step in its device's format. Returns 0 or err->code. */
 int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err);
 
-/* Whether the node can be brought to the canonical form (layer.h); fills op, attrs, x_shape and y_shape of the step if
- * so. */
+/* Says whether the node can be brought to the canonical form (layer.h); fills op, attrs, x_shape and y_shape of the
+ * step if so. */
 bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *node, struct npl_step *step);
 
 #endif

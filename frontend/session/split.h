@@ -7,14 +7,14 @@
 
 #include "value_store.h"
 
-/* Whether node i is a Split that its device makes by Slices. step: the node's plain step. */
+/* Says whether node i is a Split that its device makes by Slices. step: the node's plain step. */
 bool npl_split_is(const struct npl_session *s, int i, const struct npl_step *step);
 
 /* Turns the plain step into one of Slices. Returns false when the device does not take one of them, with the reason in
  * `reason`, or when memory is short, with NPL_ENOMEM in err->code. */
 bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n, struct npl_err *err);
 
-/* Whether result k of node i is read; other results are not made. */
+/* Says whether result k of node i is read; other results are not made. */
 bool npl_split_read(const struct npl_session *s, int i, int k);
 
 /* Describes result k of the planned node as a layer without its input; *out becomes layer->out. */

@@ -76,8 +76,8 @@ bool npl_is_masked(const struct npl_session *s, int v)
 	return range->infinite || high - low > COARSER * (high - fminf(s->mask_below[v], 0));
 }
 
-/* Whether value v is computed in float32 in this plan: by the host, or by the step's own device. A network's inputs and
- * constants are not, as they take the format of their reader. */
+/* Says whether value v is computed in float32 in this plan: by the host, or by the step's own device. A network's
+ * inputs and constants are not, as they take the format of their reader. */
 static bool is_made_in_float(const struct npl_session *s, const struct npl_step *step, int v)
 {
 	int producer = s->graph->value[v].producer;

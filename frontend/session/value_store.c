@@ -121,7 +121,7 @@ void npl_value_store_close(struct npl_value_store *store)
 	*store = (struct npl_value_store){0};
 }
 
-/* Whether conversions and transfers are free. In a list of layers inputs are in place and results stay
+/* Says whether conversions and transfers are free. In a list of layers inputs are in place and results stay
  * (npl_graph.layer_list), so they are charged to no row, but made all the same, for the values. */
 static bool moves_nothing(const struct npl_value_store *store)
 {

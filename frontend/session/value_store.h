@@ -69,8 +69,8 @@ void npl_value_store_done(struct npl_value_store *store, int v);
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
 		    struct npl_err *err);
 
-/* outputs.c: notes type, scale and zero point of a layer's result in its row; in timing_only scale and zero point only
- * if they are the model's own. */
+/* outputs.c: notes type, scale and zero point of a layer's result in its row. In timing_only it notes scale and zero
+ * point only if they are the model's own. */
 void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
 		     struct npl_layer_run *row);
 

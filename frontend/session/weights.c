@@ -14,7 +14,7 @@ static const struct npl_value *input_value(const struct npl_graph *graph, const 
 	return i < node->n_in && node->in[i] >= 0 ? &graph->value[node->in[i]] : NULL;
 }
 
-/* Whether the bias adds one number per output channel, as (N) or (1,...,1,N), or is absent. */
+/* Says whether the bias adds one number per output channel, as (N) or (1,...,1,N), or is absent. */
 static bool bias_fits(const struct npl_value *bias, int64_t channels)
 {
 	if (!bias)

@@ -20,7 +20,7 @@ static uint64_t lines_of(const struct pattern *p, uint64_t bytes)
 	return bytes / p->access_bytes;
 }
 
-/* Knuth's generator (MMIX); its highest bits pick the line. */
+/* Returns a random line. The highest bits of Knuth's generator (MMIX) pick it. */
 static uint64_t random_line(struct pattern *p)
 {
 	p->random = p->random * 6364136223846793005u + 1442695040888963407u;
@@ -69,7 +69,8 @@ static uint64_t random_rd(struct pattern *p, uint64_t i, bool *is_write)
 	return random_line(p);
 }
 
-/* After each round through the memory it starts one line further. */
+/* Returns line i of a walk in steps of STRIDE_BYTES, which begins one line further after each round through the
+ * memory. */
 static uint64_t stride64k(struct pattern *p, uint64_t i, bool *is_write)
 {
 	const uint64_t line = i * lines_of(p, STRIDE_BYTES);

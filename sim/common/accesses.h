@@ -16,11 +16,12 @@ struct sim_access {
 
 struct sim_accesses {
 	struct sim_intervals touched;
-	struct sim_access *access; /* in the order in which they came */
+	struct sim_access *access; /* the accesses in the order in which they came */
 	int64_t count, capacity;
 };
 
-bool sim_accesses_add(struct sim_accesses *accesses, const struct sim_access *access); /* false: out of memory */
+/* Returns false when memory is short. */
+bool sim_accesses_add(struct sim_accesses *accesses, const struct sim_access *access);
 /* Returns the latest access that has a number in common with first <= i < end; NULL: there is none. */
 const struct sim_access *sim_accesses_find(const struct sim_accesses *accesses, int64_t first, int64_t end);
 void sim_accesses_forget(struct sim_accesses *accesses); /* removes all accesses */

@@ -72,7 +72,7 @@ static const char *meaning(const struct assembler *a, const char *word)
 	return definition ? definition->value : word;
 }
 
-/* A float32: decimal, or its bits in hexadecimal. */
+/* Reads a float32, which is written in decimal or as its bits in hexadecimal. */
 static bool parse_float(const char *text, int64_t *bits)
 {
 	double number;
@@ -100,7 +100,7 @@ static int parse_number(const struct assembler *a, const char *prefix, const cha
 			   (long long)high);
 }
 
-/* define NAME VALUE */
+/* Takes the line "define NAME VALUE". */
 static int take_definition(struct assembler *a)
 {
 	struct definition definition = {.line = a->words.line};
@@ -225,7 +225,7 @@ static const char *list_fields(const struct assembler *a, const struct sim_slot 
 	return list;
 }
 
-/* KEY=VALUE */
+/* Takes a field that is written as KEY=VALUE. */
 static int take_keyed(struct assembler *a, const struct sim_slot *slot, const void *out, struct field_words *words)
 {
 	char list[200], key[NPL_LONGEST_WORD + 1];
@@ -418,7 +418,7 @@ static int take_pair_value(struct assembler *a, const char *name, const char *pa
 	return rc;
 }
 
-/* NAME a0,b0 a1,b1 ..., or the name alone of one that every program knows. */
+/* Takes a table of constants, "NAME a0,b0 a1,b1 ...", or the name alone of a table that every program knows. */
 static int take_constant_table(struct assembler *a)
 {
 	const struct sim_constants *constants = a->set->constants;

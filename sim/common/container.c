@@ -31,7 +31,7 @@ bool sim_has_header(const uint8_t *bytes, size_t n)
 	return n >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
 }
 
-/* Whether zeros fill up the name, at least one of them. */
+/* Says whether zeros fill up the name, at least one of them. */
 static bool is_filled(const char *name, size_t capacity)
 {
 	size_t i = strnlen(name, capacity);

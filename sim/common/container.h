@@ -9,7 +9,7 @@
 
 #define SIM_SET_NAME 16 /* bytes in the header, with a zero at the end; SIM_MACHINE_NAME includes the zero too */
 
-/* Whether the bytes begin as such a file does. */
+/* Says whether the bytes begin as such a file does. */
 bool sim_has_header(const uint8_t *bytes, size_t n);
 /* Reads the names of the instruction set and of the machine from a header. NPL_EINPUT: the header is cut off or of
  * another version. */

@@ -9,8 +9,8 @@
 
 #include "npulab/counters.h"
 
-/* A counter that is part of no sum. SIM_COUNTER_OF_VALUES is for counters of what happens to values, such as
- * saturations. */
+/* Makes the row of a counter that is part of no sum. SIM_COUNTER_OF_VALUES is for counters of what happens to values,
+ * such as saturations. */
 #define SIM_COUNTER(type, member, unit, help)                                                                          \
 	{                                                                                                              \
 		.name = #member, unit, help, offsetof(type, member)                                                    \
@@ -19,18 +19,18 @@
 	{                                                                                                              \
 		.name = #member, unit, help, offsetof(type, member), NPL_COUNTER_OF_VALUES                             \
 	}
-/* Multiply-accumulates, used or possible. */
+/* Makes the row of a counter of multiply-accumulates, used or possible. */
 #define SIM_COUNTER_MACS(type, member, help, kind)                                                                     \
 	{                                                                                                              \
 		.name = #member, "macs", help, offsetof(type, member), 0, NULL, kind                                   \
 	}
-/* A counter of a class of cycles; these classes cover all cycles. bound: what limits a layer that spends most of its
- * cycles in this class. */
+/* Makes the row of a counter of a class of cycles. These classes cover all cycles. bound is what limits a layer that
+ * spends most of its cycles in this class. */
 #define SIM_COUNTER_CYCLES(type, member, help, kind, bound)                                                            \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 1, NULL, kind, bound                          \
 	}
-/* A counter of a part of such a class. */
+/* Makes the row of a counter of a part of such a class. */
 #define SIM_COUNTER_PART(type, member, whole, help, kind, bound)                                                       \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 0, #whole, kind, bound                        \

@@ -22,14 +22,14 @@ struct sim_times {
 	void (*on_event)(void *times, const struct sim_event *event);
 	void (*on_cycles)(void *times, const struct sim_cycles *interval);
 	int64_t (*instruction_of)(const void *times, const struct sim_event *event); /* NULL: an event's index */
-	/* After an execution of so many cycles: makes the table, which the caller frees. */
+	/* Makes the table, which the caller frees, after an execution of so many cycles. */
 	int (*take)(void *times, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err);
 	void (*close)(void *times); /* accepts NULL */
 };
 
 /* What a machine supplies when it executes a program. */
 struct sim_executor {
-	const char *const *event_name; /* by kind */
+	const char *const *event_name; /* the name of each kind of event */
 	const struct sim_times *times;
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;
@@ -45,7 +45,7 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 		const struct sim_program *program, const char *source, struct npl_execution *execution,
 		struct npl_err *err);
 
-/* Copies bytes first <= i < end of a memory; *copy stays NULL where there are none. NPL_ENOMEM. */
+/* Copies bytes first <= i < end of a memory; *copy stays NULL where there are none. Returns 0 or NPL_ENOMEM. */
 int sim_keep_bytes(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err);
 
 #endif

@@ -100,7 +100,7 @@ static const char *list_names(const struct sim_field *field, char *list, size_t 
 	return list;
 }
 
-/* Checks a value. `prefix` goes before the reason: "SB: ", "". */
+/* Says whether a field may have the value. If not, `why` gets the reason, with `prefix` before it: "SB: ", "". */
 static bool value_ok(const char *prefix, const struct sim_field *field, int n_constants, int64_t value, char *why,
 		     size_t n)
 {
@@ -132,7 +132,7 @@ static bool fields_ok(const struct sim_instruction_set *set, const struct sim_sl
 	return true;
 }
 
-/* Checks that all bits belong to known flags, and that the bits of each mask have a known meaning. */
+/* Says whether all bits belong to known flags, and the bits of each mask have a known meaning. */
 static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *why, size_t n)
 {
 	unsigned known = 0;
@@ -153,7 +153,7 @@ static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *why, siz
 	return true;
 }
 
-/* Checks that members which no field of this instruction has are 0. */
+/* Says whether all members that no field of this instruction has are 0. */
 static bool absent_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, const void *instruction,
 		      char *why, size_t n)
 {

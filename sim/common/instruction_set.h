@@ -14,11 +14,11 @@
 #include <string.h>
 
 #define SIM_MOST_INSTRUCTION 256 /* bytes of a set's struct */
-#define SIM_MOST_FIELDS      10  /* of a slot */
-#define SIM_MOST_CONSTANTS   16  /* of a program */
-#define SIM_MOST_PAIRS       16  /* of a constant */
+#define SIM_MOST_FIELDS      10  /* the most fields of a slot */
+#define SIM_MOST_CONSTANTS   16  /* the most constants of a program */
+#define SIM_MOST_PAIRS       16  /* the most pairs of a constant */
 #define SIM_CONSTANT_NAME    32  /* bytes of a constant's name, with a zero at the end */
-#define SIM_MOST_NAMES       64  /* of slots, of the values of a field, of constants */
+#define SIM_MOST_NAMES       64  /* the most names of slots, of the values of a field, or of constants */
 
 enum sim_field_kind {
 	SIM_NUMBER,
@@ -32,8 +32,8 @@ struct sim_field {
 	bool keyed;       /* the text names it by its key only, and leaves it out where it is 0 and not required */
 	enum sim_field_kind kind;
 	const char *const *names; /* SIM_NAMED: names of the values 0 to high; NULL: no such value */
-	size_t offset;            /* of an integer of `size` bytes in the instruction's struct, signed if low < 0 */
-	uint8_t size, bytes;      /* size: 1, 2, 4 or 8; bytes: how many the binary has */
+	size_t offset; /* where an integer of `size` bytes is in the instruction's struct; it is signed if low < 0 */
+	uint8_t size, bytes; /* size: 1, 2, 4 or 8; bytes: how many the binary has */
 	int64_t low, high;
 };
 
@@ -45,7 +45,7 @@ struct sim_flag {
 
 struct sim_slot {
 	const char *name;
-	int opcode; /* in a set with opcodes */
+	int opcode; /* the slot's opcode, in a set with opcodes */
 	int n_fields;
 	const struct sim_field *field;
 	const struct sim_flag *flag; /* NULL: none */
@@ -74,17 +74,18 @@ struct sim_instruction_set {
 	const struct sim_slot *layout;  /* in a set with opcodes: all members in the order of the binary; else NULL */
 	const struct sim_field *opcode; /* NULL: the slots stand side by side */
 	const struct sim_field *flags;  /* NULL: no flags */
-	/* Optional: narrows a field to its meaning in this instruction. False: the instruction has no such field. */
+	/* Narrows a field to its meaning in this instruction. Returns false where the instruction has no such field.
+	 * Optional. */
 	bool (*refine)(const void *instruction, const struct sim_slot *slot, struct sim_field *field);
-	/* Optional: checks rules of the machine for one instruction whose fields are in their ranges. Returns false
-	 * with the reason. */
+	/* Checks rules of the machine for one instruction whose fields are in their ranges. Returns false with the
+	 * reason in why. Optional. */
 	bool (*accepts)(const void *instruction, char *why, size_t n);
 	const struct sim_constants *constants; /* NULL: none */
 	bool has_addresses;                    /* programs say where in memory the files of exec lie */
 	int address_bits;
 };
 
-/* Both handle a number of at most 8 bytes; it is little-endian, as numbers of this computer are. */
+/* These read and write a number of at most 8 bytes. It is little-endian, as numbers of this computer are. */
 static inline uint64_t sim_get_number(const void *bytes, size_t n)
 {
 	uint64_t value = 0;
@@ -107,15 +108,15 @@ bool sim_field_of(const struct sim_instruction_set *set, const void *instruction
 const struct sim_slot *sim_slot_of(const struct sim_instruction_set *set, const void *instruction);
 unsigned sim_flags_of(const struct sim_instruction_set *set, const void *instruction);
 
-/* The number of an instruction's bytes in binary, and the conversions of an instruction to these bytes and back.
- * sim_decode takes any bytes. */
+/* sim_instruction_bytes returns the number of an instruction's bytes in binary. The other two convert an instruction to
+ * these bytes and back. sim_decode takes any bytes. */
 size_t sim_instruction_bytes(const struct sim_instruction_set *set);
 void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes);
 void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction);
 
-/* Whether this is an instruction on every machine of the set: its opcode, flags and names are known, its numbers are in
- * their ranges, the set's own rules hold, and each field that has no meaning here is 0. If it is none, `why` gets the
- * reason. */
+/* Says whether this is an instruction on every machine of the set: its opcode, flags and names are known, its numbers
+ * are in their ranges, the set's own rules hold, and each field that has no meaning here is 0. If it is none, `why`
+ * gets the reason. */
 bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
 			size_t n);
 

@@ -10,8 +10,8 @@ struct interval {
 	int64_t first, end;
 };
 
-/* Two orders on intervals that do not touch. In the first, intervals with a number in common are equal; in the second,
- * intervals that a single one could replace. */
+/* These order intervals that do not touch. For compare_common intervals with a number in common are equal, for
+ * compare_touching intervals that a single one could replace. */
 static int compare_common(const void *a, const void *b)
 {
 	const struct interval *x = a, *y = b;

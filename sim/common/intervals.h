@@ -12,8 +12,8 @@ struct sim_intervals {
 	void *tree;
 };
 
-bool sim_intervals_add(struct sim_intervals *set, int64_t first, int64_t end); /* false: out of memory */
-/* Whether the interval has a number in common with the set. */
+bool sim_intervals_add(struct sim_intervals *set, int64_t first, int64_t end); /* returns false when memory is short */
+/* Says whether the interval has a number in common with the set. */
 bool sim_intervals_meet(const struct sim_intervals *set, int64_t first, int64_t end);
 void sim_intervals_clear(struct sim_intervals *set);
 

@@ -9,7 +9,7 @@
 #include "npulab/memory.h"
 #include "npulab/result.h"
 
-/* Names of the parts, which begin with the memory's own name. */
+/* The names of the parts, which begin with the memory's own name. */
 #define SIM_MEMORY_PARTS(memory)                                                                                       \
 	{                                                                                                              \
 		[NPL_MEMORY_ACTIVATE] = memory " activate", [NPL_MEMORY_READ] = memory " read",                        \

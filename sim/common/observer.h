@@ -13,7 +13,7 @@
 struct sim_event {
 	unsigned kind;
 	uint64_t cycle; /* the boundary between cycles at which it happens */
-	int64_t index;  /* of the instruction, or what the machine's manual says */
+	int64_t index;  /* the instruction's index, or what the machine's manual says */
 };
 
 /* The cycles from <= t < to, at least one, that are in one class. */
@@ -33,8 +33,8 @@ struct sim_observer {
 	void *context;
 	void (*on_event)(void *context, const struct sim_event *event);
 	void (*on_cycles)(void *context, const struct sim_cycles *interval);
-	/* Called when the instruction's results are in memory and no later instruction has changed them. If it returns
-	 * anything but 0, the run ends with that. */
+	/* The engine calls this when the instruction's results are in memory and no later instruction has changed them.
+	 * If it returns anything but 0, the run ends with that. */
 	int (*on_retired)(void *context, int64_t instruction, struct npl_err *err);
 	/* An entry for each instruction of the program, to which the run adds; complete when the run has ended. */
 	struct sim_faults *faults;

@@ -8,7 +8,7 @@
 
 #include "npulab/params.h"
 
-/* A number of type NPL_PARAM_..., with its default. */
+/* Makes the row of a number of type NPL_PARAM_..., with its default. */
 #define SIM_PARAM(config, key, type, member, value, min, max, unit, help)                                              \
 	{                                                                                                              \
 		key, NPL_PARAM_##type, offsetof(config, member), value, min, max, unit, help, NULL                     \
@@ -17,12 +17,12 @@
 	{                                                                                                              \
 		key, NPL_PARAM_STRING, offsetof(config, member), value, 0, 0, "", help, NULL                           \
 	}
-/* One of several words; `words` has them with blanks between them. */
+/* Makes the row of a choice of several words. `words` has them with blanks between them. */
 #define SIM_CHOICE(config, key, member, value, help, words)                                                            \
 	{                                                                                                              \
 		key, NPL_PARAM_CHOICE, offsetof(config, member), value, 0, 0, "", help, words                          \
 	}
-/* The origin of energy figures; of: their keys. */
+/* Makes the row of the origin of energy figures. of has the figures' keys. */
 #define SIM_ORIGIN(config, key, member, help, of)                                                                      \
 	{                                                                                                              \
 		key, NPL_PARAM_ORIGIN, offsetof(config, member), "absent", 0, 0, "", help "; absent: not known", of    \

@@ -26,7 +26,7 @@ struct sim_program {
 	uint64_t host_address, weight_address; /* where in memory the files of exec go, in a set that has_addresses */
 };
 
-/* Appends a copy of the instruction. NPL_ENOMEM. */
+/* Appends a copy of the instruction. Returns 0 or NPL_ENOMEM. */
 int sim_program_add(struct sim_program *program, const void *instruction, int line, struct npl_err *err);
 void sim_program_free(struct sim_program *program); /* frees what it holds; it is empty then */
 static inline const void *sim_program_at(const struct sim_program *program, int64_t index)
@@ -54,11 +54,12 @@ int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_
 /* Checks all instructions. NPL_EINPUT "SOURCE: WHERE: why" for the first one that is not valid. */
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err);
 
-/* Whether a text and a header can hold a machine's name: visible characters without blanks, fewer than
+/* Says whether a text and a header can hold a machine's name: visible characters without blanks, fewer than
  * SIM_MACHINE_NAME. */
 #define SIM_MACHINE_NAME 64
 bool sim_machine_name_ok(const char *name);
-/* Whether a constant can have the name: letters, digits and '_', no digit first, and not the name of the identity. */
+/* Says whether a constant can have the name: letters, digits and '_', no digit first, and not the name of the
+ * identity. */
 bool sim_constant_name_ok(const struct sim_constants *constants, const char *name);
 int sim_constant_number(const struct sim_program *program, const char *name); /* from 1 on; 0: there is none */
 
@@ -69,7 +70,8 @@ int sim_assemble(const struct sim_instruction_set *set, const char *source, cons
 int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity,
 		     struct npl_err *err);
 
-/* put writes whole lines before instruction `index`, or nothing; index -1: before everything else. */
+/* Comments in a program's text. put writes whole lines before instruction `index` (-1: before everything else), or
+ * nothing. */
 struct sim_comments {
 	void (*put)(void *context, FILE *out, int64_t index);
 	void *context;

@@ -19,7 +19,7 @@
 struct job {
 	struct npl_dma_descriptor descriptor; /* counts at least 1, gapless rows joined */
 	uint64_t in_flight;                   /* accesses asked for and not completed */
-	uint64_t done;                        /* boundary */
+	uint64_t done;                        /* the boundary at which the last of its accesses was answered */
 };
 
 struct engine {
@@ -30,7 +30,7 @@ struct engine {
 	/* The next access, and the place of its job: row and plane, and the bytes of the row that are left from the
 	 * access on. */
 	struct npl_memory_request next;
-	/* in_request: the engine has the port until memory has taken the last access of its request */
+	/* With in_request the engine has the port until memory has taken the last access of its request. */
 	bool has_next, in_request;
 	uint64_t row, plane, row_bytes_left;
 	struct npl_dma_counters count;
@@ -39,7 +39,8 @@ struct engine {
 struct npl_dma {
 	struct npl_memory *memory;
 	struct npl_dma_config config;
-	/* accesses are cut at multiples of unit; 0: they are not. unit_mask: unit - 1 for a power of two, else 0 */
+	/* Accesses are cut at multiples of `unit`; 0: they are not cut. unit_mask is unit - 1 for a power of two, else
+	 * 0. */
 	uint64_t unit, unit_mask;
 	uint64_t cycle, in_turn; /* accesses pushed in this cycle */
 	uint64_t n_pushed;       /* accesses pushed since the start */
@@ -307,7 +308,7 @@ static enum obstacle push_all(struct npl_dma *dma)
 		}
 		push_access(dma, e);
 		dma->round_robin = i;
-		/* a push may make room: a read of what waits to be written is answered from the write queue */
+		/* A push may make room: a read of what waits to be written is answered from the write queue. */
 		refused = false;
 		tried = -1;
 	}

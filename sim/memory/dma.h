@@ -48,13 +48,13 @@ struct npl_dma_config {
 	int64_t request_cycles;
 };
 
-/* count[0] rows of row_bytes, stride[0] apart; count[1] planes of such rows, stride[1] apart. A count of 0 means 1. A
- * descriptor without bytes completes as soon as it is its turn. */
+/* Bytes to read or write: count[0] rows of row_bytes, stride[0] apart, and count[1] planes of such rows, stride[1]
+ * apart. A count of 0 means 1. A descriptor without bytes completes as soon as it is its turn. */
 struct npl_dma_descriptor {
 	uint64_t address, row_bytes;
 	uint64_t count[2];
 	int64_t stride[2]; /* bytes from the start of one row or plane to the start of the next */
-	uint64_t tag;      /* of any meaning to the asker */
+	uint64_t tag;      /* a number with any meaning to the asker */
 	bool is_write;
 	/* The following matter with whole_requests only. */
 	bool separate_rows; /* rows are requests of their own even where there is no gap between them */
@@ -84,18 +84,18 @@ int npl_dma_lengthen(struct npl_dma *dma, int64_t queue, struct npl_err *err);
 void npl_dma_reset(struct npl_dma *dma);
 
 bool npl_dma_can_push(const struct npl_dma *dma, int engine);
-/* only after npl_dma_can_push */
+/* Pushes a descriptor. Call it only where npl_dma_can_push said yes. */
 void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descriptor *descriptor);
 /* Does one cycle of the memory. */
 void npl_dma_step(struct npl_dma *dma);
 /* Goes up to boundary `until`; with stop, no further than the first boundary at which a descriptor's completion can be
  * taken. This is the same as so many npl_dma_step, but faster. What has been pushed at a boundary is asked for before
- * the boundary is left. Returns whether there is a completion to take. */
+ * the boundary is left. Says whether there is a completion to take. */
 bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop);
 /* Takes the engine's next completion. Returns false where none has come. */
 bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion);
 uint64_t npl_dma_kept_until(const struct npl_dma *dma); /* the boundary of the memory before which no request begins */
-/* descriptors of all engines that were pushed and whose completions were not taken */
+/* Returns the number of descriptors of all engines that were pushed and whose completions were not taken. */
 uint64_t npl_dma_pending(const struct npl_dma *dma);
 const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int engine);
 /* Appends everything that decides later times, including the memory's state, relative to now and without addresses;

@@ -27,7 +27,7 @@
 
 #define DRAM_MAX_QUEUE    256
 #define DRAM_MAX_CHANNELS 64
-#define DRAM_MAX_BANKS    64 /* of a channel, over its ranks */
+#define DRAM_MAX_BANKS    64 /* the most banks of a channel, over its ranks */
 
 /* What a memory file describes (dram_config.c has ranges, defaults and help). Times are in clocks. */
 struct dram_config {
@@ -55,8 +55,8 @@ enum dram_field { DRAM_ROW, DRAM_RANK, DRAM_GROUP, DRAM_BANK, DRAM_COLUMN, DRAM_
 struct dram_mapping {
 	int n;
 	enum dram_field order[DRAM_FIELDS]; /* the lowest digit first */
-	uint32_t count[DRAM_FIELDS];        /* by field; 1 where the mapping does not name it */
-	uint32_t banks, rank_banks;         /* of a group, of a rank */
+	uint32_t count[DRAM_FIELDS];        /* the size of each field; 1 where the mapping does not name the field */
+	uint32_t banks, rank_banks;         /* banks of a group, and of a rank */
 	int access_shift;                   /* bytes of an access, as a power of two */
 	/* Where all counts are powers of two, the digits are bits. */
 	bool powers_of_two;

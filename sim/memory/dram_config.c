@@ -235,8 +235,9 @@ void dram_add_counts(struct npl_memory_counters *counters, const struct dram_cou
 	counters->active_rank_cycles += channel->active_rank_cycles;
 }
 
-/* Micron, TN-41-01: "Calculating Memory System Power for DDR3". A command costs its current above that of standby while
- * it lasts; standby is counted as background. mA * V * clocks * seconds per clock are in units of 1e-3 J. */
+/* Computes the energy as Micron's TN-41-01 does, "Calculating Memory System Power for DDR3". A command costs its
+ * current above that of standby while it lasts; standby is counted as background. mA * V * clocks * seconds per clock
+ * are in units of 1e-3 J. */
 int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES])
 {

@@ -175,7 +175,7 @@ static uint64_t first_completion(const struct fast *m, uint64_t until)
 	return until;
 }
 
-/* Where channels have only refreshes to do, counts all except the last refreshes before `until` at once. */
+/* Counts at once all refreshes before `until` except the last ones, where channels have nothing else to do. */
 static void skip_idle_refreshes(struct fast *m, uint64_t until)
 {
 	if (until > INT64_MAX || (int64_t)until - m->now < 4 * m->config->trefi)

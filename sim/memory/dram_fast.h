@@ -77,18 +77,18 @@ struct dram_channel {
 void dram_channel_open(struct dram_channel *channel, const struct dram_config *config);
 void dram_channel_reset(struct dram_channel *channel);
 
-/* Whether the access waits to be written. */
+/* Says whether the access waits to be written. */
 bool dram_channel_writes(const struct dram_channel *channel, const struct dram_address *location);
 void dram_channel_push(struct dram_channel *channel, const struct dram_address *location, int direction, uint64_t tag);
 /* Answers a request in cycle `now` without a command. */
 void dram_channel_forward(struct dram_channel *channel, int64_t now, uint64_t tag);
 /* Plans the next command from cycle `now` on. A request that comes and changes it makes `planned` false. */
 void dram_channel_plan(struct dram_channel *channel, int64_t now);
-/* dram_channel_is_idle() returns whether from cycle `now` until `until` there are only refreshes to do, several for
- * each rank; dram_channel_rest() then does all except the last of them. */
+/* dram_channel_is_idle() says whether from cycle `now` until `until` there are only refreshes to do, several for each
+ * rank; dram_channel_rest() then does all except the last of them. */
 bool dram_channel_is_idle(const struct dram_channel *channel, int64_t now, int64_t until);
 void dram_channel_rest(struct dram_channel *channel, int64_t now, int64_t until);
-/* Does the planned command. Returns whether a request left its queue. */
+/* Does the planned command. Says whether a request left its queue. */
 bool dram_channel_issue(struct dram_channel *channel);
 uint64_t dram_channel_active_cycles(const struct dram_channel *channel, int64_t now);
 

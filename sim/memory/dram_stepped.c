@@ -127,7 +127,7 @@ static void note_command(struct stepped *m, struct channel *ch, enum command com
 	}
 }
 
-/* Gives a rank that is due PRE and REF, and nothing else. Returns whether there was a command. */
+/* Gives a rank that is due PRE and REF, and nothing else. Says whether there was a command. */
 static bool refresh(struct stepped *m, struct channel *ch)
 {
 	const struct dram_config *c = m->config;
@@ -177,7 +177,7 @@ static bool row_is_open(const struct channel *ch, const struct waiting *w)
 	return ch->bank[w->location.bank].open_row == (int64_t)w->location.row;
 }
 
-/* Serves the oldest request whose burst can go now. Returns whether there was one. */
+/* Serves the oldest request whose burst can go now. Says whether there was one. */
 static bool serve(struct stepped *m, struct channel *ch, struct queue *queue)
 {
 	const struct dram_config *c = m->config;

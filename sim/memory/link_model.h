@@ -44,15 +44,15 @@ struct npl_link_config {
 	int64_t transfers_per_clock;  /* hypertransport: transfers of one wire */
 	int64_t payload_bytes;        /* pcie, hypertransport: of a full packet */
 	int64_t header_bytes; /* pcie, hypertransport: of a packet, without what the link's own layers put around it */
-	int64_t limit_bytes_per_second; /* of the device at the end of the link; 0: none */
-	double latency_seconds;         /* before each transfer */
+	int64_t limit_bytes_per_second; /* the limit of the device at the end of the link; 0: it has none */
+	double latency_seconds;         /* the time before each transfer */
 };
 
 /* One direction of a link. */
 struct npl_link_model {
 	struct npl_ratio line; /* bytes per second including the packets' overhead, in lowest terms */
 	struct npl_ratio rate; /* bytes of payload per second of a long transfer: full packets, within the limit */
-	int64_t payload_bytes, overhead_bytes; /* of a full packet; plain: 0, as there are no packets */
+	int64_t payload_bytes, overhead_bytes; /* bytes of a full packet; 0 for a plain link, which has no packets */
 	double latency_seconds;
 };
 

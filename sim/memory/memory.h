@@ -46,7 +46,7 @@ struct memory_model {
 	uint64_t (*now)(const void *state);
 	uint64_t (*pending)(const void *state);
 	uint64_t (*take)(void *state, struct npl_memory_completion *completions, uint64_t capacity);
-	/* as npl_memory_relative_state; NULL: the model cannot give its state */
+	/* Does what npl_memory_relative_state does. NULL: the model cannot give its state. */
 	void (*relative)(const void *state, struct npl_memory_words *words,
 			 uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 	void (*count)(const void *state, struct npl_memory_counters *counters);

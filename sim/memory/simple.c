@@ -22,7 +22,7 @@ struct config {
 struct simple {
 	struct npl_memory_counters count;
 	uint64_t now;
-	/* fixed: the port is taken up to cycle + part / rate. A byte takes step / rate cycles. */
+	/* With the preset fixed the port is taken up to cycle + part / rate, and a byte takes step / rate cycles. */
 	bool limited, whole_cycles;
 	uint64_t cycle, latency_cycles, access_bytes;
 	npl_u128 part, step, rate;
@@ -110,7 +110,7 @@ static void simple_reset(void *state)
 	m->part = 0;
 }
 
-/* Whether the request can begin in this cycle. */
+/* Says whether the request can begin in this cycle. */
 static bool simple_can_accept(void *state, const struct npl_memory_request *request)
 {
 	const struct simple *m = state;
@@ -176,7 +176,8 @@ static uint64_t simple_take(void *state, struct npl_memory_completion *completio
 	return n;
 }
 
-/* The port's fraction of a cycle counts as long as the next request begins where the last one ends. */
+/* Appends the state. The port's fraction of a cycle counts as long as the next request begins where the last one
+ * ends. */
 static void simple_relative(const void *state, struct npl_memory_words *words,
 			    uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker)
 {

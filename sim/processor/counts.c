@@ -5,10 +5,10 @@
  * multiply-accumulates. */
 #include "processor_model.h"
 
-/* Steps of the functions, as in the Cephes library: range reduction, a polynomial and putting together. exp 3 + 6 + 3;
- * log 4 + 9 + 3; sine and its like 4 + 6 + 2; the arc functions 3 + 6 + 3 beside a division or root; erf by Abramowitz
- * and Stegun 7.1.26: 2 for its argument, 5 of Horner's scheme, the exp of a square, 4 for sign and rest, beside a
- * division. */
+/* The steps of the functions, as in the Cephes library: those of range reduction, of a polynomial and of putting
+ * together. exp has 3 + 6 + 3, log 4 + 9 + 3, sine and its like 4 + 6 + 2, and the arc functions 3 + 6 + 3 beside a
+ * division or root. erf is by Abramowitz and Stegun 7.1.26: 2 steps for its argument, 5 of Horner's scheme, the exp of
+ * a square, and 4 for sign and rest, beside a division. */
 enum { EXP = 12, LOG = 16, POW = LOG + EXP, ERF = 2 + 5 + 1 + EXP + 4, SINE = 12, ARC = 12 };
 
 struct cost {
@@ -60,7 +60,7 @@ static struct cost power(const struct npl_tensor *exponent, struct cost general_
 	return general_cost;
 }
 
-/* Whether values that are side by side in the result came from scattered addresses. */
+/* Says whether values that are side by side in the result came from scattered addresses. */
 static bool scatters(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *x)
 {
 	const int rank = x ? x->shape.rank : 0;
@@ -82,13 +82,13 @@ static bool scatters(enum npl_op op, const struct npl_attrs *attrs, const struct
 	return false;
 }
 
-/* Whether the operator reads only as much of its first input as it makes. */
+/* Says whether the operator reads only as much of its first input as it makes. */
 static bool reads_a_part(enum npl_op op)
 {
 	return op == NPL_OP_GATHER || op == NPL_OP_GATHERELEMENTS || op == NPL_OP_GATHERND || op == NPL_OP_SLICE;
 }
 
-/* Whether the operator is a product whose inputs after the first are the layer's own. */
+/* Says whether the operator is a product whose inputs after the first are the layer's own. */
 static bool takes_weights(enum npl_op op)
 {
 	return npl_op_defs[op].flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS) && op != NPL_OP_MATMUL &&

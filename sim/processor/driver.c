@@ -19,7 +19,7 @@ struct processor {
 	struct npl_link_model link;
 };
 
-/* A part of the time of an operator. */
+/* Makes the row of a part of the time of an operator. */
 #define PART(i, name_, kind_, bound_, help_)                                                                           \
 	[i] = {.name = name_,                                                                                          \
 	       .unit = NPL_COUNTER_TIME,                                                                               \
@@ -118,7 +118,8 @@ static bool processor_supports(const void *state, const struct npl_layer *layer,
 	return npl_widened_layer_ok(layer, why, n);
 }
 
-/* The whole processor is on while it works: what it draws idle is charged like any other part of its power. */
+/* Charges the energy. The whole processor is on while it works, so what it draws idle is charged like any other part of
+ * its power. */
 static int charge(const struct npl_processor_model *c, const struct npl_processor_time *time, struct npl_result *result,
 		  struct npl_err *err)
 {

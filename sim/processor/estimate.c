@@ -47,9 +47,8 @@ static struct npl_processor_time time_on(const struct npl_processor_model *p, en
 	}
 	const double traffic = t.part[NPL_PROCESSOR_MEMORY] + t.part[NPL_PROCESSOR_CACHE];
 	const double hidden = p->overlap * fmin(arithmetic, traffic);
-	const double visible_share = arithmetic < traffic || traffic <= 0
-					     ? 1
-					     : (traffic - hidden) / traffic; /* of traffic */
+	/* The part of the traffic that is not hidden. */
+	const double visible_share = arithmetic < traffic || traffic <= 0 ? 1 : (traffic - hidden) / traffic;
 	arithmetic -= arithmetic < traffic ? hidden : 0;
 	t.part[NPL_PROCESSOR_ARITHMETIC] = arithmetic / p->efficiency;
 	t.part[NPL_PROCESSOR_CACHE] *= visible_share / p->efficiency;

@@ -42,23 +42,24 @@ enum npl_processor_precision { NPL_PROCESSOR_F32, NPL_PROCESSOR_TF32, NPL_PROCES
 #define NPL_PROCESSOR_PRECISION_WORDS "f32/float32 tf32 f16/float16"
 
 struct npl_processor_model {
-	int64_t cores; /* of a GPU: streaming multiprocessors */
+	int64_t cores; /* cores; of a GPU its streaming multiprocessors */
 	double clock_hz;
 	int precision; /* enum npl_processor_precision, of an analytical device */
 	/* Multiply-accumulates for each core and cycle. 0: the processor has none in this precision. */
 	double macs[NPL_PROCESSOR_PRECISIONS];
 	double lanes;                       /* float32 values of a vector */
-	double rate[NPL_CLASSES];           /* per core and cycle: vectors; for NPL_SCATTER values */
+	double rate[NPL_CLASSES];           /* vectors per core and cycle; for NPL_SCATTER values */
 	double private_bytes, private_rate; /* a core's own cache: bytes, bytes per second */
 	double shared_bytes, shared_rate,
 		shared_core_rate; /* all cores' cache: bytes, bytes per second of all cores and of one; 0: as of all */
-	/* bytes per second of all cores and of one; the second 0: as of all */
+	/* Bytes per second from memory to all cores, and to one core (0: as to all). */
 	double memory_rate, memory_core_rate;
 	double overlap, efficiency;
 	double fork_join_seconds, overhead_seconds;
-	double idle_watts, core_watts; /* of the whole processor at rest; in addition for each core at work */
-	const char *origin;            /* of both powers; "absent": not known */
-	const char *link_name;         /* "": the processor works in the host's memory */
+	/* watts of the whole processor at rest; watts in addition for each core at work */
+	double idle_watts, core_watts;
+	const char *origin;    /* the origin of both powers; "absent": they are not known */
+	const char *link_name; /* "": the processor works in the host's memory */
 	struct npl_link_config link;
 	double link_pj_per_byte;
 	const char *link_origin;
@@ -72,7 +73,7 @@ int npl_processor_check(const struct npl_processor_model *processor, struct npl_
 
 struct npl_processor_counts {
 	uint64_t macs;
-	double operations[NPL_CLASSES]; /* of single values */
+	double operations[NPL_CLASSES]; /* operations on single values */
 	/* The bytes of operands that every product reads again: filters, matrices, biases. */
 	uint64_t weight_bytes;
 	uint64_t bytes; /* bytes read and written, except weight_bytes */

@@ -65,7 +65,7 @@ int64_t cu_product(const int64_t *dim, int n);
 const char *cu_type_name(enum npl_dtype dtype);       /* f32 */
 const char *cu_unit_name(size_t bytes);               /* an unsigned type of that size: 1, 2, 4, 8 or 16 */
 const char *cu_fused_name(enum npl_activation fused); /* fused_relu */
-/* Returns whether the kernel of the layer's family reads input k. */
+/* Says whether the kernel of the layer's family reads input k. */
 bool cu_reads(const struct npl_layer *layer, int k);
 /* Returns the elements of a pack, 16 bytes of the widest type, if all n addresses are aligned to a pack; else 1. */
 int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *element);
@@ -75,7 +75,7 @@ struct cu_family {
 	bool (*takes)(const struct npl_layer *layer, char *why, size_t n);
 	int (*run)(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);
-	bool fuses; /* its kernels apply the fused activation */
+	bool fuses; /* the family's kernels apply the fused activation */
 };
 extern const struct cu_family cu_unary_family, cu_binary_family, cu_variadic_family, cu_where_family, cu_cast_family,
 	cu_copy_family, cu_pad_family, cu_gather_family, cu_pool_family, cu_channels_family, cu_lrn_family,
@@ -84,7 +84,7 @@ extern const struct cu_family cu_unary_family, cu_binary_family, cu_variadic_fam
 /* Returns NULL if the operator has no family. */
 const struct cu_family *cu_family_of(enum npl_op op);
 
-/* Layers of quantised tensors, by the integer rules. */
+/* These run layers of quantised tensors by the integer rules. */
 bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n);
 int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);

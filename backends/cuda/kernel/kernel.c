@@ -15,7 +15,7 @@
 #include "core/computer/clock.h"
 #include "job.h"
 
-#define MOST_BLOCKS   65536 /* of a grid: more than any GPU runs at once; each block loops over the rest */
+#define MOST_BLOCKS   65536 /* blocks of a grid: more than any GPU runs at once; each block loops over the rest */
 #define BLOCK_THREADS 256
 
 struct kernel {
@@ -102,7 +102,8 @@ void cu_macro(struct cu_macros *macros, const char *format, ...)
 
 void cu_macro_wide(const struct cu_job *job, struct cu_macros *macros, int64_t largest)
 {
-	/* a loop's position passes the end by less than a grid's threads */
+	/* A loop's position passes the end by less than a grid's threads, so it stays in 32 bits below 2^31
+	 * elements. */
 	if (job->kernels->wide || largest >= (int64_t)1 << 31)
 		cu_macro(macros, "WIDE=1");
 }

@@ -41,14 +41,14 @@ void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address);
 /* Sets the address of a 64-bit counter to which kernels launched from now on add the number of values that they
  * saturate (docs/integers.md). 0, the default: saturation is not counted. */
 void cu_kernels_count_at(struct cu_kernels *kernels, uint64_t address);
-/* For tests: every kernel computes positions in 64 bits, as it does for tensors of 2^31 elements. */
+/* Makes every kernel compute positions in 64 bits, as it does for tensors of 2^31 elements. It is for tests. */
 void cu_kernels_widen(struct cu_kernels *kernels);
 
 /* Returns the type in which a tensor of a declared type is stored in a precision. */
 enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision);
 
-/* Returns whether kernels can run the layer; if not, `why` gets the reason. In int8 they run layers of quantised
- * tensors only, by the integer rules; in every other precision layers of floats and of a model's plain integers.
+/* Says whether kernels can run the layer; if not, `why` gets the reason. In int8 they run only layers of quantised
+ * tensors, by the integer rules. In every other precision they run layers of floats and of a model's plain integers.
  * Tensors need no data. */
 bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision, char *why, size_t n);
 /* How a layer accepts tensors with channels last. */
@@ -60,27 +60,27 @@ enum cu_layouts {
 	CU_LAYOUT_FOLLOWS
 };
 enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer);
-/* For a CU_LAYOUT_FOLLOWS layer: returns whether input k must have the result's order; otherwise it may have either. */
+/* Says whether input k of a CU_LAYOUT_FOLLOWS layer must have the result's order. If not, it may have either order. */
 bool cu_kernel_same_layout(const struct npl_layer *layer, int k);
-/* Returns whether result k has the first result's order instead of ONNX's. */
+/* Says whether result k has the first result's order instead of ONNX's. */
 bool cu_kernel_follows(const struct npl_layer *layer, int k);
-/* Returns whether input k must be on the GPU. An input that the shape rule has read already (Reshape's shape, Slice's
+/* Says whether input k must be on the GPU. An input that the shape rule has read already (Reshape's shape, Slice's
  * starts) need not be. */
 bool cu_kernel_reads(const struct npl_layer *layer, int k);
 /* Runs a layer that cu_kernel_takes accepts. in[k] is the value of layer->in[k]; out[0] and after it layer->n_further
- * values are the results (address 0: not wanted). Results overlap neither each other nor an input; only Reshape and
- * similar operators may have their input's address as result. NPL_EDEVICE: the driver fails; NPL_EINTERNAL: a kernel
- * does not compile. */
+ * values are the results (address 0: not wanted). Results overlap neither each other nor an input, except that Reshape
+ * and similar operators may have their input's address as result. Returns 0, NPL_EDEVICE where the driver fails, or
+ * NPL_EINTERNAL where a kernel does not compile. */
 int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, const struct cu_value *in,
 		  struct cu_value *out, void *stream, struct npl_err *err);
 
-/* y = x, converted to y's type and order: between what the host has and what the GPU stores. x and y have one shape; if
- * both are in ONNX's order, an equal number of elements is enough. */
+/* Converts x to y's type and order, between what the host has and what the GPU stores. x and y have one shape. If both
+ * are in ONNX's order, an equal number of elements is enough. */
 int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *y, void *stream,
 		   struct npl_err *err);
 
-/* y = fused(x + bias) for floats. x and y are (..., channels, inner), bias is (channels); its address is 0 if there is
- * none. y may be x. */
+/* Computes y = fused(x + bias) for floats. x and y are (..., channels, inner), bias is (channels). The bias's address
+ * is 0 if there is none. y may be x. */
 int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *bias, int64_t channels,
 		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream,
 		   struct npl_err *err);
@@ -101,7 +101,7 @@ float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int6
  * row_elements. Positions outside the image and the padding are pad_bits (the element's bits: 0, or x's zero point).
  * Elements have 1, 2 or 4 bytes. */
 struct cu_patches {
-	const struct npl_window *window; /* of rank 1 to 3, after the shape rule */
+	const struct npl_window *window; /* a window of rank 1 to 3, after the shape rule */
 	const struct npl_shape *out;     /* shape of the convolution's result */
 	int64_t group, groups;
 	int64_t first, rows, row_elements;
@@ -129,7 +129,7 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 
 /* Packs 8-bit matrices for an integer product. x is (matrices, used, columns) or, if turned, (matrices, columns, used).
  * z is (matrices, rows, ld); elements that x does not have are 0. `flip` is as in struct cu_patches. `sums` is the
- * address for int32 sums (matrices, rows) of each row's elements as signed numbers; 0: not wanted. */
+ * address for int32 sums (matrices, rows) of each row's elements as signed numbers; 0: they are not wanted. */
 struct cu_packing {
 	int64_t matrices, used, rows, columns, ld;
 	bool turned;

@@ -39,7 +39,7 @@ static size_t widen(struct cu_walk *walk, size_t element, uint64_t x, uint64_t z
 	return unit;
 }
 
-/* Whether a walk transposes a stack of matrices, z(m, a, b) = x(m, b, a), that are large enough for tiles to be
+/* Says whether a walk transposes a stack of matrices, z(m, a, b) = x(m, b, a), that are large enough for tiles to be
  * faster. */
 static bool is_transpose(const struct cu_walk *walk, struct cu_transpose_args *args)
 {
@@ -99,7 +99,8 @@ int cu_turn(const struct cu_job *job, const struct cu_value *x, const struct cu_
 	return copy_as(job, &axes, &macros, 0, x->address, y->address);
 }
 
-/* The axes of DepthToSpace and SpaceToDepth: six dimensions of z with their steps in x (core/ops/depth_space.c). */
+/* Returns the axes of DepthToSpace and SpaceToDepth: six dimensions of z with their steps in x
+ * (core/ops/depth_space.c). */
 static struct cu_axes blocks_of(const struct npl_layer *layer, const struct cu_value *in, const struct npl_shape *z)
 {
 	static const int from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3},
@@ -127,7 +128,7 @@ static struct cu_axes blocks_of(const struct npl_layer *layer, const struct cu_v
 	return axes;
 }
 
-/* The axes of Tile: each dimension of x as two, the number of repetitions and the length. */
+/* Returns the axes of Tile, which has each dimension of x as two: the number of repetitions and the length. */
 static struct cu_axes tiles_of(const struct cu_value *in, const struct npl_shape *z)
 {
 	const struct npl_shape *x = &in->shape;
@@ -251,7 +252,7 @@ static uint64_t bits_of(float value, enum npl_dtype dtype)
 
 static bool takes_pad(const struct npl_layer *layer, char *why, size_t n)
 {
-	/* before opset 11 Pad takes floats only */
+	/* Before opset 11 Pad takes floats only. */
 	return npl_is_float32_or_half(layer->in[0]->dtype) ||
 	       (layer->attrs->pad.value >= -128 && layer->attrs->pad.value <= 127) ||
 	       npl_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->pad.value);
@@ -331,7 +332,7 @@ static int run_gather(const struct cu_job *job, const struct npl_layer *layer, c
 }
 static bool takes_gather(const struct npl_layer *layer, char *why, size_t n)
 {
-	/* an index into an empty tensor has no nearest element; the kernel would read outside */
+	/* An index into an empty tensor has no nearest element: the kernel would read outside. */
 	return npl_shape_count(&layer->in[0]->shape) > 0 || !npl_shape_count(&layer->out->shape) ||
 	       npl_refuse(why, n, "its tensor is empty");
 }

@@ -3,7 +3,7 @@
  * Resize and Upsample on the GPU. */
 #include "job.h"
 
-/* numbers of modes and transformations in core/ops/resize.c */
+/* The numbers of modes and transformations in core/ops/resize.c. */
 enum { NEAREST, LINEAR, CUBIC, CROP = 5, SYMMETRIC = 6 };
 
 static bool takes_resize(const struct npl_layer *layer, char *why, size_t n)

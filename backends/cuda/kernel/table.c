@@ -134,14 +134,14 @@ enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision)
 	return precision == CU_F16 ? NPL_F16 : precision == CU_BF16 ? NPL_BF16 : NPL_F32;
 }
 
-/* Whether the layer follows the rules for quantised tensors; else its integers are plain numbers. */
+/* Says whether the layer follows the rules for quantised tensors; else its integers are plain numbers. */
 static bool is_quantised(const struct npl_layer *layer)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	return x && x->quant.scale > 0 && (x->dtype == NPL_U8 || x->dtype == NPL_I8 || x->dtype == NPL_I16);
 }
 
-/* Whether the layer converts a whole tensor between floats and the integers that stand for them. */
+/* Says whether the layer converts a whole tensor between floats and the integers that stand for them. */
 static bool is_conversion(const struct npl_layer *layer)
 {
 	return (layer->op == NPL_OP_QUANTIZELINEAR || layer->op == NPL_OP_DEQUANTIZELINEAR) && layer->n_in == 1;
@@ -192,11 +192,11 @@ enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
 	case NPL_OP_GLOBALAVERAGEPOOL:
 	case NPL_OP_GLOBALMAXPOOL:
 		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_READS;
-	case NPL_OP_MAXPOOL: /* its indices count in ONNX's order */
+	case NPL_OP_MAXPOOL: /* the result's indices count in ONNX's order */
 		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
 	case NPL_OP_BATCHNORMALIZATION:
 		return attrs && attrs->norm.per_element ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
-	case NPL_OP_HARDMAX: /* of equal elements the first in ONNX's order is taken */
+	case NPL_OP_HARDMAX: /* the first of equal elements in ONNX's order is taken */
 	case NPL_OP_CONVTRANSPOSE:
 	case NPL_OP_QUANTIZELINEAR:
 	case NPL_OP_DEQUANTIZELINEAR:

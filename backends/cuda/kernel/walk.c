@@ -4,8 +4,8 @@
 
 #include "job.h"
 
-/* n / by = (n + (n * magic >> 32)) >> shift for n below 2^31: magic is 2^32 (2^shift / by - 1), rounded up (Granlund
- * and Montgomery, PLDI 1994). */
+/* Returns the constants with which n / by = (n + (n * magic >> 32)) >> shift for n below 2^31. magic is 2^32 (2^shift /
+ * by - 1), rounded up (Granlund and Montgomery, PLDI 1994). */
 struct cu_divisor cu_divisor_of(int64_t extent)
 {
 	struct cu_divisor d = {.by = extent > 0 ? extent : 1};
@@ -84,7 +84,7 @@ void cu_axes_order(struct cu_axes *axes, bool channels_last)
 	}
 }
 
-/* Whether dimension d continues the last dimension of the walk, so that both are one with the step of d. */
+/* Says whether dimension d continues the last dimension of the walk, so that both are one with the step of d. */
 static bool merges(const struct cu_walk *walk, const struct cu_axes *axes, int d)
 {
 	const int last = walk->rank - 1;

@@ -268,7 +268,7 @@ int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const s
 		.x = x->address, .z = y->address, .bias = bias->address, .count = npl_shape_count(&y->shape)};
 	if (!args.count)
 		return 0;
-	if (!bias->address) { /* no value depends on the channel */
+	if (!bias->address) { /* no value of the result depends on the channel */
 		channels = 1;
 		inner = args.count;
 	}

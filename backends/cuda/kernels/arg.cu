@@ -7,7 +7,7 @@
 
 typedef VALUE(X) value;
 
-/* Returns whether element j is to be taken instead of i. */
+/* Says whether element j is to be taken instead of i. */
 DEVICE int before(const STORE(X) * x, long long step, long long j, long long i, int flags)
 {
 	const value v = LOAD(X, x[j * step]), w = LOAD(X, x[i * step]);

@@ -99,7 +99,7 @@ DEVICE store_f16 keep_f16(float x)
 	unsigned bits = bits_of(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
 	if (size > 0x7f800000u)
 		return (store_f16)(sign | 0x7e00u);
-	if (size >= 0x477ff000u) /* from 65520 on, half a step above the greatest */
+	if (size >= 0x477ff000u) /* from 65520 on, half a step above the greatest float16 */
 		return (store_f16)(sign | 0x7c00u);
 	if (size < 0x38800000u) /* below 2^-14: adding 0.5 rounds to steps of 2^-24 */
 		return (store_f16)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000u));
@@ -154,7 +154,7 @@ DEVICE store_bool8 keep_bool8(int x)
 #define VALUE(type)       CAT(value_, type)
 #define LOAD(type, x)     CAT(load_, type)(x)
 #define KEEP(type, value) CAT(keep_, type)(value)
-/* N elements that are loaded or kept at a time; their address is a multiple of their bytes. */
+/* Declares N elements that are loaded or kept at a time. Their address is a multiple of their bytes. */
 #define PACK(name, type)                                                                                               \
 	struct ALIGNED(N * sizeof(STORE(type))) name {                                                                 \
 		STORE(type) element[N];                                                                                \

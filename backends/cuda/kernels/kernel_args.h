@@ -9,7 +9,7 @@
 
 #define CU_DIMS     16 /* most dimensions of a walk after merging: twice a tensor's, as Tile needs */
 #define CU_OPERANDS 3
-#define CU_POINTS   257 /* of the table of Sigmoid or Tanh on integers */
+#define CU_POINTS   257 /* points of the table of Sigmoid or Tanh on integers */
 
 typedef unsigned long long cu_address;
 
@@ -26,7 +26,7 @@ struct cu_walk {
 	long long step[CU_OPERANDS][CU_DIMS];
 };
 
-/* unary.cu, cast.cu: y = f(x) */
+/* unary.cu and cast.cu compute y = f(x). */
 struct cu_unary_args {
 	cu_address x, y;
 	long long count;
@@ -35,7 +35,7 @@ struct cu_unary_args {
 	cu_address low_at, high_at; /* addresses of Clip's limits; 0: not in memory */
 };
 
-/* binary.cu, binary_walk.cu: z = f(x, y); binary.cu takes equal shapes and scalars only */
+/* binary.cu and binary_walk.cu compute z = f(x, y). binary.cu takes equal shapes and scalars only. */
 struct cu_binary_args {
 	cu_address x, y, z;
 	long long count;
@@ -44,37 +44,38 @@ struct cu_binary_args {
 	struct cu_walk walk;
 };
 
-/* where.cu */
+/* The arguments of where.cu. */
 struct cu_where_args {
 	cu_address condition, x, y, z;
 	long long count;
 	struct cu_walk walk;
 };
 
-/* copy.cu: z[place by walk.step[1]] = x[place by walk.step[0]] */
+/* copy.cu sets z[place by walk.step[1]] = x[place by walk.step[0]]. */
 struct cu_copy_args {
 	cu_address x, z;
 	long long count;
 	struct cu_walk walk;
 };
 
-/* transpose.cu: x (matrices, rows, columns) is transposed */
+/* transpose.cu transposes x (matrices, rows, columns). */
 struct cu_transpose_args {
 	cu_address x, z;
 	long long matrices, rows, columns;
 };
 
-/* pad.cu */
+/* The arguments of pad.cu. */
 struct cu_pad_args {
 	cu_address x, z, value; /* value: address of the padding; 0: it is `fill` */
 	unsigned long long fill;
 	long long count;
-	int rank, mode;                                  /* mode: 0 constant, 1 reflect, 2 edge, 3 wrap */
-	struct cu_divisor dim[8];                        /* dimensions of z */
-	long long step[8], first[8], left[8], before[8]; /* of x, per dimension: step, and what negative pads leave */
+	int rank, mode;           /* mode: 0 constant, 1 reflect, 2 edge, 3 wrap */
+	struct cu_divisor dim[8]; /* dimensions of z */
+	/* per dimension of x: its step, and what negative pads leave */
+	long long step[8], first[8], left[8], before[8];
 };
 
-/* gather.cu, gather_elements.cu, gather_tuples.cu */
+/* The arguments of gather.cu, gather_elements.cu and gather_tuples.cu. */
 struct cu_gather_args {
 	cu_address x, indices, z;
 	cu_address fault; /* an int that is set to 1 if an index is outside; 0: not reported */
@@ -87,7 +88,7 @@ struct cu_gather_args {
 	struct cu_divisor per_batch;
 };
 
-/* pool.cu: spatial sizes are in the order height, width, depth */
+/* The arguments of pool.cu. Spatial sizes are in the order height, width, depth. */
 struct cu_pool_args {
 	cu_address x, z, indices; /* indices: address, 0: not wanted */
 	long long count;
@@ -102,7 +103,7 @@ struct cu_pool_args {
 	float power;
 };
 
-/* channels.cu: y = (x - mean) * scale / sqrt(variance + epsilon) + bias, per channel */
+/* channels.cu computes y = (x - mean) * scale / sqrt(variance + epsilon) + bias for each channel. */
 struct cu_channels_args {
 	cu_address x, z, scale, bias, mean, variance;
 	long long count;
@@ -110,7 +111,7 @@ struct cu_channels_args {
 	float epsilon;
 };
 
-/* lrn.cu */
+/* The arguments of lrn.cu. */
 struct cu_lrn_args {
 	cu_address x, z;
 	long long count;
@@ -119,19 +120,21 @@ struct cu_lrn_args {
 	float weight, bias, beta;
 };
 
-/* reduce.cu, softmax.cu, arg.cu, normalise.cu: vectors of x, each with its elements along the walk `inner` */
+/* reduce.cu, softmax.cu, arg.cu and normalise.cu take vectors of x, each with its elements along the walk `inner`. */
 struct cu_vectors_args {
 	cu_address x, z;
 	long long vectors, length;
 	struct cu_walk outer, inner; /* step[0]: where a vector begins in x; where its elements are from there */
 	float factor;                /* reduce: what Mean divides by, elements of a vector */
-	int flags;                   /* arg, bits: 1: the greatest; 2: the last of equals */
+	/* arg, bits: 1: index of the greatest element, else of the least; 2: of the last equal one, else of the
+	 * first */
+	int flags;
 	cu_address scale, bias, mean, deviation; /* normalise: addresses; 0: absent */
 	struct cu_walk affine;                   /* normalise: scale (step[0]) and bias (step[1]) over x */
-	float epsilon, added;                    /* added to the variance; to its root */
+	float epsilon, added; /* normalise: epsilon is added to the variance, `added` to its square root */
 };
 
-/* resize.cu */
+/* The arguments of resize.cu. */
 struct cu_resize_args {
 	cu_address x, z;
 	long long count;
@@ -143,7 +146,7 @@ struct cu_resize_args {
 	float outside;
 };
 
-/* onehot.cu, triangle.cu, reverse.cu: z is (outer, middle, inner) */
+/* The arguments of onehot.cu, triangle.cu and reverse.cu. z is (outer, middle, inner). */
 struct cu_sequence_args {
 	cu_address x, z, extra; /* extra: address of the two values, the diagonal (0: none) or the lengths */
 	cu_address fault;
@@ -152,7 +155,7 @@ struct cu_sequence_args {
 	int wraps, upper, batch_first;
 };
 
-/* convtranspose.cu: spatial sizes are in the order height, width, depth */
+/* The arguments of convtranspose.cu. Spatial sizes are in the order height, width, depth. */
 struct cu_convtranspose_args {
 	cu_address x, w, bias, z;
 	long long count, channels, group_channels;
@@ -161,8 +164,8 @@ struct cu_convtranspose_args {
 	int kernel[3], stride[3], dilation[3], begin[3];
 };
 
-/* integer_pair.cu, integer_convert.cu, integer_sums.cu; struct cu_finish holds what the last step of the integer rules
- * needs */
+/* The arguments of integer_pair.cu, integer_convert.cu and integer_sums.cu. struct cu_finish holds what the last step
+ * of the integer rules needs. */
 struct cu_finish {
 	float zero, low, high, relu6, function_scale;
 	short point[CU_POINTS]; /* table of Sigmoid or Tanh */
@@ -182,22 +185,23 @@ struct cu_integer_args {
 	struct cu_finish finish;
 };
 
-/* integer_conv.cu: spatial sizes are in the order height, width, depth */
+/* The arguments of integer_conv.cu. Spatial sizes are in the order height, width, depth. */
 struct cu_integer_conv_args {
-	cu_address x, w, z, bias, scale, counter; /* as in cu_integer_args */
-	/* ld: elements from a filter's row to the next; part: from one of PARTS matrices to the next */
+	cu_address x, w, z, bias, scale, counter; /* these are as in cu_integer_args */
+	/* ld: elements from a filter's row to the next; part: elements from one of PARTS matrices to the next */
 	long long count, ld, part;
 	struct cu_divisor out[3], filters, group_filters;
 	long long in[3], plane, image; /* elements of a channel and of an image of x */
-	int channels;                  /* of a group */
+	int channels;                  /* channels of a group */
 	int kernel[3], stride[3], dilation[3], begin[3];
 	int pad, low;
 	unsigned flip;
 	struct cu_finish finish;
 };
 
-/* integer_pack.cu (sums 0: no sums) and integer_stack.cu, which adds to each sum `all`, row_factor times the sum of its
- * row and column_factor times the sum of its column; row_step and column_step lead to the next matrix's sums */
+/* The arguments of integer_pack.cu (sums 0: no sums are wanted) and integer_stack.cu. The latter adds to each sum
+ * `all`, row_factor times the sum of its row and column_factor times the sum of its column. row_step and column_step
+ * lead to the next matrix's sums. */
 struct cu_integer_pack_args {
 	cu_address x, z, sums;
 	long long matrices, used, rows, columns, ld;
@@ -213,15 +217,15 @@ struct cu_integer_stack_args {
 	struct cu_finish finish;
 };
 
-/* quantise_tensor.cu */
+/* The arguments of quantise_tensor.cu. */
 struct cu_quantise_tensor_args {
-	cu_address x, z, counter, fault; /* counter, fault: 0: not reported */
+	cu_address x, z, counter, fault; /* counter 0, fault 0: that is not reported */
 	long long count;
 	float scale;
 	int zero;
 };
 
-/* quantise.cu: z = saturate(rint(x / scale) + zero), and back, z = (x - zero) * scale */
+/* quantise.cu computes z = saturate(rint(x / scale) + zero), and back, z = (x - zero) * scale. */
 struct cu_quantise_args {
 	cu_address x, z, scale, zero; /* scale, zero: addresses of values per channel; 0: one_scale, one_zero */
 	long long count;
@@ -230,7 +234,7 @@ struct cu_quantise_args {
 	int one_zero;
 };
 
-/* im2col.cu: patches of one group, image by image, as z (pixel, channel, tap) */
+/* im2col.cu writes the patches of one group, image by image, as z (pixel, channel, tap). */
 struct cu_im2col_args {
 	cu_address x, z;
 	long long count;
@@ -242,8 +246,8 @@ struct cu_im2col_args {
 	unsigned flip;
 };
 
-/* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu, recurrent_gru_reset.cu: one step of all samples in all
- * directions. Sums are floats; each gate has `hidden` of them. */
+/* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu and recurrent_gru_reset.cu do one step of all samples in all
+ * directions. Sums are floats, of which each gate has `hidden`. */
 struct cu_recurrent_args {
 	cu_address inputs;          /* sums of X W: per row of X the gates of all directions; 0: there are none */
 	cu_address states;          /* sums of h R: per direction and sample its gates, rows state_row apart */
@@ -251,15 +255,16 @@ struct cu_recurrent_args {
 	cu_address bias, peepholes; /* 0: absent */
 	cu_address lengths;         /* steps of each sample; 0: all samples have all steps */
 	cu_address fault;           /* an int that is set to 3 if a length is invalid; 0: not reported */
-	cu_address h, c, reset;     /* the state; LSTM: the cells' state, floats; GRU: r h, in the order of h */
-	cu_address y;               /* the states of all steps */
+	/* h: the state; c, of LSTM: the cells' state, floats; reset, of GRU: r h, in the order of h */
+	cu_address h, c, reset;
+	cu_address y;                            /* the states of all steps */
 	long long count, step, steps, state_row; /* count: elements of h */
 	struct cu_divisor hidden, batch;
 	int directions, batch_first, backwards; /* backwards: the first direction runs backwards */
 	float clip, alpha[2][3], beta[2][3];    /* constants of the functions f, g and h of each direction */
 };
 
-/* bias.cu: z = fused(x + bias[channel]); z may be x */
+/* bias.cu computes z = fused(x + bias[channel]). z may be x. */
 struct cu_bias_args {
 	cu_address x, z, bias;
 	long long count;

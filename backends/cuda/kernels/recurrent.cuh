@@ -21,8 +21,8 @@ struct cell {
 	long long place;  /* the step in its sequence; -1: the sequence has ended */
 	long long input;  /* index of its first gate's sum in `inputs` */
 	long long states; /* index of its first gate's sum in `states` */
-	long long h;      /* its index in h */
-	long long y;      /* its index in Y, which is 0 after the end of a sequence */
+	long long h;      /* the element's index in h */
+	long long y;      /* the element's index in Y, which is 0 after the end of a sequence */
 };
 
 DEVICE struct cell cell_of(const struct cu_recurrent_args *a, position i)

@@ -113,7 +113,7 @@ KERNEL(resize, cu_resize_args)
 			choices *= TAPS;
 		}
 		float sum = 0;
-		/* the digits of c to the base TAPS are the taps of all dimensions */
+		/* The digits of c to the base TAPS are the taps of all dimensions. */
 		for (int c = 0; c < choices; c++) {
 			long long from = base;
 			float share = 1;

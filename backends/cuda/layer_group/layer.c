@@ -7,7 +7,8 @@
 #include "core/base/refuse.h"
 #include "core/measured.h"
 
-/* Refuses layers with floats of several types, because the libraries multiply floats of one type into the same type. */
+/* Says whether all of the layer's floats have one type, since the libraries multiply floats of one type into the same
+ * type. If not, `why` gets the reason. */
 static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 {
 	const enum npl_dtype type = layer->in[0]->dtype;
@@ -25,7 +26,8 @@ static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* Refuses a precision whose products need a newer GPU. A layer's precision may need a newer one than the device's. */
+/* Says whether the GPU is new enough for products of the precision; if not, `why` gets the reason. A layer's precision
+ * may need a newer GPU than the device's. */
 static bool gpu_supports_precision(const struct cu_device *device, enum cu_precision precision, char *why, size_t n)
 {
 	const int needed_capability = cu_capability_for(precision);

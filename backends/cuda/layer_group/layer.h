@@ -7,7 +7,7 @@
 
 #include "backends/cuda/products/layer.h"
 
-/* Returns whether the device can run the layer; if not, `why` gets the reason. */
+/* Says whether the device can run the layer; if not, `why` gets the reason. */
 bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
 
 /* Prepares a layer that cu_layer_takes accepts. resident[k] says that input k (1 or 2) is a weight or bias that has
@@ -22,11 +22,11 @@ void cu_layer_close(struct cu_layer *layer); /* accepts a zeroed one */
 int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		 struct npl_err *err);
 
-/* Returns whether in[1] and in[2] are weights if they have data before the layer group runs: those of a Conv, or of a
- * Gemm of rows times a matrix (N,K) with one bias per column. */
+/* Says whether in[1] and in[2] are weights if they have data before the layer group runs: those of a Conv, or of a Gemm
+ * of rows times a matrix (N,K) with one bias per column. */
 bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *layer);
 
-/* Returns whether the layer reads input k from the GPU on each run. */
+/* Says whether the layer reads input k from the GPU on each run. */
 bool cu_layer_reads(const struct cu_layer *layer, int k);
 
 #endif

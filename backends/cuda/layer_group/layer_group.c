@@ -529,7 +529,7 @@ int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_o
 		return fill_results(group, results, err);
 	cu_kernels_count_at(d->kernels, 0);
 	if (group->ready)
-		/* work that is still running must not write memory that others use next */
+		/* Work that is still running must not write memory that other layer groups use next. */
 		d->driver.stream_wait(d->stream);
 	return rc;
 }

@@ -15,31 +15,33 @@
 struct cu_tensor {
 	const struct npl_tensor *host; /* the tensor as the session has it */
 	enum npl_dtype stored;
-	int root;        /* index of the tensor whose memory this one uses; its own index if it is no view */
-	int layer;       /* index of the layer that makes it; of the first that reads it if it is given */
-	int result;      /* index in that layer's out; -1: it is given */
+	int root;        /* index of the held tensor whose memory this one uses; its own index if it is no view */
+	int layer;       /* index of the layer that makes the tensor, or of the first that reads a given one */
+	int result;      /* index in `out` of the layer that makes it; -1: it is given */
 	int first, last; /* the steps between which it is needed; a root's cover its views */
 	bool read;       /* a layer reads it on the GPU */
 	bool wanted, constant;
-	bool channels_last; /* its elements are ordered with channels last (layout.h) */
+	bool channels_last; /* the tensor's elements are ordered with channels last (layout.h) */
 	bool needed_plain;  /* used by layout.c alone: a layer needs it in ONNX's order */
-	/* the steps between which its copy in the other order exists; -1: there is no copy */
+	/* the steps between which the tensor's copy in the other order exists; -1: there is no copy */
 	int second_layout_first, second_layout_last;
-	int second_layout_piece; /* index in `piece` of that copy's memory; -1: none, or it is a constant */
-	bool has_second_layout;  /* that copy has been made in this run */
+	int second_layout_piece; /* index in `piece` of the copy's memory; -1: none, or it is a constant */
+	bool has_second_layout;  /* the copy in the other order has been made in this run */
 	int piece;               /* index in `piece` of a root's memory; -1: none, or it is a constant */
-	/* index in `piece` of its copy in the host's type and order; -1: they are the same */
+	/* index in `piece` of the tensor's copy in the host's type and order; -1: it has these itself */
 	int host_copy_piece;
-	/* in bytes: a constant's within the constants, any other's within the staging memory */
+	/* where the bytes of a constant begin within the constants, those of any other within the staging memory */
 	size_t offset;
-	size_t second_layout_offset; /* in bytes: of a constant's copy in the other order, within the constants */
-	/* index of the event that is recorded after its transfer; -1: it is not transferred */
+	/* where the bytes of a constant's copy in the other order begin within the constants */
+	size_t second_layout_offset;
+	/* index of the event that is recorded after the tensor's transfer; -1: it is not transferred */
 	int event;
 };
 
 struct cu_layer_group {
 	struct cu_device *device;
-	struct npl_layer_group request; /* its layers are borrowed; its lists wanted and constant are copies */
+	/* The request's layers are borrowed. Its lists wanted and constant are copies. */
+	struct npl_layer_group request;
 	bool ready;       /* everything below is prepared; a group that is only timed is prepared at its first run */
 	bool filled;      /* the constants are on the GPU */
 	bool interleaved; /* in this run results are fetched for an observer between layers */
@@ -57,7 +59,7 @@ struct cu_layer_group {
 	size_t values_bytes, staging_bytes, workspace_bytes;
 	struct cu_block resident; /* the GPU's memory for the weights and, after them, the constants */
 	size_t constants_at;
-	struct cu_block counters; /* in int8: per layer a 64-bit count of values that saturated; else none */
+	struct cu_block counters; /* in int8 a 64-bit count per layer of values that saturated; else none */
 	uint64_t *saturations;    /* per layer: these counts, copied to the host */
 	int n_events;
 	int first_to_host_event; /* index of the event before the first transfer to the host */

@@ -22,7 +22,7 @@ bool cu_layout_differs_from_onnx(const struct cu_layer_group *group, int h)
 
 enum layout_need { ANY_LAYOUT, ONNX_LAYOUT, CHANNELS_LAST };
 
-/* The order in which layer l needs input k if its result has channels last (result_last) or ONNX's order. */
+/* Returns the order in which layer l needs input k if its result has channels last (result_last) or ONNX's order. */
 static enum layout_need need_of(const struct cu_layer_group *group, int l, int k, bool result_last)
 {
 	const struct cu_layer *layer = &group->layer[l];

@@ -20,8 +20,8 @@ void cu_layout_plan(struct cu_layer_group *group);
 
 /* Returns the tensor from which a layer reads h: the root of h if both have the same shape, else h itself. */
 int cu_layout_owner(const struct cu_layer_group *group, int h);
-/* Returns whether the memory that h names is in another order than ONNX's, so that its elements must be reordered on
- * the way to or from the host. */
+/* Says whether the memory that h names is in another order than ONNX's, so that its elements must be reordered on the
+ * way to or from the host. */
 bool cu_layout_differs_from_onnx(const struct cu_layer_group *group, int h);
 
 #endif

@@ -43,7 +43,7 @@ struct cu_dnn_found {
 };
 
 struct cu_dnn {
-	struct cu_library library; /* its handle is NULL if there is no cuDNN */
+	struct cu_library library; /* the library's handle is NULL if there is no cuDNN */
 	void *handle;
 #define CU_CALL(result, member, symbol, parameters) result(*member) parameters;
 #include "dnn_api.def"

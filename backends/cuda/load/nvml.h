@@ -81,7 +81,7 @@ struct cu_nvml_meter {
 	double start_seconds;
 	/* The members from here on are the thread's until it is joined. */
 	int code;           /* the error code of the first failed call, else 0 */
-	int samples, steps; /* number of polls; of polls that found a changed count */
+	int samples, steps; /* number of polls; number of polls that found a changed count */
 	unsigned long long count, first_mj, last_mj;
 	double first_seconds, last_seconds; /* times of the first and last step, or poll of the power */
 	double joules, watts;

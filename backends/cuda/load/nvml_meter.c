@@ -10,7 +10,7 @@
 #include "npulab/thread.h"
 #include "nvml.h"
 
-#define SHORTEST_SECONDS 2.0   /* both ends are known within the time of a poll: 0.5 % */
+#define SHORTEST_SECONDS 2.0   /* both ends are known within the time of a poll, which is 0.5 % of this */
 #define POLL_SECONDS     0.005 /* a call takes tens of microseconds */
 #define LEAST_COVERED    0.5   /* least share of a run that must lie between the first and the last step */
 

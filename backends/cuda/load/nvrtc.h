@@ -16,7 +16,7 @@ extern const struct cu_text cu_texts[]; /* all sources; the last entry has the n
 
 enum { CU_NVRTC_ARCHITECTURES = 64 };
 
-/* nvrtcResult is an int, nvrtcProgram a pointer. */
+/* The functions of NVRTC. nvrtcResult is an int here, nvrtcProgram a pointer. */
 struct cu_nvrtc {
 	struct cu_library library;
 	int major, minor;                           /* NVRTC's version */
@@ -37,10 +37,10 @@ struct cu_nvrtc {
 	const char *(*error_string)(int code);
 };
 
-/* Opens the installed NVRTC that fits best. First, one whose major version is no newer than the driver's (13000 is
- * 13.0), since an older driver may not load what a newer NVRTC compiles; then one that knows the GPU's compute
- * capability (90 is 9.0); then the newer one. One newer than the driver is better than none. NPL_EDEVICE: there is no
- * NVRTC, it is too old (before 11.2) or damaged, or the GPU is older than all that it knows. */
+/* Opens the installed NVRTC that fits best. The first choice is one whose major version is no newer than the driver's
+ * (13000 is 13.0), since an older driver may not load what a newer NVRTC compiles. Among these it is one that knows the
+ * GPU's compute capability (90 is 9.0), then the newer one. One newer than the driver is better than none. NPL_EDEVICE:
+ * there is no NVRTC, it is too old (before 11.2) or damaged, or the GPU is older than all that it knows. */
 int cu_nvrtc_open(const struct cu_loader *loader, int driver_version, int capability, struct cu_nvrtc *nvrtc,
 		  struct npl_err *err);
 void cu_nvrtc_close(struct cu_nvrtc *nvrtc); /* accepts a zeroed one */

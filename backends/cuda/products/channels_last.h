@@ -8,11 +8,11 @@
 
 #include "layer.h"
 
-/* Returns whether channels last is tried before ONNX's order: for convolutions of 16-bit floats in one or two
- * dimensions, by cuDNN, on a GPU with tensor cores. */
+/* Says whether channels last is tried before ONNX's order: for convolutions of 16-bit floats in one or two dimensions,
+ * by cuDNN, on a GPU with tensor cores. */
 bool cu_layout_wanted(const struct cu_layer *layer);
 
-/* Returns whether both orders have the same bytes: one channel, one position, no spatial dimension, or no elements. */
+/* Says whether both orders have the same bytes: one channel, one position, no spatial dimension, or no elements. */
 bool cu_layout_is_free(const struct npl_shape *shape);
 
 /* Copies a tensor of this shape on the host from ONNX's order to channels last, or back. */

@@ -46,7 +46,7 @@ static int64_t product_of(const struct npl_shape *shape, int from)
 	return product;
 }
 
-/* Returns whether the image itself is the matrix of patches. */
+/* Says whether the image itself is the matrix of patches. */
 static bool is_direct(const struct cu_layer *layer)
 {
 	const struct npl_window *window = &layer->layer->attrs->conv.window;

@@ -192,7 +192,7 @@ static void *pointer(uint64_t address)
 bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm)
 {
 	const enum npl_activation fused = layer->layer->fused;
-	/* cuDNN's documentation allows a bias without Relu with this algorithm only */
+	/* cuDNN's documentation allows a bias without Relu with this algorithm only. */
 	return fused == NPL_ACT_RELU || (fused == NPL_ACT_NONE && algorithm == CU_DNN_PRECOMPUTED_GEMM);
 }
 
@@ -211,7 +211,7 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 			dnn_layer->bias, pointer(bias), dnn_layer->activation, dnn_layer->y, y);
 		if (!status)
 			return 0;
-		/* other errors of the convolution are reported by the call without bias */
+		/* Other errors of the convolution are reported by the call without bias. */
 		if (status < CU_DNN_BAD_PARAM || status >= CU_DNN_INTERNAL_ERROR)
 			return cu_dnn_result(dnn, "cudnnConvolutionBiasActivationForward", status, err);
 		dnn_layer->own_epilogue = true;

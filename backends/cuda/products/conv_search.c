@@ -41,7 +41,7 @@ static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const st
 {
 	const struct cu_dnn_found *best = NULL;
 	for (int i = 0; i < n; i++) {
-		/* float32 loses digits with any mathematics except FMA */
+		/* Float32 loses digits with any mathematics except FMA. */
 		if (found[i].status || found[i].workspace_bytes > workspace_bytes ||
 		    (layer->precision == CU_F32 && found[i].math != CU_DNN_FMA_MATH))
 			continue;

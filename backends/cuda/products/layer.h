@@ -25,11 +25,11 @@ enum cu_method {
  * it), then the bias and the scales. */
 struct cu_weights {
 	bool matrix, bias;       /* in[1] and in[2] have data and stay on the GPU */
-	int parts;               /* of integers */
-	int64_t rows, columns;   /* of the layer's matrix */
+	int parts;               /* matrices that sum to the weights of an integer product */
+	int64_t rows, columns;   /* the rows and columns of the layer's matrix */
 	int64_t padded_rows, ld; /* rows stored; elements from row to row */
 	size_t part_bytes, bias_at, scale_at, bytes;
-	uint64_t address; /* of the whole part; set by the layer group */
+	uint64_t address; /* the address of all weights on the GPU; set by the layer group */
 };
 
 /* A convolution as a product: for each image and group, rows of patches times the group's kernels. */
@@ -48,7 +48,7 @@ struct cu_conv {
 struct cu_stack {
 	int rank; /* number of the outer dimensions */
 	int64_t outer, dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK], step_y;
-	struct cu_stack_operand { /* of integers */
+	struct cu_stack_operand { /* an operand of a product of integers */
 		struct cu_packing packing;
 		bool packed, sums;  /* it is packed before the product; with the sums of its rows */
 		size_t at, sums_at; /* bytes from the start of the scratch memory */
@@ -81,8 +81,8 @@ struct cu_layer {
 	bool channels_last; /* a convolution's images, weights and result have channels last (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
-	/* Conv: products of a full chunk and of the last; recurrent: of inputs, states and candidates; others: [0]
-	 * alone. */
+	/* Conv has products of a full chunk and of the last one, a recurrent layer those of inputs, states and
+	 * candidates. Other layers have [0] alone. */
 	struct cu_product product[3];
 	struct cu_conv conv;
 	struct cu_stack stack;
@@ -90,7 +90,7 @@ struct cu_layer {
 	struct cu_recurrent recurrent;
 };
 
-/* Returns whether libraries compute the layer as products, not a kernel. */
+/* Says whether libraries compute the layer as products, not a kernel. */
 bool cu_multiplies(const struct npl_layer *layer);
 /* Returns the precision in which a layer is computed: the device's. Exceptions: float16 and bfloat16 products are
  * computed in their own type on every device, and a device in int8 computes float32 layers in float32. */
@@ -101,17 +101,17 @@ enum npl_dtype cu_layer_type(const struct cu_layer *layer);
 /* Writes the weights to image, layer->weights.bytes bytes, in the layout that they have on the GPU. */
 int cu_layer_fill(const struct cu_layer *layer, char *image, struct npl_err *err);
 
-/* Returns whether a Gemm is rows times a matrix (N,K) with one bias per column. */
+/* Says whether a Gemm is rows times a matrix (N,K) with one bias per column. */
 bool cu_is_rows(const struct npl_layer *layer);
 
-/* weights.c: plans the layout of weights (rows, columns), stored as (padded_rows, ld). The other two return addresses:
- * of a part of the matrix, and of the bias (0: none). */
+/* weights.c: cu_weights_plan plans the layout of weights (rows, columns), stored as (padded_rows, ld). The other two
+ * return the addresses of a part of the matrix and of the bias (0: there is none). */
 int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t ld,
 		    int64_t padded_rows, struct npl_err *err);
 uint64_t cu_weights_matrix(const struct cu_layer *layer, const struct cu_value *in, int part);
 uint64_t cu_weights_bias(const struct cu_layer *layer, const struct cu_value *in);
 
-/* rows.c */
+/* Functions of rows.c. */
 bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
 int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
@@ -122,7 +122,7 @@ int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, st
 int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,
 		     struct npl_err *err);
 
-/* stack.c */
+/* Functions of stack.c. */
 bool cu_stack_take(const struct npl_layer *layer, char *why, size_t n);
 int cu_stack_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
@@ -136,20 +136,20 @@ void cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const stru
 /* Writes where the operands of an outer product begin, in elements. */
 void cu_stack_at(const struct cu_stack *stack, int64_t outer, int64_t *a, int64_t *b);
 
-/* stack_integers.c */
+/* Functions of stack_integers.c. */
 bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n);
 int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 			  struct npl_err *err);
 
-/* conv.c */
+/* Functions of conv.c. */
 bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
 /* Runs a layer by CU_METHOD_GROUPS. */
 int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
-/* Adds the bias and applies the fused activation to y (..., channels, inner); does nothing if there is neither. */
+/* Adds the bias and applies the fused activation to y (..., channels, inner), if there are such. */
 int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
 		    int64_t inner, struct npl_err *err);
 
@@ -159,17 +159,17 @@ void cu_dnn_layer_close(struct cu_layer *layer);
 int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* Sets the algorithm with its mathematics and its workspace. */
 int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err);
-/* Returns whether cuDNN adds the bias in the same call with this algorithm. */
+/* Says whether cuDNN adds the bias in the same call with this algorithm. */
 bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm);
 
 /* conv_search.c: measures cuDNN's algorithms and sets the fastest. It uses the device's memory of values and its
  * workspace, whatever they contain. A choice is kept for all convolutions with the same parameters. If nothing can be
  * measured, or the convolution is too small for it, the heuristic's choice stays. */
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer);
-/* Returns the bytes of that memory that a search needs; 0: there is no search for this layer. */
+/* Returns the bytes of the device's memory of values that a search needs; 0: there is no search for this layer. */
 size_t cu_dnn_search_bytes(const struct cu_layer *layer);
 
-/* recurrent.c */
+/* Functions of recurrent.c. */
 bool cu_is_recurrent(enum npl_op op);
 int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err);
 int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

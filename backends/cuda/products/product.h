@@ -13,17 +13,17 @@
 #define CU_BLAS_WORKSPACE ((size_t)32 << 20) /* bytes, as NVIDIA advises for Hopper */
 
 struct cu_product_shape {
-	enum npl_dtype operands, result; /* both F32, F16 or BF16; or F16/BF16 and F32; or I8 and I32 */
+	enum npl_dtype operands, result; /* F32, F16 or BF16 for both, or F16 or BF16 and F32, or I8 and I32 */
 	bool tf32;                       /* float32 operands may lose 13 bits on the way to the multiplier */
 	int64_t m, n, k;
 	int64_t ld_a, ld_b, ld_d; /* elements from one column to the next */
 	bool transposed_a;        /* a is stored as (k,m) */
 	bool transposed_b;        /* b is stored as (n,k) */
 	int64_t batch, stride_a, stride_b,
-		stride_d;   /* number of products; elements from one matrix to the next; 0: one matrix for all */
-	bool relu;          /* Relu is applied to the result */
-	bool bias;          /* a bias (m) is added before Relu */
-	float alpha;        /* 0 stands for 1 */
+		stride_d; /* the number of products, and elements from one matrix to the next (0: one matrix for all) */
+	bool relu;        /* Relu is applied to the result */
+	bool bias;        /* a bias (m) is added before Relu */
+	float alpha;      /* 0 stands for 1 */
 	uint64_t alignment; /* a power of two that divides all addresses of a run; 0: CU_ALIGNMENT */
 };
 

@@ -17,7 +17,7 @@ struct dn_counters {
 	/* The saturations of sum_saturations that reach the function's result, and results that exceeded 16 bits at the
 	 * output's scale. */
 	uint64_t output_saturations;
-	uint64_t input_bytes, synapse_bytes, output_bytes; /* from and to memory */
+	uint64_t input_bytes, synapse_bytes, output_bytes; /* bytes from and to memory */
 	uint64_t dram_reads, dram_writes, dram_row_hits, dram_activates, dram_refreshes;
 };
 #define DN_COUNTERS 22

@@ -34,7 +34,7 @@ struct dn_config {
 	int product; /* enum npl_q16_product */
 	int64_t sum_bits;
 	int64_t nbin_rows, nbout_rows, sb_rows;
-	int64_t nbout_sum_rows;      /* of nbout_rows, the rows for partial sums; the others hold results */
+	int64_t nbout_sum_rows;      /* the rows, of nbout_rows, for partial sums; the others hold results */
 	const char *memory_preset;   /* a file of memories/ */
 	int64_t memory_channels;     /* 0: as many as the preset has */
 	double host_latency_seconds; /* the time before a transfer of the host's data begins */
@@ -53,13 +53,14 @@ struct dn_config {
 
 /* The memory that a program works on. It is borrowed, and the engines write it. */
 struct dn_memory {
-	uint8_t *bytes; /* from address 0; NULL: there are no values */
+	uint8_t *bytes; /* the bytes from address 0 on; NULL: there are no values */
 	uint64_t size;
 };
 
 extern const struct npl_param dn_params[];
 extern const struct npl_former_default dn_former_defaults[];
-int64_t dn_row_bytes(const struct dn_config *config);            /* of NBin and NBout: Tn 16-bit values */
+/* Returns the bytes of a row of NBin and NBout: Tn 16-bit values. */
+int64_t dn_row_bytes(const struct dn_config *config);
 int64_t dn_sb_row_bytes(const struct dn_config *config);         /* Tn x Tn 16-bit synapses */
 int64_t dn_sum_rows(const struct dn_config *config);             /* NBout rows that Tn partial sums take */
 int64_t dn_operations_per_cycle(const struct dn_config *config); /* Tn multipliers and Tn - 1 adders, Tn times */

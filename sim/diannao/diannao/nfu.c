@@ -29,8 +29,8 @@ int64_t dn_rescale(int64_t value, int shift)
 	return value > 0 ? bound : value < 0 ? -bound : 0; /* |value| * 2^17 is far outside too */
 }
 
-/* reciprocal / 2^bits is 1 / count, with 2^14 <= reciprocal < 2^15: a positive 16-bit operand, exact for powers of
- * two. */
+/* Divides by a multiplication: reciprocal / 2^bits is 1 / count, with 2^14 <= reciprocal < 2^15. So the reciprocal is a
+ * positive 16-bit operand, exact for powers of two. */
 int64_t dn_average(int64_t sum, int64_t count, int shift)
 {
 	int bits = 14;
@@ -40,7 +40,8 @@ int64_t dn_average(int64_t sum, int64_t count, int shift)
 	return dn_rescale(sum * reciprocal, bits + shift);
 }
 
-/* Where the function is level beyond 16 bits, a saturation of the sum does not matter. */
+/* Applies NFU-3 to a sum and counts saturations. Where the function is level beyond 16 bits, a saturation of the sum
+ * does not matter. */
 int16_t dn_nfu3_result(const struct dn_function *function, int result_shift, int64_t value,
 		       struct dn_counters *counters)
 {

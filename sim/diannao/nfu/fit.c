@@ -15,7 +15,7 @@
 #include "npulab/layer.h"
 
 #define ONE (1 << NPL_Q16_FRACTION_BITS)
-#define TIE 1e-7 /* of errors in units of 1 / 1024: libm's last bits are some 1e-13 of these */
+#define TIE 1e-7 /* a difference of errors in units of 1 / 1024; libm's last bits are some 1e-13 of these */
 
 /* The inputs of one segment, first..end - 1, and 1024 f(x) of each. */
 struct piece {

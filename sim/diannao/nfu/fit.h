@@ -10,7 +10,7 @@
 
 /* The function to be fitted, and its inputs: x and f(x) as real numbers, from low / 1024 to high / 1024. */
 struct dn_curve {
-	/* its values are from -31 to 31, so that lines do not saturate */
+	/* The values of f are from -31 to 31, so that lines do not saturate. */
 	double (*f)(const void *parameters, double x);
 	const void *parameters;
 	int low, high; /* the range of the integers, -32768 to 32767, low <= high */

@@ -140,8 +140,8 @@ static int16_t operand(uint8_t byte, struct tpu_byte_format format)
 	return (int16_t)((format.is_signed ? (int8_t)byte : byte) - format.zero_point);
 }
 
-/* The sequencer of the weights at the edge: numbers the rows of a tile and counts hazards. A switch reads the plane as
- * it is before the weight row of the same cycle. */
+/* Sequences the weights at the edge: numbers the rows of a tile and counts hazards. A switch reads the plane as it is
+ * before the weight row of the same cycle. */
 static void sequence_weights(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in, struct tpu_wave *wave)
 {
 	if (wave->switches) {

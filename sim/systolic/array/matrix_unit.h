@@ -81,7 +81,7 @@ struct tpu_matrix_inputs {
 /* An output at the edge: one column's sum for one accumulator row. */
 struct tpu_matrix_write {
 	int64_t column, address;
-	int32_t sum;   /* as the column delivers it */
+	int32_t sum;   /* the sum as the column delivers it */
 	int32_t value; /* what the accumulator holds from the next cycle on */
 	bool overflowed;
 };
@@ -94,14 +94,16 @@ struct tpu_matrix_counts {
 	uint64_t overflows;      /* writes that wrapped */
 };
 
-/* sum[i] += input[i] * weight[i] for `blocks` times TPU_MATRIX_LANES values, operands within 9 bits. */
+/* Kernels that add input[i] * weight[i] to sum[i] for `blocks` times TPU_MATRIX_LANES values. Operands have at most 9
+ * bits. */
 #define TPU_MATRIX_LANES 16
 struct tpu_matrix_kernel {
 	const char *name;
 	bool (*usable)(void);
 	void (*multiply)(int32_t *sum, const int16_t *input, const int16_t *weight, int64_t blocks);
 };
-extern const struct tpu_matrix_kernel tpu_matrix_kernel_list[]; /* fastest first; the last runs everywhere; then {0} */
+/* All kernels, the fastest first. The last one runs everywhere, and {0} ends the list. */
+extern const struct tpu_matrix_kernel tpu_matrix_kernel_list[];
 
 /* The head of matrix_unit.c says why the registers are kept in this form. */
 struct tpu_matrix {
@@ -138,7 +140,7 @@ void tpu_matrix_close(struct tpu_matrix *unit);
 /* Does one cycle. The bytes are copied. NPL_EINTERNAL: an input is out of range, and nothing has happened. */
 int tpu_matrix_step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in, struct npl_err *err);
 
-/* Whether every row that entered has been written. */
+/* Says whether every row that entered has been written. */
 bool tpu_matrix_drained(const struct tpu_matrix *unit);
 
 /* The registers of one cell after the last cycle, weights as bytes. A bubble is zeros. */

@@ -17,7 +17,7 @@
 #define TEXT(...)               SIM_TEXT(struct tpu_config, __VA_ARGS__)
 #define CHOICE(...)             SIM_CHOICE(struct tpu_config, __VA_ARGS__)
 #define ORIGIN(key, member, of) SIM_ORIGIN(struct tpu_config, key, member, "where that figure is from", of)
-/* The energy of one kind of event, and the source of the figure. */
+/* Makes the rows of the energy of one kind of event, and of the figure's source. */
 #define ENERGY(key, figure, member, help)                                                                              \
 	PARAM(key "." figure, DOUBLE, member.pj, "0", 0, 1e9, "pJ", help),                                             \
 		ORIGIN(key ".origin", member.origin, key "." figure)
@@ -175,16 +175,16 @@ static bool read_preset(const struct tpu_config *config, int64_t channels, struc
 	return true;
 }
 
-/* Whether the user chose the value: by --set, even to the value that the file has, or in a file whose value is not the
- * shipped one's. */
+/* Says whether the user chose the value: by --set, even to the value that the file has, or in a file whose value is not
+ * the shipped one's. */
 static bool is_users(const struct npl_description *machine, const char *key)
 {
 	const struct npl_setting *setting = npl_description_setting(machine, key);
 	return setting && (!setting->line || npl_description_source(machine, tpu_params, key) == NPL_SOURCE_OWN);
 }
 
-/* A memory file of one channel describes a part of which a machine has several. A memory file of more channels, such as
- * a stack of HBM, describes the whole. */
+/* Sets channels and size where the user chose another weight memory. A memory file of one channel describes a part of
+ * which a machine has several. A memory file of more channels, such as a stack of HBM, describes the whole. */
 int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err)
 {

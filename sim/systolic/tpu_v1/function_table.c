@@ -6,7 +6,7 @@
  * middle between two numbers of 15 bits (tests/sim/systolic/tpu_v1/rtl/test_functions.c). */
 #include "function_table.h"
 
-/* e^x for |x| <= 16: the Taylor series of x / 1024, whose terms from the ninth on are below 1e-21, squared ten
+/* Returns e^x for |x| <= 16: the Taylor series of x / 1024, whose terms from the ninth on are below 1e-21, squared ten
  * times. */
 static double exponential(double x)
 {

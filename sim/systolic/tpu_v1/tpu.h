@@ -40,7 +40,7 @@ struct tpu_config {
 	int64_t clock_hz;
 	int precision;            /* enum tpu_precision: the number format of the layers */
 	int64_t rows, columns;    /* cells: inputs enter at the rows, results leave at the columns */
-	int64_t accumulator_rows; /* of `columns` 32-bit words; used as two halves */
+	int64_t accumulator_rows; /* rows of `columns` 32-bit words, used as two halves */
 	int64_t buffer_bytes;     /* unified buffer */
 	int64_t weight_bytes;     /* weight memory */
 	/* The weight memory: "fixed" (or NULL) gives weight_bytes_per_second; else a preset of npulab/memory.h and how
@@ -50,7 +50,7 @@ struct tpu_config {
 	int64_t fifo_tiles;
 	int64_t activate_cycles_per_row;
 	int64_t matrix_registers;          /* extra pipeline registers after the array */
-	int64_t activate_latency_cycles;   /* from the last row read to the end of an activate */
+	int64_t activate_latency_cycles;   /* cycles from the last row read to the end of an activate */
 	int64_t parameter_tables;          /* tables that can wait for the activation unit */
 	int64_t queue_instructions;        /* the length of each unit's queue */
 	int64_t issue_cycles, sync_cycles; /* cycles per instruction; further cycles per sync */
@@ -58,8 +58,9 @@ struct tpu_config {
 	struct npl_link_config link;
 	double link_pj_per_byte;
 	const char *link_origin;
-	/* Energy per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read
-	 * and written; per byte fetched. Rows are charged as a whole, and a narrower array has narrower rows. */
+	/* Energies per cell and active cycle, per byte of a row of tpu_row_bytes read, per byte written, per word of a
+	 * row of `columns` read and written, and per byte of weights fetched. Rows are charged as a whole, and a
+	 * narrower array has narrower rows. */
 	struct tpu_energy cell, buffer_byte_read, buffer_byte_written, accumulator_word, weight_byte;
 	double static_watts;
 	const char *static_origin;
@@ -72,9 +73,9 @@ struct tpu_config {
 /* The memories that a program works on. They are borrowed; the engines write the buffer and host memory. */
 struct tpu_memory {
 	uint8_t *buffer;        /* tpu_buffer_size_rows() rows of tpu_row_bytes() */
-	const uint8_t *weights; /* from weight row 0 */
+	const uint8_t *weights; /* the bytes from weight row 0 on */
 	size_t weight_bytes;    /* bytes given; the bytes after them read as 0 */
-	/* bytes after those given are refused by tpu_program_check, as part of the image is missing */
+	/* tpu_program_check refuses bytes after those given, as part of the image is missing */
 	bool weights_end;
 	uint8_t *host;
 	size_t host_bytes; /* bytes given; a program that goes beyond them is refused */
@@ -84,10 +85,10 @@ struct tpu_memory {
 extern const struct npl_param tpu_params[];
 extern const struct npl_former_default tpu_former_defaults[];
 extern const struct npl_param_condition tpu_conditions[];
-/* npl_driver.adapt_unset: sets channels and size where the user chose another weight memory. */
+/* Sets channels and size where the user chose another weight memory (npl_driver.adapt_unset). */
 int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err);
-/* Checks what the ranges of single parameters cannot say. NPL_EINPUT. */
+/* Checks what the ranges of single parameters cannot say. Returns 0 or NPL_EINPUT. */
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err);
 
 /* Fills the members that follow from the link. NPL_EINPUT. */
@@ -103,8 +104,8 @@ double tpu_weight_rate(const struct tpu_config *config);
 
 int64_t tpu_row_bytes(const struct tpu_config *config); /* width of the unified buffer */
 int64_t tpu_buffer_size_rows(const struct tpu_config *config);
-/* These return the host link's bandwidth and latency in the integers that the cycle models use, rounded (the latency
- * up). */
+/* These return the host link's bandwidth and latency as the integers that the cycle models use, the bandwidth rounded
+ * to the nearest one and the latency up. */
 uint64_t tpu_link_bytes_per_second(const struct tpu_config *config);
 uint64_t tpu_link_latency_cycles(const struct tpu_config *config);
 

@@ -3,9 +3,8 @@
  * Which tiles a layer takes. Only the candidates of tiles.c that take at most a twentieth more than the least time are
  * considered. Of these the one that moves the fewest bytes is taken, because most of a layer's energy is memory's (Chen
  * et al., ASPLOS 2014, section 7.3: more than 95 %); of two that move the same bytes, one that is more than a hundredth
- * faster. The time of a candidate is its estimate,
- * corrected by what a slice of the layer, some blocks of some rows of outputs, really takes on the fast engine beside
- * its own estimate. */
+ * faster. The time of a candidate is its estimate, times a correction: what a slice of the layer really takes on the
+ * fast engine, over the estimate for that slice. The slice is some blocks of some rows of outputs. */
 #include <string.h>
 
 #include "core/base/arith.h"
@@ -106,7 +105,8 @@ static int choose(const struct dn_machine *machine, const struct dn_layer *layer
 	return 0;
 }
 
-/* Layers are compared as bytes: they are made from zeroed ones, so that equal layers have equal bytes. */
+/* Chooses tiles, or finds those of an equal layer. Layers are compared as bytes: they are made from zeroed ones, so
+ * that equal layers have equal bytes. */
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err)
 {

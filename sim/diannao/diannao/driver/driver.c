@@ -53,8 +53,8 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 	return 0;
 }
 
-/* The machine works in main memory, and each layer's result includes the energy of its accesses. So the link costs time
- * (only for what the host brings or takes) and no energy of its own. */
+/* Describes the machine. It works in main memory, and each layer's result includes the energy of its accesses. So the
+ * link costs time (only for what the host brings or takes) and no energy of its own. */
 static void dn_describe(const void *state, struct npl_device_info *info)
 {
 	const struct dn_machine *machine = state;

@@ -15,7 +15,8 @@ struct dn_chosen {
 	struct dn_tiles tiles;
 };
 
-#define DN_CHOSEN 16 /* layers of a network are often alike */
+/* Choices of tiles that are remembered: layers of a network are often alike, and a choice runs slices of the layer. */
+#define DN_CHOSEN 16
 
 struct dn_machine {
 	struct dn_config config;
@@ -37,7 +38,8 @@ double dn_bytes_per_cycle(const struct dn_machine *machine); /* the most that me
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err);
 
-/* Returns the execution of a layer's program: for the fast engine, and for rtl except its values. */
+/* Returns what either engine needs to run a layer's program without values. For rtl with values the caller sets
+ * `memory` too. */
 struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
 				    struct dn_generator *generator);
 

@@ -51,7 +51,7 @@ static int check_fits(const char *file_role, uint64_t address, size_t bytes, uin
 	return 0;
 }
 
-/* Makes a memory with both files in it, which the caller frees. NPL_ENOMEM. */
+/* Makes a memory with both files in it, which the caller frees. Returns 0 or NPL_ENOMEM. */
 static int fill_memory(const struct sim_program *program, const struct npl_execution *execution, uint64_t capacity,
 		       struct dn_memory *memory, struct npl_err *err)
 {

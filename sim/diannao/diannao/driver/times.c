@@ -18,7 +18,7 @@ const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES] = {
 };
 
 struct times {
-	struct npl_instruction_time *time; /* begin: decoded */
+	struct npl_instruction_time *time; /* per instruction; begin is the cycle in which it was decoded */
 	uint64_t *ended;
 	int64_t count;
 };
@@ -72,7 +72,7 @@ static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time
 	struct times *times = opened;
 	uint64_t previous_end = 0; /* boundary at which the one before has ended */
 	(void)err;
-	/* the instruction waits for what comes after the last one's end */
+	/* The instruction waits for what comes after the end of the one before it. */
 	if (times->count)
 		times->ended[times->count - 1] = cycles;
 	for (int64_t i = 0; i < times->count; i++) {

@@ -11,11 +11,13 @@
 #include "driver_impl.h"
 #include "sim/diannao/diannao/nfu.h"
 
-/* per packing by one thread: with fewer outputs, gathering the windows would be a large part */
-#define MOST_OUTPUTS    256 /* per packing of weights, by all threads together */
+/* Limits of the work on values: the outputs whose weights are packed at a time, by all threads together and at least by
+ * one thread (with fewer, gathering the windows would be a large part of the time); the positions of a matrix product;
+ * and the values that are gathered at a time, about as many as stay in the second-level cache. */
+#define MOST_OUTPUTS    256
 #define LEAST_OUTPUTS   32
-#define MOST_POSITIONS  128    /* per matrix product */
-#define GATHERED_VALUES 131072 /* about this many, so that they stay in the second-level cache */
+#define MOST_POSITIONS  128
+#define GATHERED_VALUES 131072
 
 /* With so few multiply-accumulates, or values of pooled windows, one thread is done before another has woken up. */
 #define ALONE 262144
@@ -30,14 +32,14 @@ struct sums {
 	const struct dn_config *config;
 	const struct dn_layer *layer;
 	int64_t k, stride; /* k: values of a window; stride: from one window to the next in `gathered`, even */
-	int64_t *offset;   /* of each value of a window from the window's first value, inside the input */
+	int64_t *offset;   /* the distance of each value of a window from the window's first value, inside the input */
 	int16_t *gathered; /* (positions, stride) */
 	int64_t *sum;      /* (positions, outputs) */
 	struct npl_q16_weights weights;
 	int64_t block;                      /* positions per product */
-	int64_t offset_out[MOST_POSITIONS]; /* of each position in an output map, in elements */
+	int64_t offset_out[MOST_POSITIONS]; /* the offset of each position in an output map, in elements */
 	struct dn_counters counters;
-	struct npl_err err; /* of the first task that failed */
+	struct npl_err err; /* the error of the first task that failed */
 };
 
 static void sums_free(struct sums *s)

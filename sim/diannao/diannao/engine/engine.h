@@ -21,11 +21,11 @@
 struct dn_stream {
 	void *state;
 	void (*next)(void *state, struct dn_instruction *instruction);
-	/* Optional; a stream has both functions or neither. The engine calls count_alike before it fetches an
+	/* Both functions are optional; a stream has both or neither. The engine calls count_alike before it fetches an
 	 * instruction. For each level, the outermost first, units[level] becomes how many units, beginning with the
-	 * next instruction, differ in nothing but addresses in memory; 0: no unit begins here. A unit is within one
-	 * unit of every level before its own. No store is open where it begins or ends. Sums may be kept across units:
-	 * times do not depend on them. */
+	 * next instruction, differ in nothing but addresses in memory. It becomes 0 where no unit begins. A unit is
+	 * within one unit of every level before its own. No store is open where it begins or ends. Sums may be kept
+	 * across units: times do not depend on them. */
 	void (*count_alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
 	void (*skip)(void *state, int level, int64_t units); /* leaves out so many units of the level */
 };
@@ -47,8 +47,8 @@ enum dn_cycle_class {
 /* An observer (sim/common/observer.h) of these engines is told of every event, but not in the order of their times. An
  * event's index is that of an instruction: the one that was decoded, that asked for the load whose rows have all
  * arrived, whose first step is in the cycle, that ended, or whose results completed the store. Intervals cover all
- * cycles, in the order of time. Their instruction is the one at the head of the NFU's queue; while the queue is empty,
- * the next one to be decoded; and after the last one was decoded, that last one. */
+ * cycles, in the order of time. Their instruction is the one at the head of the NFU's queue. While the queue is empty
+ * it is the next one to be decoded, and after the last one was decoded that last one. */
 
 /* One execution of a program that has passed the check (isa/check.h). */
 struct dn_execution {
@@ -69,8 +69,8 @@ struct dn_outcome {
 	struct npl_memory_counters memory;
 };
 
-/* Either engine: executes the program to its end. NPL_ENOMEM. NPL_EINPUT: the program takes longer than
- * DN_LONGEST_SECONDS. */
+/* Either engine: executes the program to its end. Returns 0, NPL_ENOMEM, or NPL_EINPUT where the program takes longer
+ * than DN_LONGEST_SECONDS. */
 typedef int dn_engine(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err);
 
 #endif

@@ -29,7 +29,7 @@ struct dn_fast_entry {
 	uint8_t stages_to_leave; /* stages from the first to the one where its sums or results leave */
 	bool reads_nbin, reads_sb, by_nfu1;
 	uint8_t result_rows; /* rows of NBout for its results; 0: it stores nothing */
-	bool completes;      /* its results are the last of a store of store_bytes */
+	bool completes;      /* the instruction's results are the last of a store of store_bytes */
 	uint32_t nbin_stride;
 	uint64_t nbin_row, nbin_last, sb_row; /* NBin rows of the first and the last step, SB row of the first step */
 	uint64_t nbin_freed, sb_freed;        /* rows below these are free when the instruction has ended */
@@ -52,7 +52,8 @@ struct dn_fast_store {
 struct dn_fast_buffer {
 	uint64_t rows;
 	uint64_t oldest, next; /* the rows held at the instruction that is decoded */
-	/* at the present time; rows may be freed before they have come, or before they are taken */
+	/* Rows taken, arrived and freed until the present time. Rows may be freed before they have come, or before they
+	 * are taken. */
 	uint64_t taken, arrived, freed;
 	struct dn_fast_load *load;
 	uint64_t mask, loads_put, loads_pushed, loads_arrived;
@@ -78,7 +79,7 @@ struct dn_fast_units {
 	int64_t unit, end;                   /* units begun so far; number of the first unit that is not alike */
 	uint64_t marked_at;                  /* number of the instruction at which the last mark was made */
 	int64_t marks, since_anchor, window; /* counts of these units */
-	/* the last marks; the anchor is a mark that is kept for longer and longer */
+	/* The last marks. The anchor is a mark that is kept for longer and longer. */
 	struct dn_fast_mark mark[DN_FAST_MARKS];
 	struct dn_fast_mark anchor;
 };
@@ -112,7 +113,7 @@ struct dn_fast {
 	/* Decoding (decode.c). */
 	struct dn_instruction next;
 	bool fetched, ended; /* fetched: `next` holds an instruction; ended: END has been decoded */
-	uint64_t index;      /* of the next instruction */
+	uint64_t index;      /* the index of the next instruction */
 	struct dn_fast_entry *queue;
 	uint64_t queue_mask, queue_put, queue_taken;
 	struct { /* the store that waits for results of later instructions; bytes_left 0: there is none */
@@ -153,8 +154,9 @@ static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event event, ui
 
 /* decode.c does steps 2 and 3 of a boundary. */
 int dn_fast_end_and_decode(struct dn_fast *f);
-bool dn_fast_may_decode(const struct dn_fast *f); /* whether `next` may be decoded, if the queue of the NFU has room */
-bool dn_fast_requests_ended(const struct dn_fast *f); /* whether requests have ended and the pipeline is empty */
+/* Says whether `next` may be decoded, if the queue of the NFU has room. */
+bool dn_fast_may_decode(const struct dn_fast *f);
+bool dn_fast_requests_ended(const struct dn_fast *f); /* says whether requests have ended and the pipeline is empty */
 
 /* requests.c does step 4, and steps 1 or 5. */
 int dn_fast_push_requests(struct dn_fast *f);

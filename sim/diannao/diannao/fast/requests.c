@@ -7,7 +7,7 @@
 
 #include "fast.h"
 
-/* The ring always has a free place: decoding waits for one. */
+/* Adds a load to the ring, which always has a free place: decoding waits for one. */
 void dn_fast_add_load(struct dn_fast_buffer *buffer, const struct dn_fast_load *load)
 {
 	buffer->load[buffer->loads_put++ & buffer->mask] = *load;
@@ -52,7 +52,7 @@ static int push_nbin(struct dn_fast *f)
 	return 0;
 }
 
-/* The tag says whether a row is the last of its load. */
+/* Pushes the rows of SB's loads. The tag says whether a row is the last of its load. */
 static int push_sb(struct dn_fast *f)
 {
 	for (const struct dn_fast_load *load; (load = next_load(&f->sb));)

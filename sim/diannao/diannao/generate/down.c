@@ -132,8 +132,8 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 		       : 0;
 }
 
-/* The first tile of the first image loads the kernel, and the last tile of the last image frees it. In a tile the first
- * row of outputs loads all lines under it, and the last row frees them. */
+/* Returns how many iterations are alike. The first tile of the first image loads the kernel, and the last tile of the
+ * last image frees it. In a tile the first row of outputs loads all lines under it, and the last row frees them. */
 static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	const struct dn_layer *layer = g->layer;

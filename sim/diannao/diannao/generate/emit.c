@@ -23,7 +23,7 @@ struct dn_instruction *dn_emit(struct dn_generator *g)
 	return &g->queue[g->put++];
 }
 
-/* Whether the last instruction of the queue only loads. */
+/* Says whether the last instruction of the queue only loads. */
 static bool loads_last(const struct dn_generator *g)
 {
 	if (!g->put)
@@ -192,7 +192,7 @@ void dn_end_visit(struct dn_generator *g, struct dn_visit *visit)
 	join_loads(g, visit->first);
 }
 
-/* Whether the instruction would free so many rows with REUSE 0. */
+/* Says whether the instruction would free so many rows with REUSE 0. */
 static bool would_free(const struct dn_instruction *at, int64_t held_rows, int64_t rows)
 {
 	return dn_uses_nfu(at) && at->nbin.op != DN_NOP && (at->nbin.stride ? at->nbin.end + 1 : held_rows) == rows;

@@ -22,13 +22,13 @@
 
 struct dn_generator; /* opaque */
 
-/* Opens a generator, which borrows all three until it is closed. NPL_ENOMEM. */
+/* Opens a generator, which borrows all three until it is closed. Returns 0 or NPL_ENOMEM. */
 int dn_generator_open(const struct dn_config *config, const struct dn_layer *layer, const struct dn_tiles *tiles,
 		      struct dn_generator **generator, struct npl_err *err);
 void dn_generator_close(struct dn_generator *generator); /* accepts NULL */
 struct dn_stream dn_generator_stream(struct dn_generator *generator);
 const struct dn_layout_map *dn_generator_map(const struct dn_generator *generator);
-/* NPL_ENOMEM: memory ran out on the way and the stream ended too early. Else 0. */
+/* Returns NPL_ENOMEM where memory ran out on the way and the stream ended too early, else 0. */
 int dn_generator_failed(const struct dn_generator *generator, struct npl_err *err);
 
 #endif

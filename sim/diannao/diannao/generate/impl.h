@@ -83,10 +83,11 @@ struct dn_nest_code {
 };
 extern const struct dn_nest_code dn_code_down, dn_code_across, dn_code_streamed, dn_code_pooled, dn_code_pooled_across;
 
-/* loops.c. Both return false where there is no visit, or no further one. */
+/* loops.c: these begin the first visit and the next one. They return false where there is none. */
 bool dn_begin_loops(struct dn_generator *g);
 bool dn_next_visit(struct dn_generator *g);
-/* Both do what engine.h says for the visit that comes next. */
+/* dn_loops_alike counts like units, and dn_skip_iterations leaves units out, as engine.h says, for the visit that comes
+ * next. */
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS]);
 void dn_skip_iterations(struct dn_generator *g, int level, int64_t iterations);
 int64_t dn_iterations(const struct dn_generator *g, enum dn_loop loop);
@@ -119,7 +120,7 @@ void dn_emit_pool(struct dn_generator *g, struct dn_visit *visit, int64_t nbin, 
 /* Completes the visit's instructions with what connects them, and joins the loads before them where one instruction can
  * do both. */
 void dn_end_visit(struct dn_generator *g, struct dn_visit *visit);
-/* Both free the rows below number `end`, which are not read again. */
+/* These free the rows below number `end`, which are not read again. */
 void dn_free_nbin(struct dn_generator *g, int64_t end);
 void dn_free_sb(struct dn_generator *g, int64_t end);
 
@@ -127,7 +128,7 @@ void dn_free_sb(struct dn_generator *g, int64_t end);
 void dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end, int64_t first_tap,
 	     int64_t end_tap);
 int64_t dn_rank_of(const struct dn_columns *columns, int64_t position); /* -1: the position is not needed */
-/* returns the first needed position at or after this one; where there is none, a position after the input */
+/* Returns the first needed position at or after this one; where there is none, a position after the input. */
 int64_t dn_next_needed(const struct dn_columns *columns, int64_t position);
 /* Returns the rank of the first column that windows o..end-1 read; the number of columns if they read none. */
 int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);

@@ -146,7 +146,7 @@ static bool take_values(const struct npl_layer *model_layer, struct dn_layer *la
 	return true;
 }
 
-/* Checks that steps times lanes times four bytes stay below 2^63, so that no count overflows. */
+/* Says whether steps times lanes times four bytes stay below 2^63, so that no count overflows. */
 static bool check_size(const struct dn_config *config, const struct dn_layer *layer, char *why, size_t n)
 {
 	int64_t outputs = layer->kind == DN_SUM ? dn_out_rows(config, layer) * config->tn : 1;
@@ -207,8 +207,8 @@ static bool take_clip(double low, double high, int y, struct dn_layer *layer, ch
 	return true;
 }
 
-/* Sets what NFU-3 does, and at which scale. Functions that are exact at any scale keep it; sigmoid and tanh need plain
- * Q6.10. y: log2 of the output's scale. */
+/* Sets what NFU-3 does, and at which scale. Functions that are exact at any scale keep the output's scale. Sigmoid and
+ * tanh need plain Q6.10. y is the log2 of the output's scale. */
 static bool take_function(const struct npl_layer *model_layer, int y, struct dn_layer *layer, char *why, size_t n)
 {
 	enum npl_op op = model_layer->op;
@@ -222,7 +222,7 @@ static bool take_function(const struct npl_layer *model_layer, int y, struct dn_
 		return npl_refuse(why, n, "NFU-3 applies one function, not two");
 	if (layer->kind == DN_AVERAGE && fused > NPL_ACT_RELU)
 		return npl_refuse(why, n, "NFU-3 divides here, it does not apply %s too", npl_activation_name(fused));
-	if (op == NPL_OP_LRN) { /* its function is set already */
+	if (op == NPL_OP_LRN) { /* the function of LRN's layer is set already */
 		layer->result_shift = y + NPL_Q16_FRACTION_BITS;
 		return true;
 	}

@@ -49,7 +49,7 @@ bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_l
 		 size_t n);
 int64_t dn_taps(const struct dn_layer *layer);      /* positions of the window */
 int64_t dn_positions(const struct dn_layer *layer); /* output positions of one map */
-/* ceil(maps / Tn) */
+/* These return ceil(maps / Tn), of the input maps and of the output maps. */
 int64_t dn_in_rows(const struct dn_config *config, const struct dn_layer *layer);
 int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer);
 

@@ -20,8 +20,8 @@ struct dn_layout_map {
 	const struct dn_layer *layer;
 	const struct dn_tiles *tiles;
 	int64_t in_rows, groups; /* NBin rows of all maps of a tap; number of groups of Tn outputs */
-	/* group g reads a tap's rows from g - rows_below to g + rows_above; where it reads all, these are `groups` and
-	 * `in_rows` */
+	/* Group g reads a tap's rows from g - below to g + above. Where it reads all rows, these are `groups` and
+	 * `in_rows`. */
 	int64_t rows_below, rows_above;
 	int64_t bias_rows, kernel_rows; /* SB rows of a group's biases; SB rows of a group's kernel where it is dense */
 	int64_t channels, out_channels; /* maps of all groups of the convolution */

@@ -23,9 +23,9 @@
 #define LARGEST_VALUE   31         /* the greatest magnitude of NFU-3's coefficients: these do not saturate */
 #define LARGEST_SYNAPSE 1023       /* products of such a synapse and any input round to 16 bits */
 #define LARGEST_INPUT   (1 << 14)  /* the greatest calibrated input (quantise.h) */
-#define HEADROOM        2          /* for sums greater than those that calibration saw; its inputs have as much */
-#define MARGIN          64         /* in units of 1/1024: what rounding may add to the greatest u */
-#define FIRST_EIGHTHS   (-48)      /* the first u in eighths: limits are close to each other from -37/8 to 25/8 */
+#define HEADROOM        2  /* headroom for sums greater than those that calibration saw; inputs of LRN have as much */
+#define MARGIN          64 /* what rounding may add to the greatest u, in units of 1/1024 */
+#define FIRST_EIGHTHS   (-48) /* the first u in eighths: limits are close to each other from -37/8 to 25/8 */
 #define LAST_EIGHTHS    24
 #define FIRST_END       10 /* the first limit at which u may end */
 
@@ -97,7 +97,7 @@ static bool choose_scale(const struct dn_config *config, const struct curve *c, 
 	} while (synapse >= 1 && (fabs(bias) > INT32_MAX || sum >= limit));
 	layer->lrn.synapse = (int16_t)synapse;
 	layer->lrn.bias = (int32_t)bias;
-	/* one step of the sums must not be more than one step of u */
+	/* One step of the sums must not be more than one step of u. */
 	return synapse >= 1 && ldexp(rounded ? ONE : 1, x + *w) <= 1.0 / ONE;
 }
 

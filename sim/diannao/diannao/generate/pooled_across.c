@@ -50,8 +50,8 @@ static void across_visit(struct dn_generator *g)
 	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.loaded) * column);
 }
 
-/* Rows of outputs are alike where all lines under them are inside the input. In a row, windows that load as many
- * columns are alike. */
+/* Returns how many iterations are alike. Rows of outputs are alike where all lines under them are inside the input. In
+ * a row, windows that load as many columns are alike. */
 static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	switch (loop) {

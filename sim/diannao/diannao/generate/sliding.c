@@ -180,7 +180,8 @@ static int64_t positions_alike(const struct dn_generator *g, int64_t iteration)
 	return dn_sliding_windows(g, 1, g->x_first, g->x_end, o, taps);
 }
 
-/* The first row of the first image loads the kernels, and the last row of the last image frees them. */
+/* Returns how many iterations are alike. The first row of the first image loads the kernels, and the last row of the
+ * last image frees them. */
 static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t iteration)
 {
 	const struct dn_layer *layer = g->layer;

@@ -249,7 +249,7 @@ static void keep_if_among_best(struct search *s, const struct dn_tiles *tiles)
 	s->tiles[at] = *tiles;
 }
 
-/* Whether all tiles of so many groups fit. */
+/* Says whether all tiles of so many groups fit. */
 static bool group_tiles_fit(const struct search *s, int64_t groups)
 {
 	const int64_t taps = held_at_once(&s->axis[1], s->axis[1].kernel) * s->axis[0].kernel;

@@ -40,8 +40,8 @@ struct dn_tiles {
 	/* DN_ACROSS, DN_STREAMED: groups of Tn outputs in a tile (Tnn / Tn). Pooling: groups of Tn maps at once (Tii /
 	 * Tn). */
 	int64_t groups;
-	/* The most that a part has of a window: `lines` whole lines; if that is 0, `taps` of one line; if that is 0
-	 * too, `rows` of one tap. With DN_DOWN and DN_ACROSS it has all lines. */
+	/* The most that a part has of a window: `lines` whole lines, or `taps` of one line where lines is 0, or `rows`
+	 * of one tap where taps is 0 too. With DN_DOWN and DN_ACROSS it has all lines. */
 	int64_t lines, taps, rows;
 };
 

@@ -14,14 +14,14 @@ struct dn_axis {
 };
 struct dn_axis dn_axis_of(const struct dn_layer *layer, int d);
 int64_t dn_tap_at(const struct dn_axis *axis, int64_t o, int64_t tap); /* the input position of tap `tap` of window o */
-struct dn_range {                                                      /* of taps, end excluded */
+struct dn_range {                                                      /* a range of taps, whose end is excluded */
 	int64_t first, end;
 };
 /* Returns which of the taps first..end-1 of window o are inside the input. */
 struct dn_range dn_taps_inside(const struct dn_axis *axis, int64_t o, int64_t first, int64_t end);
-bool dn_all_inside(const struct dn_axis *axis, int64_t o); /* whether all taps of window o are inside the input */
+bool dn_all_inside(const struct dn_axis *axis, int64_t o); /* says whether all taps of window o are inside the input */
 bool dn_reads_none(const struct dn_axis *axis, int64_t o, struct dn_range taps);
-/* Whether every window reads something, so that none has all its taps in the padding. */
+/* Says whether every window reads something, so that none has all its taps in the padding. */
 bool dn_all_read(const struct dn_axis *axis);
 /* Returns how many consecutive windows from o on have all taps inside the input; 0: window o has not. */
 int64_t dn_inner_windows(const struct dn_axis *axis, int64_t o);

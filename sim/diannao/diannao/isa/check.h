@@ -23,7 +23,7 @@
 /* A queue of rows, NBin or SB. Rows are numbered from the first that was ever appended. */
 struct dn_queue {
 	const char *name;
-	int64_t rows, row_bytes; /* of the buffer */
+	int64_t rows, row_bytes; /* the buffer's rows, and the bytes of one */
 	int64_t freed, loaded;   /* rows freed and loaded so far */
 	int64_t read;            /* rows before this one have arrived, as a step has needed the last of them */
 };
@@ -61,14 +61,15 @@ struct dn_check {
 	struct dn_memory_order order;
 };
 
-/* Each returns 0 or NPL_EINPUT "SOURCE:LINE: what is wrong and what was expected", without a line "SOURCE: instruction
- * I: ..."; or NPL_ENOMEM. Call dn_check_close after dn_check_begin, whatever that returned. */
+/* These check a program instruction by instruction. They return 0, NPL_ENOMEM, or NPL_EINPUT "SOURCE:LINE: what is
+ * wrong and what was expected"; without lines it is "SOURCE: instruction I: ...". Call dn_check_close after
+ * dn_check_begin, whatever that returned. */
 int dn_check_begin(struct dn_check *check, struct npl_err *err);
 int dn_check_one(struct dn_check *check, const struct dn_instruction *at, int line, struct npl_err *err);
 int dn_check_end(struct dn_check *check, struct npl_err *err);
 void dn_check_close(struct dn_check *check);
 
-/* Checks a whole program, including the order in memory; memory_bytes as above. */
+/* Checks a whole program, including the order in memory. memory_bytes is that of struct dn_check. */
 int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, const struct sim_program *program,
 		     const char *source, struct npl_err *err);
 /* Finds the bytes of memory that a checked program stores, from *first to before *end; equal: none. */

@@ -14,7 +14,7 @@ struct fields {
 
 #define refuse(f, ...) npl_refuse((f)->why, (f)->n, __VA_ARGS__)
 
-/* Checks that fields first to last of a slot are 0. */
+/* Says whether fields first to last of a slot are 0. */
 static bool are_zero(const struct fields *f, enum dn_slot_at slot, int first, int last, const char *reason)
 {
 	for (int i = first; i <= last; i++) {
@@ -30,7 +30,7 @@ static bool are_zero(const struct fields *f, enum dn_slot_at slot, int first, in
 	return true;
 }
 
-/* Checks the bytes of memory that a slot moves. */
+/* Says whether all bytes that a slot moves have addresses of DN_ADDRESS_BITS bits. */
 static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address, uint32_t size)
 {
 	if (address + size <= (uint64_t)1 << DN_ADDRESS_BITS)
@@ -39,8 +39,8 @@ static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address,
 		      (unsigned long long)(address + size - 1), DN_ADDRESS_BITS);
 }
 
-/* Checks what an instruction without steps does with rows: it keeps those that it loads and frees those that it
- * reads. */
+/* Says whether an instruction without steps does with rows what it must: keep those that it loads and free those that
+ * it reads. */
 static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8_t reuse)
 {
 	if (dn_uses_nfu(f->at) || op == DN_NOP || (op == DN_LOAD) == reuse)
@@ -102,7 +102,7 @@ static bool nbout_ok(const struct fields *f)
 	return bytes_ok(f, "NBOUT", at->nbout.address, at->nbout.size);
 }
 
-/* Checks the operands of the NFU's steps. */
+/* Says whether the operands of the NFU's steps are valid. */
 static bool steps_ok(const struct fields *f)
 {
 	const struct dn_instruction *at = f->at;

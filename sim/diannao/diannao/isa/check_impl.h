@@ -10,7 +10,7 @@
 /* Fails with "SOURCE:LINE: ..." or "SOURCE: instruction I: ...". */
 int dn_refuse(struct dn_check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* These check the order in memory at this instruction: a CP SYNC, a load, a store. */
+/* These check the order in memory at this instruction, which is a CP SYNC, a load or a store. */
 int dn_order_sync(struct dn_check *check);
 int dn_order_load(struct dn_check *check, const struct dn_queue *queue, uint64_t first, uint64_t bytes);
 int dn_order_store(struct dn_check *check, uint64_t first, uint64_t bytes);

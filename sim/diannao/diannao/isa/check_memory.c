@@ -24,7 +24,7 @@ static int out_of_memory(struct dn_check *check)
 	return npl_fail(check->err, NPL_ENOMEM, "%s: out of memory", check->source);
 }
 
-/* A store that is open is requested later. */
+/* Forgets the accesses before a CP SYNC, except those of a store that is open, which is requested later. */
 int dn_order_sync(struct dn_check *check)
 {
 	struct dn_memory_order *order = &check->order;
@@ -72,7 +72,7 @@ static bool keep_load(struct dn_memory_order *order, const struct dn_load *load)
 	bool full = order->count == order->capacity;
 	if (full)
 		forget_loads(order);
-	/* only then, so that looking through them costs little per load */
+	/* The array grows only then, so that looking through the loads costs little per load. */
 	if (full && order->count >= order->capacity / 2) {
 		struct dn_load *grown = npl_grow(order->load, order->capacity, &order->capacity, sizeof *grown);
 		if (!grown)

@@ -33,7 +33,7 @@ enum dn_to { DN_TO_KEEP, DN_TO_NBOUT, DN_TO_NFU3 };
 struct dn_instruction {
 	uint8_t cp; /* enum dn_cp */
 	struct {
-		uint8_t op, reuse; /* enum dn_read */
+		uint8_t op, reuse; /* op: enum dn_read; reuse: 1 keeps the rows that the instruction read */
 		uint32_t size;     /* bytes */
 		uint64_t address;
 	} sb;
@@ -66,8 +66,8 @@ static inline struct dn_instruction *dn_code(const struct sim_program *program)
 enum dn_slot_at { DN_SLOT_CP, DN_SLOT_SB, DN_SLOT_NBIN, DN_SLOT_NBOUT, DN_SLOT_NFU, DN_SLOTS };
 extern const struct sim_slot dn_slots[DN_SLOTS];
 
-/* dn_known_functions has the names of functions that every program knows; NULL ends the list. dn_known_function returns
- * one of them, computed into `clip` where necessary; NULL: no such name. */
+/* dn_known_functions has the names of functions that every program knows, and NULL ends the list. dn_known_function
+ * returns one of these functions, computed into `made` where necessary; NULL: it has no such name. */
 extern const char *const dn_known_functions[];
 const struct dn_function *dn_known_function(const char *name, struct dn_function *clip);
 /* Converts the functions of a program to the form that NFU-3 takes. */
@@ -78,7 +78,7 @@ void dn_set_function(struct sim_constant *constant, const char *name, const stru
  * Returns false with the reason. */
 bool dn_slots_ok(const void *instruction, char *why, size_t n);
 
-/* Whether an instruction has steps of the NFU. */
+/* Says whether an instruction has steps of the NFU. */
 static inline bool dn_uses_nfu(const struct dn_instruction *at)
 {
 	return at->nfu.nfu2 != DN_NFU2_NOP;

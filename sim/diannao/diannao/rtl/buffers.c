@@ -60,7 +60,8 @@ const int16_t *dn_rtl_row(const struct dn_rtl_buffer *buffer, int64_t row)
 	return buffer->value + row % buffer->rows * buffer->row_values;
 }
 
-/* Row p of a slot has the bits of its sums from 16 p on. The sign of the highest row is the sum's. */
+/* Reads the sums in a place of NBout, whose row p has their bits from 16 p on. The sign of the highest row is the
+ * sum's. */
 void dn_rtl_sums_read(const struct dn_rtl_nbout *nbout, int64_t index, int64_t *sum, int64_t *exact)
 {
 	const int64_t tn = nbout->tn, top = nbout->sum_rows - 1;

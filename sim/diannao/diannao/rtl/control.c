@@ -29,9 +29,9 @@ static struct dn_rtl_issued *head(const struct dn_rtl *rtl)
 	return dn_rtl_fifo_empty(queue) ? NULL : dn_rtl_fifo_at(queue, queue->taken);
 }
 
-/* ---- Decoding ---- */
+/* Functions that decode instructions. */
 
-/* Whether the instruction reads or writes sums in NBout. */
+/* Says whether the instruction reads or writes sums in NBout. */
 static bool has_sums(const struct dn_instruction *at)
 {
 	return dn_uses_nfu(at) &&
@@ -120,7 +120,7 @@ static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, str
 		loaded->oldest = issued->nbin_freed = issued->nbin_row + (rows - 1) * stride + 1;
 }
 
-/* The results of this instruction continue the open store. */
+/* Decodes where the instruction's results go: to a new store, or to the one that is open. */
 static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_control *control = &rtl->control;
@@ -189,7 +189,7 @@ static void decode(struct dn_rtl *rtl)
 	rtl->progress = true;
 }
 
-/* Whether all decoded instructions have ended. A store that is not full is no request yet. */
+/* Says whether all decoded instructions have ended. A store that is not full is no request yet. */
 static bool all_has_ended(const struct dn_rtl *rtl)
 {
 	const struct dn_rtl_fifo *stores = &rtl->dma[DN_DMA_NBOUT].request;
@@ -203,7 +203,7 @@ bool dn_rtl_has_ended(const struct dn_rtl *rtl)
 	return rtl->control.ended && all_has_ended(rtl);
 }
 
-/* Whether a DMA holds as many loads as it can. */
+/* Says whether a DMA holds as many loads as it can. */
 static bool is_full(const struct dn_rtl *rtl, int dma_id)
 {
 	const struct dn_rtl_fifo *requests = &rtl->dma[dma_id].request;
@@ -224,7 +224,7 @@ static bool may_decode(struct dn_rtl *rtl)
 	return control->next.cp != DN_CP_SYNC || all_has_ended(rtl);
 }
 
-/* ---- Ends and steps ---- */
+/* Functions that end instructions and take steps. */
 
 static bool end_head(struct dn_rtl *rtl)
 {

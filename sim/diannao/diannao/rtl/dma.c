@@ -148,7 +148,8 @@ static bool take_completions(struct dn_rtl *rtl)
 	return any_completion;
 }
 
-/* Ideal memory refuses requests only while it has more answers to give than it holds. */
+/* Begins requests while memory takes them. Ideal memory refuses requests only while it has more answers to give than it
+ * holds. */
 void dn_rtl_requests_begin(struct dn_rtl *rtl)
 {
 	do
@@ -179,7 +180,7 @@ static void rows_arrive(struct dn_rtl *rtl, int dma_id, const struct dn_rtl_requ
 	const uint64_t row_bytes = (uint64_t)(dma_id == DN_DMA_SB ? rtl->sb_row_bytes : rtl->row_bytes);
 	const uint8_t *bytes = rtl->execution->memory.bytes;
 	uint64_t end = request->completed, row = completed_before / row_bytes * row_bytes;
-	if (dma_id == DN_DMA_NBIN) { /* its rows arrive all at once or not at all */
+	if (dma_id == DN_DMA_NBIN) { /* rows of NBin arrive all at once or not at all */
 		if (end < request->bytes)
 			return;
 		row = 0;

@@ -94,7 +94,7 @@ static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle
 		dn_rtl_results_write(&rtl->nbout, bundle->row, result, bundle->lanes, bundle->wide);
 }
 
-/* NFU-3: the first stage applies the segments, the last stage's results go to NBout. */
+/* Clocks NFU-3. Its first stage applies the segments, and the last stage's results go to NBout. */
 static void clock_nfu3(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
@@ -164,7 +164,7 @@ static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 	}
 }
 
-/* NFU-2's last stage. */
+/* Does the last stage of NFU-2. */
 static void accumulate(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int64_t *term)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
@@ -179,7 +179,7 @@ static void accumulate(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, c
 	nfu->in_flight -= !bundle->last || bundle->out != DN_TO_NFU3;
 }
 
-/* NFU-2's first stage. */
+/* Does the first stage of NFU-2. */
 static void make_terms(const struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int32_t *product,
 		       int64_t *term)
 {
@@ -210,7 +210,7 @@ static void clock_nfu2(struct dn_rtl *rtl)
 	make_terms(rtl, bundle, products(nfu, from), words(nfu, nfu->terms, to));
 }
 
-/* NFU-1's first stage. */
+/* Clocks the first stage of NFU-1. */
 static void clock_nfu1(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;

@@ -31,7 +31,7 @@
 #include "run.h"
 #include "sim/diannao/diannao/engine/stuck.h"
 
-/* ---- Queues ---- */
+/* Queues. */
 
 /* A queue. Its elements are numbered from 0 on; it grows as needed. */
 struct dn_rtl_fifo {
@@ -51,7 +51,7 @@ static inline bool dn_rtl_fifo_empty(const struct dn_rtl_fifo *fifo)
 	return fifo->taken == fifo->put;
 }
 
-/* ---- Buffers (buffers.c) ---- */
+/* The buffers (buffers.c). */
 
 /* NBin or SB. Rows are numbered in the order of loading; row i is in place i mod rows. */
 struct dn_rtl_buffer {
@@ -80,11 +80,12 @@ void dn_rtl_results_write(struct dn_rtl_nbout *nbout, int64_t row, const int64_t
 /* Reads `size` bytes from the start of that result row on. */
 void dn_rtl_results_read(const struct dn_rtl_nbout *nbout, int64_t row, uint8_t *bytes, uint64_t size);
 
-/* ---- DMAs (dma.c) ---- */
+/* The DMAs (dma.c). */
 
 struct dn_rtl_request {
-	int64_t index; /* of the instruction that made it; for a store, of the one whose results complete it */
-	uint64_t address, bytes;    /* in memory */
+	/* the index of the instruction that asked for it; of a store, of the one whose results complete it */
+	int64_t index;
+	uint64_t address, bytes;    /* address and bytes in memory */
 	uint64_t issued, completed; /* bytes of it */
 	int64_t row, rows; /* for a load: the number of rows; for a store: its first row of NBout and its rows so far */
 	uint64_t filled;   /* a store's bytes that are in NBout */
@@ -111,7 +112,7 @@ struct dn_rtl_port {
 	int64_t machine_lead; /* by how much the machine's boundary is ahead of memory's, in that unit */
 };
 
-/* ---- The NFU (nfu.c, values.c) ---- */
+/* The NFU (nfu.c, values.c). */
 
 /* What accompanies the values of a step through the pipeline. */
 struct dn_rtl_bundle {
@@ -147,17 +148,17 @@ struct dn_rtl_nfu {
 	int64_t *results;
 	int64_t *scratch;  /* (tn) working space, not a register */
 	int64_t in_flight; /* steps in the pipeline, including the one on the wires */
-	int64_t in_nfu1;   /* those of them that are in NFU-1's registers */
+	int64_t in_nfu1;   /* the steps of `in_flight` that are in NFU-1's registers */
 };
 
-/* ---- Control (control.c) ---- */
+/* The control (control.c). */
 
 /* An instruction in the NFU's queue. */
 struct dn_rtl_issued {
 	int64_t index;
 	int64_t steps, taken;
 	bool reads_nbin, reads_sb;
-	int64_t nbin_row, nbin_stride, sb_row; /* of the next step */
+	int64_t nbin_row, nbin_stride, sb_row; /* the rows of the next step */
 	int64_t nbin_freed, sb_freed;          /* rows below these are free at its end; 0: it frees none */
 	struct dn_rtl_bundle bundle;
 };
@@ -168,7 +169,7 @@ struct dn_rtl_held {
 struct dn_rtl_control {
 	struct dn_instruction next;
 	bool fetched, ended; /* fetched: `next` holds an instruction; ended: END has been decoded */
-	int64_t index;       /* of `next` */
+	int64_t index;       /* the index of `next` */
 	struct dn_rtl_held nbin, sb;
 	int64_t sums;              /* the index of NBout */
 	uint64_t store_bytes_left; /* bytes of the open store that no instruction fills yet; 0: no store is open */
@@ -176,7 +177,7 @@ struct dn_rtl_control {
 	struct dn_rtl_fifo queue;
 };
 
-/* ---- The machine ---- */
+/* The machine. */
 
 struct dn_rtl {
 	const struct dn_execution *execution;
@@ -198,56 +199,57 @@ struct dn_rtl {
 	int64_t step_nbin, step_sb; /* the rows that the step reads; -1: none */
 	/* The last step that was taken. */
 	bool stepped;
-	uint64_t last_step, last_stages_to_leave; /* its cycle; the stages that its instruction goes through */
+	/* the last step's cycle; the stages that its instruction goes through */
+	uint64_t last_step, last_stages_to_leave;
 };
 
-/* buffers.c */
+/* Functions of buffers.c. */
 int dn_rtl_buffers_open(struct dn_rtl *rtl);
 void dn_rtl_buffers_close(struct dn_rtl *rtl);
 
-/* dma.c */
+/* Functions of dma.c. */
 int dn_rtl_dma_open(struct dn_rtl *rtl);
 void dn_rtl_dma_close(struct dn_rtl *rtl);
-/* dn_rtl_memory_follows() takes memory to the machine's next boundary; requests begin at memory's own boundaries before
- * it. Returns whether one of memory's boundaries coincides with the machine's. */
+/* Takes memory to the machine's next boundary. Requests begin at memory's own boundaries before it. Says whether one of
+ * memory's boundaries coincides with the machine's. */
 bool dn_rtl_memory_follows(struct dn_rtl *rtl);
 void dn_rtl_requests_begin(struct dn_rtl *rtl);
 void dn_rtl_arrivals(struct dn_rtl *rtl);
-/* Whether anything is under way, or a DMA has a request that is ready. */
+/* Says whether anything is under way, or the turn of a request has come. */
 bool dn_rtl_dma_busy(const struct dn_rtl *rtl);
 
-/* control.c */
+/* Functions of control.c. */
 int dn_rtl_control_open(struct dn_rtl *rtl);
 void dn_rtl_control_close(struct dn_rtl *rtl);
 void dn_rtl_end_and_decode(struct dn_rtl *rtl);
-/* Whether the program has ended. */
+/* Says whether the program has ended. */
 bool dn_rtl_has_ended(const struct dn_rtl *rtl);
 /* Puts the step that is taken in this cycle on the wires, or none. */
 void dn_rtl_take_step(struct dn_rtl *rtl);
 
-/* nfu.c; dn_rtl_nfu_clock() moves all registers. */
+/* Functions of nfu.c. dn_rtl_nfu_clock() moves all registers. */
 int dn_rtl_nfu_open(struct dn_rtl *rtl);
 void dn_rtl_nfu_close(struct dn_rtl *rtl);
 void dn_rtl_nfu_clock(struct dn_rtl *rtl);
 
-/* values.c computes what the stages do to values. */
-/* NFU-1. Returns how many products saturated. */
+/* Functions of values.c, which compute what the stages do to values. */
+/* Multiplies, as NFU-1 does. Returns how many products saturated. */
 uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const int16_t *synapse, int32_t *product);
-/* `first`: it is the first step of its instruction. */
+/* Reads the biases in a row of SB into bias[]. `first` says that the step is the first one of its instruction. */
 void dn_rtl_biases(bool rounded, bool first, int64_t tn, const int16_t *row, int32_t *bias);
-/* NFU-2 */
+/* Adds up the products of each output, as the trees of NFU-2 do. */
 void dn_rtl_trees(int64_t tn, const int32_t *product, int64_t *term);
 void dn_rtl_accumulate(const struct dn_rtl_bundle *bundle, int64_t bits, int64_t tn, const int64_t *term, int64_t *sum,
 		       int64_t *exact);
 /* Shifts a maximum that leaves without NFU-3. */
 void dn_rtl_shift(const struct dn_rtl_bundle *bundle, int64_t *value, struct dn_counters *counters);
-/* NFU-3; `function` NULL: the identity. */
+/* Applies a function, as NFU-3 does. `function` NULL is the identity. */
 void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_function *function, int64_t *value,
 		     struct dn_counters *counters);
 
-/* counters.c */
+/* Functions of counters.c. */
 void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event event, int64_t index);
-/* Counts this cycle in the class, for the instruction. */
+/* Counts this cycle in the class `cycle_class`, for the instruction. */
 void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class cycle_class, int64_t index);
 void dn_rtl_count_idle(struct dn_rtl *rtl);
 

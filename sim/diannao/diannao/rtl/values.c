@@ -21,7 +21,8 @@ static int64_t saturated(int64_t value)
 	return value > HIGH ? HIGH : value < LOW ? LOW : value;
 }
 
-/* The compiler can compute eight or more products at a time. tn is any number. */
+/* Multiplies the inputs by the synapses of Tn outputs. The compiler can compute eight or more products at a time. tn is
+ * any number. */
 uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const int16_t *synapse, int32_t *product)
 {
 	uint64_t saturations = 0;
@@ -126,7 +127,8 @@ static int segment_of(int64_t x)
 	return segment;
 }
 
-/* A value that saturated on the way in counts again on the way out, unless the function is level there. */
+/* Applies the function and counts saturations. A value that saturated on the way in counts again on the way out, unless
+ * the function is level there. */
 void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_function *function, int64_t *value,
 		     struct dn_counters *counters)
 {

@@ -22,7 +22,7 @@ struct tpu_attribution {
 	const struct tpu_config *config;
 	const struct tpu_generated *generated;
 	struct tpu_share *of_layer;
-	struct sim_observer observer; /* for the engine; the caller sets on_retired */
+	struct sim_observer observer; /* the observer for the engine; the caller sets on_retired */
 	struct sim_faults *faults;
 	uint64_t *started, *ended; /* per instruction, only for activates: the cycles at which it started and ended */
 	struct sim_cycles *interval;
@@ -31,7 +31,7 @@ struct tpu_attribution {
 };
 
 /* Opens an attribution; the generated program must outlive it. After tpu_attribution_reset it serves another run.
- * NPL_ENOMEM. */
+ * Returns 0 or NPL_ENOMEM. */
 int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
 			 const struct tpu_generated *generated, struct npl_err *err);
 void tpu_attribution_reset(struct tpu_attribution *attribution);

@@ -97,7 +97,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 		 machine->weights ? " from " : "", machine->weights ? npl_memory_info(machine->weights)->name : "");
 }
 
-/* Only the generated program shows whether a layer fits. */
+/* Says whether the machine runs the layer. Only the generated program shows whether a layer fits. */
 static bool tpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
 	struct tpu_machine machine = *(const struct tpu_machine *)state;

@@ -34,7 +34,7 @@ int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *grou
 	     const struct tpu_generated *generated, const struct tpu_memory *memory, struct npl_program_dump *dump,
 	     struct npl_err *err);
 
-/* energy.c: fills result->energy from the counters. weights: weight memory, NULL with the preset fixed. */
+/* energy.c: fills result->energy from the counters. weights is weight memory, or NULL with the preset fixed. */
 int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights,
 		  const struct tpu_counters *counters, uint64_t cycles, struct npl_result *result, struct npl_err *err);
 

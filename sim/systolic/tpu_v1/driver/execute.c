@@ -31,7 +31,8 @@ static const char *const event_names[TPU_EVENTS] = {
 	[TPU_HOST_ENDED] = "host_ended",
 };
 
-/* Makes the memories for a run with values, except the weights. The caller frees them in any case. NPL_ENOMEM. */
+/* Makes the memories for a run with values, except the weights. The caller frees them in any case. Returns 0 or
+ * NPL_ENOMEM. */
 static int open_memory(const struct tpu_config *config, const struct npl_execution *execution, int64_t written_end,
 		       struct tpu_memory *memory, struct npl_err *err)
 {

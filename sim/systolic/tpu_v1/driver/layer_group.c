@@ -141,7 +141,7 @@ int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void 
 	return 0;
 }
 
-/* Makes the memories for the program, with the given tensors in them. NPL_ENOMEM. */
+/* Makes the memories for the program, with the given tensors in them. Returns 0 or NPL_ENOMEM. */
 static int fill_memory(struct tpu_machine *machine, struct tpu_layer_group *handle, struct tpu_memory *memory,
 		       struct npl_err *err)
 {
@@ -293,7 +293,7 @@ int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_
 	return rc;
 }
 
-/* A dump has a buffer of its own, so that nothing of another run is in it. */
+/* Makes a dump. It has a buffer of its own, so that nothing of another run is in it. */
 int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err)
 {
 	struct tpu_machine dump_machine = *(struct tpu_machine *)state;

@@ -45,7 +45,7 @@ struct boundaries {
 /* The read_weights of one kind: which of them brings each item, when each item arrived, and when each made room
  * again. */
 struct transfers {
-	/* the number of the first item that each brings; one more entry ends the last one */
+	/* the number of the first item that each instruction brings; one more entry ends the last one */
 	int64_t *instruction, *first;
 	int64_t readers, items;
 	struct boundaries arrived, freed;
@@ -55,9 +55,9 @@ struct times {
 	const struct tpu_config *config;
 	const struct sim_program *program;
 	struct npl_instruction_time *time;
-	uint64_t *issued, *started, *ended; /* of each instruction */
+	uint64_t *issued, *started, *ended; /* the cycles of each instruction */
 	struct transfers transfers[2];      /* tiles, tables */
-	struct sim_cycles *stall;           /* of issue: parts of non_matrix */
+	struct sim_cycles *stall;           /* what issue waits for: parts of non_matrix */
 	int64_t stalls, stalls_capacity;
 	bool out_of_memory;
 };
@@ -221,7 +221,7 @@ static int64_t times_instruction(const void *opened, const struct sim_event *eve
 	return b->instruction[last_below(b->first, b->readers, event->index)];
 }
 
-/* ---- After the run ---- */
+/* What follows runs after the program. */
 
 /* Attributes the stalls of issue. Issue waits in the cycles before the first instruction that issues no earlier; a sync
  * takes its time after it has issued. */

@@ -62,7 +62,7 @@ static void add_waiting(struct text *text, const struct sim_program *program, co
 	}
 }
 
-/* Whether the instruction that could help is known. */
+/* Says whether the instruction that could help is known. */
 static bool is_told(const struct tpu_waiting *waiting)
 {
 	if (waiting->index < 0)

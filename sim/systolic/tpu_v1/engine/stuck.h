@@ -9,7 +9,7 @@
 
 /* An instruction that waits in a machine that has come to a stop. */
 struct tpu_waiting {
-	int64_t index; /* in the program; -1: none */
+	int64_t index; /* the instruction's index in the program; -1: there is none */
 	enum {
 		TPU_FOR_A_TILE,
 		TPU_FOR_A_TABLE,
@@ -23,8 +23,8 @@ struct tpu_waiting {
 	int64_t blocker; /* the first instruction that could help */
 	unsigned units;  /* one bit each: the unit whose queue is full; the units that are to be done */
 };
-/* NPL_EINPUT: the program can never end. The message has each of the n instructions that wait, in the order of the
- * program: the first is where to look. */
+/* Fails with NPL_EINPUT: the program can never end. The message has each of the n instructions that wait, in the order
+ * of the program: the first is where to look. */
 int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
 
 #endif

@@ -50,7 +50,7 @@ void tpu_fast_store(const struct tpu_fast_activation *activation, int64_t k, con
 void tpu_fast_pool(const struct tpu_fast_activation *activation, int64_t image);
 /* Returns the number of vectors of an image. */
 int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *machine);
-/* Makes room for the vectors of an image. NPL_ENOMEM. */
+/* Makes room for the vectors of an image. Returns 0 or NPL_ENOMEM. */
 int tpu_fast_image_space(const struct tpu_fast_activation *activation, struct npl_err *err);
 
 #endif

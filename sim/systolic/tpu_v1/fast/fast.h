@@ -23,9 +23,9 @@
 
 /* An instruction of a unit, in the order of issue. */
 struct tpu_fast_job {
-	int64_t index;       /* in the program */
+	int64_t index;       /* the instruction's index in the program */
 	uint64_t issued;     /* the cycle in which it issued */
-	uint64_t start, end; /* once resolved; for weights the end of the last transfer, rounded up */
+	uint64_t start, end; /* the job's cycles, once resolved; for weights the end of the last transfer, rounded up */
 	uint64_t duration;   /* cycles in which its vectors enter the array, are read, or cross the link */
 	int64_t switch_to;   /* matrix, activate: number of the tile or table that it switches to; -1: none */
 	int64_t n_transfers; /* weights: how many tiles or tables it transfers */
@@ -52,8 +52,8 @@ struct tpu_fast_transfer {
 	int64_t job; /* the job whose last transfer it is; -1: it is not the last one of a job */
 	bool is_table;
 	uint64_t begun;     /* a cycle of the machine */
-	uint64_t accesses;  /* its accesses that have not been completed */
-	uint64_t completed; /* boundary of weight memory's clock at the latest completion so far */
+	uint64_t accesses;  /* the accesses of the transfer that have not been answered */
+	uint64_t completed; /* boundary of weight memory's clock at the latest answer so far */
 };
 
 /* The port to weight memory. With the preset `fixed` the port is taken until free_cycle + free_part / (bytes per
@@ -80,7 +80,7 @@ struct tpu_fast_wait {
  * are kept as a tree of maxima. */
 struct tpu_fast_ranges {
 	int64_t leaves; /* a power of 2 */
-	/* the greatest value in the node's rows; node 1 is the root, the children of i are 2i and 2i + 1 */
+	/* per node: the greatest value in its rows; node 1 is the root, the children of i are 2i and 2i + 1 */
 	int64_t *maximum;
 	int64_t *assigned; /* the value assigned to all rows of the node */
 };
@@ -92,7 +92,7 @@ int64_t tpu_fast_ranges_most(const struct tpu_fast_ranges *ranges, int64_t first
 struct tpu_fast_schedule {
 	const struct tpu_config *config;
 	const struct sim_program *program;
-	struct tpu_registers registers; /* as the next instruction to issue sees them */
+	struct tpu_registers registers; /* the registers as the next instruction to issue sees them */
 	struct tpu_fast_unit unit[TPU_UNITS];
 	int64_t next;            /* the next instruction to issue */
 	uint64_t earliest_issue; /* the first cycle in which it may issue */
@@ -111,7 +111,7 @@ struct tpu_fast_schedule {
 	int64_t tile_switches, table_switches, tiles_taken, tables_taken; /* how many have been issued; resolved */
 
 	struct tpu_fast_ranges writers, readers; /* numbers of matrix and activate jobs, by accumulator row */
-	struct tpu_outcome *outcome;             /* its counters are increased */
+	struct tpu_outcome *outcome;             /* the outcome whose counters are increased */
 	const struct sim_observer *observer;     /* NULL: there is none */
 };
 
@@ -124,14 +124,14 @@ void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
 /* Tells the observer all events. */
 void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct sim_observer *observer);
 
-/* Both resolve the jobs that can be resolved now. They return whether there was one, or a transfer. */
+/* These resolve the jobs that can be resolved now. They say whether there was one, or a transfer. */
 bool tpu_fast_advance(struct tpu_fast_schedule *schedule, enum tpu_unit unit);
 bool tpu_fast_advance_weights(struct tpu_fast_schedule *schedule);
 /* The transfer that begins next. */
 struct tpu_fast_next {
 	bool is_table;
 	uint64_t ready;     /* the cycle from which on it may begin */
-	uint64_t row, rows; /* of weight memory */
+	uint64_t row, rows; /* rows of weight memory */
 };
 /* Finds the next transfer. Returns false where there is none, or its time is not known. */
 bool tpu_fast_next_transfer(const struct tpu_fast_schedule *schedule, struct tpu_fast_next *next);
@@ -140,7 +140,7 @@ int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *schedule, bool is_tabl
 /* Notes that the next tile or table arrives. */
 void tpu_fast_arrive(struct tpu_fast_schedule *schedule, bool is_table, int64_t job, uint64_t cycle);
 
-/* The following do the same with a memory behind the port; weights NULL: the preset is fixed. */
+/* The following functions do the same with a memory behind the port. weights NULL: the preset is fixed. */
 int tpu_fast_port_open(struct tpu_fast_schedule *schedule, struct npl_memory *weights, struct npl_err *err);
 /* Counts what weight memory did, when the program has halted. */
 void tpu_fast_count_weight_memory(struct tpu_fast_schedule *schedule);
@@ -148,9 +148,9 @@ bool tpu_fast_ask_weights(struct tpu_fast_schedule *schedule);
 /* Lets the next transfer under way arrive. It is called when nothing else can be resolved, so that no transfer begins
  * before. Returns false where no transfer is under way. */
 bool tpu_fast_await_weights(struct tpu_fast_schedule *schedule);
-/* Called after a push or a switch: notes tiles whose shift is now known. */
+/* Notes, after a push or a switch, the tiles whose shift is now known. */
 void tpu_fast_shift_tiles(struct tpu_fast_schedule *schedule);
-/* Names what the program waits for when nothing can be resolved any more. NPL_EINPUT. */
+/* Fails with NPL_EINPUT, and names what the program waits for when nothing can be resolved any more. */
 int tpu_fast_stuck(const struct tpu_fast_schedule *schedule, struct npl_err *err);
 
 /* Returns the duration of the next instruction as it issues, and adds its part of the counters. */

@@ -41,7 +41,7 @@ void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 	}
 }
 
-/* Whether it is known when the FIFO has room for a tile. *ready: the cycle from which on it has. */
+/* Says whether it is known when the FIFO has room for a tile. *ready: the cycle from which on it has. */
 static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
 	int64_t previous = s->tiles_begun - s->config->fifo_tiles; /* this tile must have left the FIFO */

@@ -27,7 +27,7 @@ int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, 
 /* The number of requests or answers handled at a time. */
 enum { AT_ONCE = 64 };
 
-/* Takes answers of the memory. Returns whether a transfer arrived. */
+/* Takes answers of the memory. Says whether a transfer arrived. */
 static bool take_completions(struct tpu_fast_schedule *s)
 {
 	struct tpu_fast_port *port = &s->port;

@@ -41,14 +41,15 @@ static void pack_panel(void *context, int64_t panel, int worker)
 	}
 }
 
-/* Whether the panel is packed already, and its sums known if they are needed. */
+/* Says whether the panel is packed already, and its sums known if they are needed. */
 static bool is_ready(const struct tpu_fast_pass *pass, int64_t panel)
 {
 	const struct tpu_fast_packed *tile = pass->packed;
 	return tile->filled[panel] && (!pass->inputs.zero_point || tile->sum_k[panel] == rows_that_count(pass, tile));
 }
 
-/* Makes room for the part of sums beyond 32 bits, when the first sum comes that might have one. NPL_ENOMEM. */
+/* Makes room for the part of sums beyond 32 bits, when the first sum comes that might have one. Returns 0 or
+ * NPL_ENOMEM. */
 static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
 {
 	bool ok = true;
@@ -227,7 +228,7 @@ enum { TILE = 6 }; /* rows that the kernels take together */
  * rounded, which makes some of them longer. */
 int64_t tpu_fast_blocks(const struct tpu_fast_machine *m, int64_t rows, int64_t macs)
 {
-	/* with so few, one thread is done before another has woken up */
+	/* With so few rows or multiply-accumulates, one thread is done before another has woken up. */
 	enum { LEAST_ROWS = 16, ALONE_MACS = 1 << 20 };
 	const int64_t fewest = rows <= TPU_FAST_BLOCK ? 1 : (rows - 1) / (TPU_FAST_BLOCK - TILE) + 1;
 	const int64_t blocks = npl_min_i64(2 * (int64_t)m->workers, rows / LEAST_ROWS),

@@ -35,7 +35,7 @@ static void *array(int64_t count, size_t size)
 }
 
 /* Makes room for the schedule. At most as many tiles come as are switched to, one more for the shadow plane, and a full
- * FIFO. NPL_ENOMEM. */
+ * FIFO. Returns 0 or NPL_ENOMEM. */
 static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
 {
 	const struct sizes sizes = sizes_of(s->program);
@@ -102,7 +102,7 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 	unit->issued++;
 }
 
-/* Whether it is known when the queue has room. *from: the cycle from which on it has. */
+/* Says whether it is known when the queue has room. *from: the cycle from which on it has. */
 static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit unit_id, uint64_t *from)
 {
 	const struct tpu_fast_unit *unit = &s->unit[unit_id];
@@ -114,8 +114,8 @@ static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit uni
 	return true;
 }
 
-/* Whether it is known when these units have nothing left to do. *from: the cycle from which on this is so; *wait: what
- * is waited for meanwhile. */
+/* Says whether it is known when these units have nothing left to do. *from: the cycle from which on this is so; *wait:
+ * what is waited for meanwhile. */
 static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
 {
 	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input_end,
@@ -140,7 +140,7 @@ static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64
 	return true;
 }
 
-/* Issues the next instruction if its cycle is known. Returns whether it was. */
+/* Issues the next instruction if its cycle is known. Says whether it was. */
 static bool issue_one(struct tpu_fast_schedule *s)
 {
 	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];

@@ -176,7 +176,8 @@ EACH void each_add(const int16_t *restrict q, int32_t zero_point, int64_t n, int
 		sum[j] += q[j] - zero_point;
 }
 
-/* A float64 quotient of two such integers that is no tie cannot become one by rounding. */
+/* Divides sums by a count and rounds. A float64 quotient of two such integers that is no tie cannot become one by
+ * rounding. */
 EACH void each_average(const int32_t *restrict sum, int32_t count, int32_t zero_point, int64_t n, int16_t *restrict q)
 {
 	const double big = 6755399441055744.0;

@@ -29,18 +29,18 @@ struct tpu_fast_operand {
 
 struct tpu_fast_steps {
 	const char *name;
-	/* sum[j] += bias[j], wrapping; returns the number of additions that wrapped */
+	/* Adds bias[j] to sum[j], wrapping. Returns the number of additions that wrapped. */
 	uint64_t (*add_bias)(int32_t *sum, const int32_t *bias, int64_t n);
-	/* q = saturate(round(float(sum + bias) * scale) + zero point) */
+	/* Computes q = saturate(round(float(sum + bias) * scale) + zero point). */
 	uint64_t (*requantise)(const int32_t *sum, const int32_t *bias, const float *scale,
 			       const struct tpu_fast_target *target, int64_t n, int16_t *q, uint64_t *overflows);
-	/* the same as bytes, at least `floor`, then at most `ceiling` */
+	/* Computes the same as bytes, which are then brought to at least `floor` and at most `ceiling`. */
 	uint64_t (*requantise_bytes)(const int32_t *sum, const int32_t *bias, const float *scale,
 				     const struct tpu_fast_target *target, int32_t floor, int32_t ceiling, int64_t n,
 				     uint8_t *q, uint64_t *overflows);
-	/* combines q with o, or scales q alone */
+	/* Combines q with o, or scales q alone. */
 	uint64_t (*combine)(const struct tpu_fast_operand *operand, int64_t n, int16_t *q, const int16_t *o);
-	/* q = saturate(round(float(q) * scale) + zero point) */
+	/* Computes q = saturate(round(float(q) * scale) + zero point). */
 	uint64_t (*scale)(float scale, const struct tpu_fast_target *target, int64_t n, int16_t *q);
 	void (*clamp)(int32_t low, int32_t high, int64_t n, int16_t *q);
 	void (*load)(enum tpu_type type, const uint8_t *low, const uint8_t *high, int64_t n, int16_t *q);
@@ -48,7 +48,7 @@ struct tpu_fast_steps {
 	void (*store_sums)(const int32_t *sum, int64_t n, uint8_t *const plane[4]);
 	void (*greatest)(const int16_t *q, int64_t n, int16_t *most); /* most = the greater of most and q */
 	void (*add)(const int16_t *q, int32_t zero_point, int64_t n, int32_t *sum);
-	/* q = round(sum / count) + zero point */
+	/* Computes q = round(sum / count) + zero point. */
 	void (*average)(const int32_t *sum, int32_t count, int32_t zero_point, int64_t n, int16_t *q);
 };
 /* Returns the fastest steps that this processor runs. With a number, for tests, it returns the n-th steps from 1; NULL:

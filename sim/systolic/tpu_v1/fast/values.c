@@ -152,7 +152,7 @@ static bool open_workers(struct tpu_fast_machine *m)
 	return ok;
 }
 
-/* Makes what depends on the machine's sizes alone. NPL_ENOMEM. */
+/* Makes what depends on the machine's sizes alone. Returns 0 or NPL_ENOMEM. */
 static int open_machine(struct tpu_fast_machine *m, const struct tpu_config *config, struct npl_err *err)
 {
 	bool ok = true;
@@ -230,7 +230,7 @@ static void reset(struct tpu_fast_machine *m)
 		m->pending[p].end = m->pending[p].first;
 }
 
-/* Prepares what depends on the program. NPL_ENOMEM. */
+/* Prepares what depends on the program. Returns 0 or NPL_ENOMEM. */
 static int open_run(struct tpu_fast_machine *m, struct npl_err *err)
 {
 	const int64_t count = m->program->count;

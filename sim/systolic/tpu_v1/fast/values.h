@@ -48,7 +48,7 @@ struct tpu_fast_pass {
 	struct tpu_fast_format inputs, weights;
 	int shift;     /* the sum counts 2^shift times */
 	uint64_t tile; /* byte of weight memory at which the tile begins; TPU_FAST_NO_TILE: all weights are 0 */
-	struct tpu_fast_packed *packed; /* that tile, from tpu_fast_prepare to the next call about tiles */
+	struct tpu_fast_packed *packed; /* the packed tile, valid from tpu_fast_prepare to the next call about tiles */
 	int64_t first_row, end_row;     /* the rows of the buffer that the pass may read */
 };
 #define TPU_FAST_NO_TILE UINT64_MAX
@@ -112,7 +112,7 @@ struct tpu_fast_worker {
 	uint8_t *outside;      /* a vector of zero points, for taps outside the image */
 	int32_t *row_start;
 	int16_t *element, *operand; /* vectors in the activation unit: the columns rounded up to 64 */
-	struct sim_faults faults;   /* of the present activate */
+	struct sim_faults faults;   /* the faults of the present activate */
 };
 
 /* The state of an execution, and what the next one can use again. */
@@ -140,7 +140,7 @@ struct tpu_fast_machine {
 	int32_t *overflow;
 	int64_t stride;     /* the columns rounded up to a panel */
 	int64_t *magnitude; /* for each accumulator row in memory: the most that its magnitude can be */
-	int32_t *bias;      /* of the table in use, `stride` entries */
+	int32_t *bias;      /* the biases of the table in use, `stride` entries */
 	float *scale;
 
 	struct tpu_fast_worker *worker;
@@ -152,17 +152,17 @@ struct tpu_fast_machine {
 	int16_t *function[TPU_FUNCTIONS]; /* 65,536 values each of sigmoid and tanh; NULL until they are needed */
 };
 
-/* Computes the values of a checked program and adds to the outcome's overflows and saturations. *cached is what the
- * execution before has left, or NULL. NPL_ENOMEM. */
+/* Computes the values of a checked program and adds to the outcome's overflows and saturations. *kept is what the
+ * execution before has left, or NULL. Returns 0 or NPL_ENOMEM. */
 int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_execution *execution,
 		    struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
 /* Notes overflows and saturations of an instruction. */
 void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct sim_faults faults);
 
-/* pending.c */
+/* Functions of pending.c. */
 int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);
-/* Called before rows [first, past) of the buffer are written: evaluates pending passes that still need the rows. */
+/* Evaluates, before rows [first, past) of the buffer are written, the pending passes that still need these rows. */
 int tpu_fast_before_write(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 /* Evaluates accumulator rows [first, past) into memory. */
 int tpu_fast_evaluate_pending(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
@@ -172,8 +172,8 @@ struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, i
 /* Forgets accumulator rows [first, past), which are not needed any more. */
 int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 
-/* product.c */
-/* Called before the entry is evaluated: packs its tiles, for the first `columns` of its sums. NPL_ENOMEM. */
+/* Functions of product.c. */
+/* Packs the tiles of an entry before it is evaluated, for the first `columns` of its sums. Returns 0 or NPL_ENOMEM. */
 int tpu_fast_prepare(struct tpu_fast_machine *machine, struct tpu_fast_pending *pending, int64_t columns,
 		     struct npl_err *err);
 /* Evaluates the sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of
@@ -182,7 +182,7 @@ int tpu_fast_prepare(struct tpu_fast_machine *machine, struct tpu_fast_pending *
 void tpu_fast_evaluate(struct tpu_fast_machine *machine, struct tpu_fast_worker *worker,
 		       const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int64_t columns, int32_t *c);
 /* tpu_fast_blocks() returns into how many blocks the threads share `rows` rows, whose sums take `macs`
- * multiply-accumulates each; tpu_fast_block_begins() where a block begins. */
+ * multiply-accumulates each. tpu_fast_block_begins() returns the row at which a block begins. */
 int64_t tpu_fast_blocks(const struct tpu_fast_machine *machine, int64_t rows, int64_t macs);
 int64_t tpu_fast_block_begins(int64_t rows, int64_t blocks, int64_t block);
 /* Returns the multiply-accumulates for a row of the prepared entry. */
@@ -193,7 +193,7 @@ int64_t tpu_fast_row_macs(const struct tpu_fast_pending *pending, int64_t column
 void tpu_fast_inputs(const struct tpu_fast_machine *machine, struct tpu_fast_worker *worker,
 		     const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k);
 
-/* weights.c */
+/* Functions of weights.c. */
 int tpu_fast_weights_open(struct tpu_fast_weights *weights, const struct tpu_config *config, struct npl_err *err);
 /* Sets the image that the next execution reads. Tiles of another image are forgotten. */
 void tpu_fast_weights_use(struct tpu_fast_weights *weights, const struct tpu_memory *memory);
@@ -202,7 +202,8 @@ void tpu_fast_weights_close(struct tpu_fast_weights *weights);
  * call. */
 struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *weights, uint64_t tile,
 					     struct tpu_fast_format format, bool inputs_signed);
-/* Finds the tiles of passes. All of them are then there at the same time, however much memory they take. NPL_ENOMEM. */
+/* Finds the tiles of passes. All of them are then there at the same time, however much memory they take. Returns 0 or
+ * NPL_ENOMEM. */
 int tpu_fast_find_tiles(struct tpu_fast_weights *weights, struct tpu_fast_pass *pass, int64_t passes,
 			struct npl_err *err);
 /* Makes room for a panel of the tile, before any thread packs it. Returns false when memory runs out. */
@@ -214,7 +215,7 @@ int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *weights, struct tpu_fas
 /* Copies bytes of weight memory; beyond the bytes given they are 0. */
 void tpu_fast_weight_bytes(const struct tpu_fast_weights *weights, uint64_t at, size_t bytes, uint8_t *out);
 
-/* activate.c */
+/* The function of activate.c. */
 int tpu_fast_activate(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);
 
 #endif

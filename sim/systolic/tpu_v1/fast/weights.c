@@ -105,7 +105,7 @@ void tpu_fast_weight_bytes(const struct tpu_fast_weights *w, uint64_t at, size_t
 	memset(out + available, 0, bytes - available);
 }
 
-/* Whether the whole tile is in the bytes given of weight memory. */
+/* Says whether the whole tile is in the bytes given of weight memory. */
 static bool is_whole(const struct tpu_fast_weights *w, uint64_t tile)
 {
 	return tile < w->n_bytes && w->n_bytes - tile >= (size_t)(w->rows * w->columns);

@@ -236,9 +236,9 @@ static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 	tpu_gen_add(gen, TPU_ACTIVATE, flags, at->out.row + row[2], 0, rows);
 }
 
-/* Without pooling, several vectors in one row are as good as one long vector. So all whole rows are done at once, as
- * many columns at a time as there are, and then the vectors left in the last row. Returns false where the vectors do
- * not begin with a row. */
+/* Does a group whole rows at a time. Without pooling, several vectors in one row are as good as one long vector. So all
+ * whole rows are done at once, as many columns at a time as there are, and then the vectors left in the last row.
+ * Returns false where the vectors do not begin with a row. */
 static bool whole_rows(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile)
 {
 	struct addresses at = addresses_of(gen, group, &group->block[0]);

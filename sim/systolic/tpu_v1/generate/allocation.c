@@ -13,7 +13,7 @@
 #define MOST_ONE_BY_ONE  64   /* stores sent to host memory with a new layout after each */
 #define MOST_BY_SIZE     4096 /* allocations: placing the largest first takes time by their square */
 
-/* Whether all allocations get rows with the groups' present numbers of parts. */
+/* Says whether all allocations get rows with the groups' present numbers of parts. */
 static bool fits(struct tpu_gen *gen)
 {
 	tpu_gen_lifetimes(gen);

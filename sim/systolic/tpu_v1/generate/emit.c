@@ -21,7 +21,7 @@ struct item {
 	struct tpu_instruction instruction;
 	int32_t layer;
 	int64_t needed_reads; /* number of read_weights that must have been issued before it; -1: none */
-	int64_t at;           /* its index in the program */
+	int64_t at;           /* the instruction's index in the program */
 };
 
 struct request {

@@ -25,7 +25,7 @@ struct fit {
 	struct tpu_gen *gen;
 	struct link *link; /* per allocation */
 	int first;
-	/* used in the order of lives only, where all allocations in the list live at the same time */
+	/* These are used in the order of lifetimes only, where all allocations in the list live at the same time. */
 	struct skip skip[SKIPS];
 	int oldest;
 };

@@ -58,7 +58,7 @@ struct tpu_location {
 	/* Index of the instruction at whose end the whole tensor is there; -1: it is given, or its parts are never
 	 * there together. */
 	int64_t complete_after;
-	/* the image as it is kept; a flattened tensor has the image that it had before */
+	/* The image as it is kept. A flattened tensor has the image that it had before. */
 	int64_t images, channels, height, width;
 	int planes;
 	int n_extents;
@@ -87,7 +87,7 @@ struct tpu_generated {
 	struct tpu_location *location;
 	const struct tpu_location **by_tensor; /* the locations, in the order of their tensors' addresses */
 	int n_locations;
-	struct tpu_extent *extents; /* of all locations */
+	struct tpu_extent *extents; /* the extents of all locations */
 	int64_t peak_rows;          /* the most rows of the unified buffer that hold something at the same time */
 	int64_t parts;              /* the most parts in which a group does the batch */
 	size_t host_bytes;          /* the bytes of host memory that the program uses */
@@ -96,21 +96,21 @@ struct tpu_generated {
 	uint64_t host_bytes_for_size;
 };
 
-/* Whether the machine can run the layer, size aside. When it cannot, `why` gets the reason. */
+/* Says whether the machine can run the layer, size aside. When it cannot, `why` gets the reason. */
 bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n);
 
-/* Generates the program of a layer group; it does not read the group's members `constant` and `node`. With timing_only
+/* Generates the program of a layer group. It does not read the group's members `constant` and `node`. With timing_only
  * it makes no weight image, and data of weights and biases may be NULL. With n_wanted 0 the wanted tensors are the
- * outputs that no layer of the group reads. NPL_EDEVICE: a layer is not supported or one tile of it does not fit; the
- * message names the layer. NPL_EINPUT: a scale is not a finite number from 0 on. NPL_ENOMEM. Unless it returns 0 there
- * is nothing to free. */
+ * outputs that no layer of the group reads. Returns 0, NPL_ENOMEM, NPL_EDEVICE where a layer, which the message names,
+ * is not supported or one tile of it does not fit, or NPL_EINPUT where a scale is not a finite number from 0 on. Unless
+ * it returns 0 there is nothing to free. */
 int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
 		 struct npl_err *err);
 void tpu_generated_free(struct tpu_generated *generated); /* accepts a zeroed one */
 
 /* Returns where the tensor is kept; NULL: nowhere, as it only passes from step to step of the activation unit. */
 const struct tpu_location *tpu_location_of(const struct tpu_generated *generated, const struct npl_tensor *tensor);
-/* Both move all elements between `data`, a tensor of the same type and shape, and the memories. NPL_EINTERNAL: the
+/* These move all elements between `data`, a tensor of the same type and shape, and the memories. NPL_EINTERNAL: the
  * tensor has no location. */
 int tpu_load_tensor(const struct tpu_generated *generated, const struct tpu_config *config,
 		    const struct npl_tensor *tensor, const struct npl_tensor *data, const struct tpu_memory *memory,

@@ -99,7 +99,7 @@ static bool fuses_table_function(const struct npl_layer *layer)
 	return layer->fused == NPL_ACT_SIGMOID || layer->fused == NPL_ACT_TANH;
 }
 
-/* The format of the layer's result before a fused activation. */
+/* Returns the format of the layer's result before a fused activation. */
 static const struct npl_tensor *format_of(const struct npl_layer *layer)
 {
 	return fuses_table_function(layer) ? &q12 : layer->out;

@@ -32,7 +32,7 @@ static bool is_table_function(enum tpu_function function)
 	return function == TPU_SIGMOID || function == TPU_TANH;
 }
 
-/* Whether the function can join the group; a maximum may be taken before relu as well as after it. */
+/* Says whether the function can join the group; a maximum may be taken before relu as well as after it. */
 static bool function_fits(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_node *node)
 {
 	if (group->function >= 0)
@@ -41,8 +41,8 @@ static bool function_fits(const struct tpu_gen *gen, const struct tpu_gen_group 
 	       (gen->node[group->pool].pooling == TPU_POOL_MAX && !is_table_function(node->function));
 }
 
-/* Whether the pooling can join the group. The activation unit pools sums from the array only where a whole image fits
- * in a block of accumulators. */
+/* Says whether the pooling can join the group. The activation unit pools sums from the array only where a whole image
+ * fits in a block of accumulators. */
 static bool pool_fits(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_node *node)
 {
 	const struct npl_image *image = &gen->value[node->in[0]].image;

@@ -52,7 +52,7 @@ struct tpu_gen_store {
 	bool wanted;
 	int activation_operand; /* the value through which the activation unit reads it; -1: none, -2: several */
 	bool resident;          /* it is given and is in the buffer before the program starts */
-	/* its home is host memory, and the buffer holds it for a part of the batch, or in strips */
+	/* The store's home is host memory, and the buffer holds the store for a part of the batch, or in strips. */
 	bool staged_in_parts, staged_in_strips;
 	int allocation;
 	int64_t lane; /* the lane of its first channel in its allocation, counted over the allocation's blocks */
@@ -72,7 +72,7 @@ struct tpu_gen_allocation {
 };
 
 struct tpu_gen_extent {
-	int64_t first, channels; /* of the value */
+	int64_t first, channels; /* channels of the value */
 	int store, allocation;
 	int64_t block, lane;
 };
@@ -92,7 +92,7 @@ struct tpu_gen_node {
 /* A tile of K: input channels side by side in the array's rows, repeated for `taps` taps from tap `tap` on. */
 struct tpu_gen_k_tile {
 	int extent;
-	int64_t first, channels; /* of the input value */
+	int64_t first, channels; /* channels of the input value */
 	int64_t tap, taps;
 };
 
@@ -100,7 +100,7 @@ struct tpu_gen_k_tile {
  * follow; each becomes two tiles where weights have 16 bits. */
 struct tpu_gen_n_block {
 	int extent;
-	int64_t first, channels; /* of the output value */
+	int64_t first, channels; /* channels of the output value */
 	int k_first, k_count;
 	int64_t weight_row, table_row;
 };
@@ -127,7 +127,7 @@ struct tpu_gen_group {
 	bool wide_inputs, wide_weights; /* 16 bits */
 	int64_t parts;                  /* the number of parts in which the groups of its segment do the batch */
 	int segment_first, segment_last;
-	int64_t last_item; /* its last instruction, counted as emit.c adds them; in the end its index in the program */
+	int64_t last_item; /* the last instruction, counted as emit.c adds them; in the end its index in the program */
 	/* For a group that reads or writes streamed stores: what it does at once, and the allocations through which
 	 * these stores pass. */
 	int n_stages, n_sets; /* with two sets of allocations transfers overlap with work */
@@ -178,12 +178,12 @@ struct tpu_gen {
 	int64_t host_bytes;
 	/* Bytes over the link; of those, the bytes that only inputs_over_link and outputs_over_link move. */
 	uint64_t transferred, link_bytes_requested;
-	int64_t weight_rows; /* of the weight image */
+	int64_t weight_rows; /* rows of the weight image */
 	int64_t accumulator; /* the first accumulator row of the next block; blocks go round the accumulators */
 	struct tpu_gen_emit *emit;
 };
 
-/* supports.c */
+/* Functions of supports.c. */
 bool tpu_gen_type(enum npl_dtype dtype, enum tpu_type *type);
 /* Returns a tensor of any rank as (images, channels, height, width). */
 struct npl_image tpu_gen_image(const struct npl_shape *shape);
@@ -197,8 +197,8 @@ int tpu_gen_nodes(struct tpu_gen *gen);
 int tpu_gen_new_value(struct tpu_gen *gen, const struct npl_tensor *format, const struct npl_image *image);
 int tpu_gen_groups(struct tpu_gen *gen);
 
-/* views.c: sets *out to a new value. With one input it sees `channels` of its channels from `first` on; with several it
- * sees all of them side by side. */
+/* views.c: sets *out to a new value, which sees `channels` channels of its one input from `first` on, or all of several
+ * inputs side by side. */
 int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int *in, int n, int64_t first,
 		 int64_t channels, int *out);
 /* Replaces the pieces of a nested value by pieces of stores. */
@@ -223,7 +223,7 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 
 /* allocation.c gives all allocations their rows and splits the batch as far as that takes. */
 int tpu_gen_allocate(struct tpu_gen *gen);
-/* Whether the store's home is host memory because of inputs_over_link or outputs_over_link. */
+/* Says whether the store's home is host memory because of inputs_over_link or outputs_over_link. */
 bool tpu_gen_crosses_link(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 
 /* fit.c: gives allocations their rows in the order in which they begin to live, or the largest first. Returns -1, or
@@ -240,7 +240,7 @@ int tpu_gen_tiles(struct tpu_gen *gen, struct tpu_gen_group *group);
 int64_t tpu_gen_useful(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 		       const struct tpu_gen_n_block *block, const struct tpu_gen_k_tile *tile);
 
-/* weights.c */
+/* The function of weights.c. */
 int tpu_gen_weights(struct tpu_gen *gen);
 
 /* emit.c emits instructions, with the set_config, sync and read_weights that they need. */
@@ -257,8 +257,8 @@ void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_poi
 void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale);
 /* Notes rows or bytes that the next instruction reads or writes. */
 void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first, int64_t end);
-/* Notes that the next instruction needs these tiles, or this table. Returns whether it must switch to the first of
- * them; false: that one is in use already. */
+/* Notes that the next instruction needs these tiles, or this table. Says whether it must switch to the first of them;
+ * false: that one is in use already. */
 bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count);
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length);
 /* Returns the number of instructions added so far. */
@@ -287,7 +287,7 @@ void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const st
 		      const struct tpu_gen_n_block *block, int64_t acc, int64_t first, int64_t count);
 void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile);
 
-/* locations.c */
+/* The function of locations.c. */
 int tpu_gen_locations(struct tpu_gen *gen);
 
 /* host.c: moves vectors of the store between the allocation and host memory, for the part of the image that the
@@ -308,7 +308,7 @@ const struct npl_image *tpu_gen_tiled_image(const struct tpu_gen *gen, const str
 /* Brings a block of a streamed store into the buffer, for the strip that the set of allocations in use holds. */
 void tpu_gen_stage_block(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage, int64_t block);
 
-/* matrix.c */
+/* The function of matrix.c. */
 void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile);
 
 #endif

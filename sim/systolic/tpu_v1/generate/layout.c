@@ -96,14 +96,14 @@ static void note_activated(struct tpu_gen *gen)
 	}
 }
 
-/* Whether the activation unit reads a part of the store from the buffer through another value than v. */
+/* Says whether the activation unit reads a part of the store from the buffer through another value than v. */
 static bool read_by_activation(const struct tpu_gen_store *store, int v)
 {
 	return store->activation_operand != -1 && store->activation_operand != v;
 }
 
-/* Whether the piece of a Concat can be kept at its lane of the joint allocation: its maker can write there with no more
- * passes, and no reader expects it elsewhere. */
+/* Says whether the piece of a Concat can be kept at its lane of the joint allocation: its maker can write there with no
+ * more passes, and no reader expects it elsewhere. */
 static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_piece *piece, int64_t lane)
 {
 	const struct tpu_gen_store *store = &gen->store[piece->store];
@@ -201,7 +201,7 @@ int tpu_gen_extents(struct tpu_gen *gen, int v, struct tpu_gen_extent **extent, 
 	return 0;
 }
 
-/* Whether a value is kept as if it were one store with an allocation of its own. */
+/* Says whether a value is kept as if it were one store with an allocation of its own. */
 static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_extent *extent, int n)
 {
 	int64_t channels = gen->value[v].image.channels, lanes = 2 * channels > gen->width ? gen->width : channels;

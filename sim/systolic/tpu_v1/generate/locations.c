@@ -57,8 +57,8 @@ static bool is_location(const struct tpu_gen *gen, int v)
 	return value->tensor && !absent;
 }
 
-/* Whether all that a group wrote to the store stays until group `last` is done. Parts of a batch that take the same
- * rows one after the other are never there together. */
+/* Says whether all that a group wrote to the store stays until group `last` is done. Parts of a batch that take the
+ * same rows one after the other are never there together. */
 static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
 {
 	if (store->staged_in_strips)

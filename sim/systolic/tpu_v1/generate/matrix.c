@@ -54,8 +54,8 @@ static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, c
 	}
 }
 
-/* Whether the vectors for the array are consecutive vectors of the allocation, one per row, as matrix_multiply takes
- * them. */
+/* Says whether the vectors for the array are consecutive vectors of the allocation, one per row, as matrix_multiply
+ * takes them. */
 static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 		     const struct tpu_gen_out_tile *out_tile, const struct tpu_gen_address *at, int64_t lane)
 {

@@ -122,7 +122,7 @@ static bool fit_rows(struct tpu_gen *gen, struct tpu_gen_group *group, int sets)
 	return false;
 }
 
-/* Whether columns of a row can be done alone: the rows that a pooling reads must be next to each other. */
+/* Says whether columns of a row can be done alone: the rows that a pooling reads must be next to each other. */
 static bool columns_ok(const struct tpu_gen *gen, const struct tpu_gen_group *group)
 {
 	int all = gen->value[group->source].n_pieces + gen->value[group->out].n_pieces;

@@ -22,7 +22,7 @@ void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 		return;
 	const struct npl_window *w = &gen->node[group->matrix >= 0 ? group->matrix : group->pool].window;
 	int64_t size = gen->value[group->source].image.size[d];
-	/* with whole lines the allocation has the whole dimension */
+	/* With whole lines the allocation has the whole dimension. */
 	if (count == tpu_gen_tiled_image(gen, group)->size[d]) {
 		*low = 0;
 		*end = size;

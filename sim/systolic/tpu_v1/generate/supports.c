@@ -60,7 +60,7 @@ bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling)
 	return average || layer->op == NPL_OP_MAXPOOL;
 }
 
-/* Whether the tensor can be an activation: 8 or 16 bits, with a zero point that its type has. */
+/* Says whether the tensor can be an activation: 8 or 16 bits, with a zero point that its type has. */
 static bool is_activation(const struct npl_tensor *t)
 {
 	static const int32_t low[] = {[TPU_I8] = -128, [TPU_U8] = 0, [TPU_I16] = 0},
@@ -245,7 +245,7 @@ static bool function_ok(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-/* Whether the activation unit can bring numbers of this scale to the output's scale: it takes scales up to 2^96
+/* Says whether the activation unit can bring numbers of this scale to the output's scale: it takes scales up to 2^96
  * (docs/tpu-isa.md, Rules). True while the scales are not known. */
 static bool scale_ok(const struct npl_layer *layer, double scale, char *why, size_t n)
 {
@@ -256,7 +256,7 @@ static bool scale_ok(const struct npl_layer *layer, double scale, char *why, siz
 			  ratio);
 }
 
-/* Whether every input can be brought to the output's scale by itself. */
+/* Says whether every input can be brought to the output's scale by itself. */
 static bool scales_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	for (int i = 0; i < layer->n_in; i++)

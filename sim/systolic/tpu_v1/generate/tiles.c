@@ -18,7 +18,7 @@ static struct shape shape_of(const struct tpu_gen *gen, const struct tpu_gen_gro
 {
 	const struct tpu_gen_node *node = &gen->node[group->matrix];
 	struct shape s = {.taps = node->window.kernel[0] * node->window.kernel[1], .groups = node->groups};
-	/* a group has channels on both sides (supports.c) */
+	/* A group has channels on both sides (supports.c). */
 	s.in_group = npl_max_i64(1, gen->value[group->source].image.channels / s.groups);
 	s.out_group = npl_max_i64(1, gen->value[node->out].image.channels / s.groups);
 	return s;

@@ -12,7 +12,7 @@
 
 #define TPU_SQUARE 16
 
-/* One round of a perfect shuffle: four of them bring byte (i, j) to (j, i). */
+/* Does one round of a perfect shuffle. Four rounds bring byte (i, j) to (j, i). */
 static inline void tpu_shuffle(const __m128i in[TPU_SQUARE], __m128i out[TPU_SQUARE])
 {
 	for (int i = 0; i < TPU_SQUARE / 2; i++) {

@@ -103,8 +103,8 @@ static void fill_unit(const struct tpu_gen *gen, const struct tpu_gen_n_block *b
 	}
 }
 
-/* Whether the scale can be used. 0 can: a channel of weights around 1e-28 beside another of 1e20 comes to nothing, and
- * each of its results is the zero point. */
+/* Says whether the scale can be used. 0 can: a channel of weights around 1e-28 beside another of 1e20 comes to nothing,
+ * and each of its results is the zero point. */
 static bool usable(float scale)
 {
 	return isfinite(scale) && scale >= 0;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The bytes that read_host_memory or write_host_memory touches of host memory. */
+/* Gives the bytes of host memory that read_host_memory or write_host_memory touches. */
 static void host_range(const struct tpu_instruction *at, const struct tpu_registers *registers, int64_t *first,
 		       int64_t *end)
 {

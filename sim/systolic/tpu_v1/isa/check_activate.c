@@ -28,7 +28,8 @@ static int check_type(struct tpu_check *check, enum tpu_register type, enum tpu_
 	return tpu_check_zero_point(check, zero_point, type_in(check, type));
 }
 
-/* Without an operand nothing converts the source, so its type must be the one that the function or the result needs. */
+/* Checks an activate without an operand. Nothing then converts the source, so its type must be the one that the
+ * function or the result needs. */
 static int check_unconverted(struct tpu_check *check)
 {
 	enum tpu_type source = type_in(check, TPU_REG_SOURCE_TYPE), result = type_in(check, TPU_REG_RESULT_TYPE);
@@ -134,7 +135,7 @@ static bool same_place(const struct vectors *a, const struct vectors *b)
 	       (a->planes == 1 || a->plane_rows == b->plane_rows);
 }
 
-/* A result may overwrite its own source, but no source that is still to be read. */
+/* Checks that a result overwrites no source that is still to be read. It may overwrite its own source. */
 static int check_overlap(struct tpu_check *check, const struct vectors *read, const struct vectors *result,
 			 const char *role)
 {

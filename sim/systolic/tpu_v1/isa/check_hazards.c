@@ -13,7 +13,7 @@
 enum { KINDS = 4 };
 
 struct tpu_hazards {
-	struct sim_accesses accesses[TPU_UNITS][KINDS]; /* of each unit, by kind_of */
+	struct sim_accesses accesses[TPU_UNITS][KINDS]; /* the accesses of each unit, by kind_of */
 };
 
 static int kind_of(bool in_host, bool writes)

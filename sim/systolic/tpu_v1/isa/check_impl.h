@@ -22,10 +22,10 @@ struct tpu_check {
 	const struct tpu_memory *memory; /* may be NULL */
 	const char *source;
 	struct npl_err *err;
-	int64_t index; /* of the instruction that is checked */
+	int64_t index; /* the index of the instruction that is checked */
 	const struct tpu_instruction *at;
 	struct tpu_registers registers;
-	struct tpu_access access[TPU_MOST_ACCESSES]; /* of this instruction */
+	struct tpu_access access[TPU_MOST_ACCESSES]; /* the accesses of this instruction */
 	int n_accesses;
 	int64_t tiles, tables;                 /* tiles and tables that read_weights brings in the whole program */
 	int64_t tile_switches, table_switches; /* switches so far */
@@ -42,7 +42,7 @@ static inline int64_t tpu_held(const struct tpu_check *check, enum tpu_register 
 /* Fails with "SOURCE:LINE: NAME: ..." or "SOURCE: instruction I: NAME: ...". */
 int tpu_refuse(struct tpu_check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sums and products of numbers >= 0 that stay at the greatest one instead of overflowing. */
+/* These return sums and products of numbers >= 0, or the greatest number instead of an overflow. */
 static inline int64_t tpu_saturating_sum(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -54,7 +54,7 @@ static inline int64_t tpu_saturating_product(int64_t a, int64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-/* Each of these returns 0, or what tpu_refuse returned. */
+/* These check registers. They return 0, or what tpu_refuse returned. */
 int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high);
 int tpu_check_scale(struct tpu_check *check, enum tpu_register r);
 /* Checks that register r holds a zero point of that type. */

@@ -103,7 +103,7 @@ struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns);
 struct tpu_instruction {
 	uint8_t opcode;
 	uint16_t flags;
-	uint32_t ub; /* 24 bits */
+	uint32_t ub; /* a row of the unified buffer; the binary has 24 bits for it */
 	uint16_t acc;
 	uint32_t length;
 };

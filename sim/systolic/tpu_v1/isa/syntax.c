@@ -83,7 +83,8 @@ static const struct sim_slot slots[TPU_OPCODES] = {
 	SLOT("activate", TPU_ACTIVATE, vectors, activate_flags),
 };
 
-/* A set_config's value has the name and the range of its register. An activate from the buffer reads no accumulator. */
+/* Narrows a field to its meaning in the instruction: a set_config's value has the name and the range of its register,
+ * and an activate from the buffer reads no accumulator. */
 static bool refine(const void *instruction, const struct sim_slot *slot, struct sim_field *field)
 {
 	const struct tpu_instruction *at = instruction;

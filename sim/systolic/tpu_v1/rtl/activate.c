@@ -179,7 +179,7 @@ static void step_pipeline(struct tpu_rtl_activate *activate, bool leaves, struct
 	activate->oldest = (activate->oldest + 1) % activate->stages;
 }
 
-/* Ends a beat of pooling. Returns whether a result leaves. */
+/* Ends a beat of pooling. Says whether a result leaves. */
 static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
@@ -198,7 +198,7 @@ static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu
 	return true;
 }
 
-/* Does the last cycle of a beat. Returns whether a result leaves. */
+/* Does the last cycle of a beat. Says whether a result leaves. */
 static bool end_beat(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,
 		     struct tpu_rtl_context *context)
 {

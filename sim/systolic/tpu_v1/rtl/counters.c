@@ -4,7 +4,7 @@
  * The other counters count events where they happen. */
 #include "rtl.h"
 
-/* Whether the next instruction wants a tile that is not in the shadow plane. */
+/* Says whether the next instruction wants a tile that is not in the shadow plane. */
 static bool waits_for_tile(const struct tpu_rtl *rtl)
 {
 	const struct tpu_rtl_queue *queue = &rtl->matrix.queue;

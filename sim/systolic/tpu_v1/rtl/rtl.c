@@ -20,7 +20,7 @@ static void drive_wires(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	tpu_rtl_shifter_drive(rtl, wires);
 }
 
-/* Clocks all blocks. Returns whether any register has changed. */
+/* Clocks all blocks. Says whether any register has changed. */
 static bool clock_all(struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)
 {
 	struct tpu_rtl_context *context = &rtl->context;

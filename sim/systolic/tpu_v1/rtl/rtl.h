@@ -33,11 +33,11 @@
 #include "sim/systolic/array/matrix_unit.h"
 #include "sim/systolic/tpu_v1/function_table.h"
 
-/* ---- Instructions on their way ---- */
+/* Instructions on their way. */
 
 /* An instruction with the configuration registers at the time of its issue. */
 struct tpu_rtl_issued {
-	int64_t index; /* in the program */
+	int64_t index; /* the instruction's index in the program */
 	struct tpu_instruction instruction;
 	struct tpu_registers registers;
 };
@@ -59,7 +59,7 @@ static inline const struct tpu_rtl_issued *tpu_rtl_queue_at(const struct tpu_rtl
 void tpu_rtl_queue_push(struct tpu_rtl_queue *queue, const struct tpu_rtl_issued *issued);
 struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 
-/* ---- What the blocks share that is not a register ---- */
+/* What the blocks share that is not a register. */
 
 /* The intervals of cycles that may still become longer: one for the four classes that cover all cycles, and one for
  * each part of non_matrix. */
@@ -75,11 +75,12 @@ struct tpu_rtl_context {
 	int rc;                  /* the error that stops the execution */
 	struct sim_event *event; /* (events_capacity) events that have not been told yet, in their order */
 	int64_t events, events_capacity;
-	struct sim_cycles interval[TPU_RTL_INTERVALS]; /* from == to: none */
+	struct sim_cycles interval[TPU_RTL_INTERVALS]; /* the present intervals; from == to: there is none */
 };
 
 void tpu_rtl_observe_close(struct tpu_rtl_context *context);
-/* tpu_rtl_begins() notes an event at the boundary at the beginning of this cycle, tpu_rtl_ends() at its end. */
+/* tpu_rtl_begins() notes an event at the boundary at the beginning of this cycle, tpu_rtl_ends() at the boundary at its
+ * end. */
 void tpu_rtl_begins(struct tpu_rtl_context *context, enum tpu_event kind, int64_t index);
 void tpu_rtl_ends(struct tpu_rtl_context *context, enum tpu_event kind, int64_t index);
 /* Tells the observer the events before boundary `until`. No more of them may come. */
@@ -91,7 +92,7 @@ void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cyc
 void tpu_rtl_end_intervals(struct tpu_rtl_context *context);
 void tpu_rtl_fault(struct tpu_rtl_context *context, int64_t instruction, struct sim_faults faults);
 
-/* ---- Tensors in the unified buffer (tensor.c) ---- */
+/* Tensors in the unified buffer (tensor.c). */
 
 struct tpu_rtl_tensor {
 	int64_t base, plane_rows;
@@ -99,43 +100,43 @@ struct tpu_rtl_tensor {
 	int64_t pixel_lanes, row_pixels, lane;
 };
 uint8_t *tpu_rtl_vector_at(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector);
-/* tpu_rtl_read_vector() reads `count` elements of a vector of bytes or 16-bit numbers; tpu_rtl_write_vector() writes
+/* tpu_rtl_read_vector() reads `count` elements of a vector of bytes or 16-bit numbers. tpu_rtl_write_vector() writes
  * elements of any type. */
 void tpu_rtl_read_vector(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector,
 			 int64_t count, int32_t *element);
 void tpu_rtl_write_vector(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector,
 			  int64_t count, const int32_t *element);
 
-/* ---- Wires: what is decided in this cycle ---- */
+/* Wires, which carry what is decided in this cycle. */
 
 struct tpu_rtl_wires {
-	/* Issue. */
+	/* The wires of issue. */
 	bool issues;
 	unsigned awaited_units;       /* the units that the sync or halt waits for, one bit each */
 	bool sync_pauses;             /* the sync that has issued takes its own time */
 	enum tpu_unit to;             /* the unit whose queue takes the instruction; TPU_UNITS: none */
 	struct tpu_rtl_issued issued; /* the instruction for `to` */
-	/* Activate. */
+	/* The wires of the activation unit. */
 	bool activate_starts;
 	uint64_t reading;            /* the number of cycles for which it will read */
 	bool table_used;             /* the head of the table FIFO comes into use */
 	int64_t table_row;           /* the place of the table in weight memory */
 	const int32_t *accumulators; /* the row of accumulators that it would read next */
 	const int64_t *exact_sums;   /* the same without wrapping, for counting only */
-	/* Matrix. */
+	/* The wires of the matrix unit. */
 	bool matrix_starts;
 	bool row_enters;
 	bool weights_switch; /* the switch is with the row that enters */
-	/* Shifter. */
+	/* The wires of the shifter. */
 	bool shift_begins; /* the tile at the head of the FIFO begins to be shifted */
 	bool weights_enter;
 	int64_t weights_row; /* the row of weight memory that enters */
 	bool tile_popped;    /* the row that enters is the last of its tile */
-	/* host_in, host_out. */
+	/* Whether a transfer begins on host_in, and on host_out. */
 	bool link_starts[2];
 };
 
-/* ---- Blocks ---- */
+/* The blocks. */
 
 struct tpu_rtl;
 
@@ -146,7 +147,7 @@ struct tpu_rtl_issue {
 	bool halted;
 };
 void tpu_rtl_issue_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires);
-/* This function and the clocks below return whether a register has changed. */
+/* This function and the clocks below say whether a register has changed. */
 bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires *wires,
 			 struct tpu_rtl_context *context);
 
@@ -158,7 +159,7 @@ struct tpu_rtl_link {
 	bool busy;
 	uint64_t latency; /* cycles of the latency still to come */
 	uint64_t bytes_left;
-	/* part of the bandwidth not used yet: bytes times clock_hz, less than one byte's between cycles */
+	/* the part of the bandwidth not used yet, in bytes times clock_hz; between cycles it is less than a byte's */
 	uint64_t credit;
 	uint64_t row_bytes; /* bytes that have come of the present row */
 	uint32_t row;
@@ -171,7 +172,7 @@ bool tpu_rtl_link_clock(struct tpu_rtl_link *link, const struct tpu_rtl_wires *w
 struct tpu_rtl_fifo {
 	int64_t *row; /* (slots) */
 	int64_t slots, first;
-	/* slots, counted from `first`: what is being transferred is taken and has not arrived */
+	/* The slots taken and arrived, counted from `first`. What is being transferred is taken and has not arrived. */
 	int64_t taken, arrived;
 	int64_t pushed; /* how many have been put in since the start */
 };
@@ -179,7 +180,7 @@ enum tpu_rtl_item { TPU_RTL_TILE, TPU_RTL_TABLE };
 /* A tile or table that is being transferred. */
 struct tpu_rtl_transfer {
 	enum tpu_rtl_item item;
-	int64_t index;         /* of the read_weights instruction */
+	int64_t index;         /* the index of the read_weights instruction */
 	bool is_last;          /* it is the last one that its instruction brings */
 	uint64_t address, end; /* the bytes that weight memory has not been asked for */
 	uint64_t accesses;     /* accesses issued and not completed */
@@ -214,12 +215,12 @@ void tpu_rtl_weights_close(struct tpu_rtl_weights *weights);
 int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *port, const struct tpu_config *config,
 			       struct npl_err *err);
 void tpu_rtl_weight_memory_close(struct tpu_rtl_weight_memory *port);
-/* Does what weight memory does within a cycle of the machine. Returns whether that changed anything that another block
+/* Does what weight memory does within a cycle of the machine. Says whether that changed anything that another block
  * waits for. */
 bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context);
-/* Whether there is a next transfer and room for what it brings. *address: where it begins in weight memory. */
+/* Says whether there is a next transfer and room for what it brings. *address: where it begins in weight memory. */
 bool tpu_rtl_weights_next(const struct tpu_rtl_weights *weights, const struct tpu_config *config, uint64_t *address);
-/* tpu_rtl_weights_begin() begins that transfer; tpu_rtl_weights_arrive() puts what it brought into its FIFO. */
+/* tpu_rtl_weights_begin() begins the next transfer. tpu_rtl_weights_arrive() puts what it brought into its FIFO. */
 void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context,
 			   struct tpu_rtl_transfer *transfer);
 void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context,
@@ -291,10 +292,11 @@ struct tpu_rtl_inside {
 };
 struct tpu_rtl_windows tpu_rtl_windows_of(const struct tpu_rtl_issued *activate);
 struct tpu_rtl_inside tpu_rtl_inside_of(const struct tpu_rtl_windows *windows);
-/* A beat has two halves: a source vector is read if one is left, and a result leaves if its window is complete. */
+/* Says whether the window of the next result is complete. A beat has two halves: a source vector is read if one is
+ * left, and a result leaves if its window is complete. */
 bool tpu_rtl_windows_complete(const struct tpu_rtl_windows *windows);
 void tpu_rtl_windows_leave(struct tpu_rtl_windows *windows);
-/* How many beats the instruction takes, and how many source vectors have to be kept at the same time. */
+/* The number of beats that the instruction takes, and of source vectors that have to be kept at the same time. */
 struct tpu_rtl_walk {
 	int64_t beats, vectors_kept;
 };
@@ -350,7 +352,7 @@ void tpu_rtl_activate_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wir
 bool tpu_rtl_activate_clock(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires,
 			    struct tpu_rtl_context *context);
 
-/* ---- Scoreboard ---- */
+/* The scoreboard. */
 
 /* Returns the earliest matrix instruction before the activate that has not made all its writes to accumulator rows
  * which the activate reads; -1: none. */
@@ -360,7 +362,7 @@ int64_t tpu_rtl_unwritten(const struct tpu_rtl *rtl, const struct tpu_rtl_issued
 int64_t tpu_rtl_unread(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires,
 		       const struct tpu_rtl_issued *matrix);
 
-/* ---- The machine ---- */
+/* The machine. */
 
 struct tpu_rtl {
 	struct tpu_rtl_context context;
@@ -372,11 +374,11 @@ struct tpu_rtl {
 	struct tpu_rtl_activate activate;
 };
 const struct tpu_rtl_queue *tpu_rtl_queue_of(const struct tpu_rtl *rtl, enum tpu_unit unit);
-/* Whether a unit has nothing left to do. */
+/* Says whether a unit has nothing left to do. */
 bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit);
 /* Counts this cycle and tells the observer its class. What happens in a block is counted there. */
 void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context);
-/* Called when a cycle has changed no register. NPL_EINPUT, with what each unit waits for. */
+/* Fails with NPL_EINPUT and what each unit waits for, after a cycle that has changed no register. */
 int tpu_rtl_stuck(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct npl_err *err);
 
 #endif

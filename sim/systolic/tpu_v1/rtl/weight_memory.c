@@ -77,7 +77,7 @@ static void take_completions(struct tpu_rtl_weight_memory *port)
 	}
 }
 
-/* Whether all of the transfer has come by the end of this cycle of the machine. */
+/* Says whether all of the transfer has come by the end of this cycle of the machine. */
 static bool has_come(const struct tpu_rtl_weight_memory *port, const struct tpu_rtl_transfer *transfer)
 {
 	if (transfer->address < transfer->end || transfer->accesses)
@@ -89,7 +89,7 @@ bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl
 {
 	struct tpu_rtl_weight_memory *port = &weights->port;
 	struct npl_memory_request request = {.bytes = 1};
-	/* the next cycle of weight memory may be several cycles of the machine away */
+	/* The next cycle of weight memory may be several cycles of the machine away. */
 	const bool changed = port->count > 0 || next_access(weights, context->config, &request.address);
 	for (port->machine_lead += port->machine_period; port->machine_lead > 0;
 	     port->machine_lead -= port->memory_period) {

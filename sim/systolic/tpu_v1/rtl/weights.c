@@ -103,7 +103,7 @@ void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_cont
 		tpu_rtl_retired(context, transfer->index);
 }
 
-/* With the preset fixed: begins the next transfer if there is one and room for it. Returns whether it did. */
+/* Begins, with the preset fixed, the next transfer if there is one and room for it. Says whether it did. */
 static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context)
 {
 	uint64_t address;
