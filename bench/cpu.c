@@ -9,7 +9,9 @@
 
 #include "backends/cpu/dnn_api.h"
 #include "bench.h"
+#include "core/files/data_names.h"
 #include "core/ops/window.h"
+#include "frontend/compare/draw.h"
 #include "npulab/device.h"
 #include "npulab/model.h"
 #include "npulab/random.h"

@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "core/int8/int8.h"
+#include "frontend/compare/draw.h"
 #include "npulab/device.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "frontend/compare/draw.h"
 #include "npulab/device.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"

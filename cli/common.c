@@ -51,7 +51,9 @@ int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, st
 		    struct npl_err *err)
 {
 	*choice = (struct npl_layer_choice_options){
-		.n_match = common->match.n, .match = common->match.item, .sort = common->sort, .top = common->top};
+		.n_match = common->match.n, .match = common->match.item, .top = common->top};
+	if (common->sort && npl_layer_sort_parse(common->sort, &choice->sort, err))
+		return err->code;
 	common->layers = common->layers || common->match.n || common->sort || common->top;
 	return npl_layer_choice_check(graph, choice, err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/text.h"
 
 static void put_json(FILE *out, const void *data)
 {

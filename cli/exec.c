@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "common.h"
+#include "core/device_inside.h"
 #include "exec_output.h"
 #include "exec_report.h"
 #include "frontend/import/memory_file.h"
 #include "npulab/driver.h"
 #include "npulab/program.h"
 #include "npulab/progress.h"
+#include "sim/common/isa.h"
 
 struct exec_options {
 	struct cli_common common; /* csv: the events */
@@ -109,7 +111,12 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	struct npl_program *program = NULL;
 	struct npl_tensor host = {0}, weights = {0}, buffer = {0};
 	struct exec_events events = {0};
-	struct npl_execution execution = {.engine = o->engine, .timing_only = o->common.timing_only};
+	struct npl_execution_request request = {.engine = o->engine,
+						.timing_only = o->common.timing_only,
+						.on_event = o->common.csv ? exec_keep_event : NULL,
+						.context = &events,
+						.timed = o->instructions};
+	struct npl_execution execution = {0};
 	int rc = o->machine ? cli_open_machine(o->machine, &o->common, &device, err) : 0;
 	if (!rc)
 		rc = npl_program_load(o->path, device, &program, err);
@@ -124,17 +131,14 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	if (!rc)
 		rc = load(o->buffer, device, &buffer, err);
 	if (!rc) {
-		execution.host = host.data;
-		execution.host_bytes = host.data ? npl_tensor_bytes(&host) : 0;
-		execution.weights = weights.data;
-		execution.weight_bytes = weights.data ? npl_tensor_bytes(&weights) : 0;
-		execution.buffer = buffer.data;
-		execution.buffer_bytes = buffer.data ? npl_tensor_bytes(&buffer) : 0;
-		execution.on_event = o->common.csv ? exec_keep_event : NULL;
-		execution.context = &events;
-		execution.timed = o->instructions;
+		request.host = host.data;
+		request.host_bytes = host.data ? npl_tensor_bytes(&host) : 0;
+		request.weights = weights.data;
+		request.weight_bytes = weights.data ? npl_tensor_bytes(&weights) : 0;
+		request.buffer = buffer.data;
+		request.buffer_bytes = buffer.data ? npl_tensor_bytes(&buffer) : 0;
 		npl_progress_part(o->path, NULL, 0, 0);
-		rc = npl_program_run(program, device, &execution, err);
+		rc = npl_program_run(program, device, &request, &execution, err);
 	}
 	cli_waiting_end();
 	if (!rc)

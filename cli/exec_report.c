@@ -49,7 +49,7 @@ static double seconds_of(const struct exec_outcome *o)
 /* Says whether a count is known: without values, those of values are not. */
 static bool is_known(const struct npl_execution *e, size_t i)
 {
-	return !e->timing_only || e->counter_def[i].partition != NPL_COUNTER_OF_VALUES;
+	return !e->request.timing_only || e->counter_def[i].partition != NPL_COUNTER_OF_VALUES;
 }
 
 static void put_output(struct npl_json *json, const struct npl_execution *e)
@@ -119,8 +119,8 @@ void exec_put_json(FILE *out, const void *data)
 	npl_json_build(&json);
 	npl_json_string(&json, "machine", npl_device_name(o->device));
 	npl_json_string(&json, "machine_sha256", npl_device_sha256(o->device));
-	npl_json_string(&json, "engine", e->engine);
-	npl_json_number(&json, "timing_only", e->timing_only ? "true" : "false");
+	npl_json_string(&json, "engine", e->request.engine);
+	npl_json_number(&json, "timing_only", e->request.timing_only ? "true" : "false");
 	npl_json_u64(&json, "cycles", e->cycles);
 	npl_json_double(&json, "seconds", seconds_of(o));
 	npl_json_open(&json, "counters", '{');
@@ -130,7 +130,7 @@ void exec_put_json(FILE *out, const void *data)
 		else
 			npl_json_null(&json, e->counter_def[i].name);
 	npl_json_close(&json, '}');
-	if (e->timing_only) {
+	if (e->request.timing_only) {
 		npl_json_null(&json, "overflows");
 		npl_json_null(&json, "saturations");
 	} else {
@@ -162,7 +162,8 @@ static void print_counters(const struct exec_outcome *o)
 	char time[32], help[200];
 	struct npl_table table;
 	npl_si_text(seconds_of(o), "s", time, sizeof time);
-	printf("%s, engine %s: %" PRIu64 " cycles, ~%s\n\n", npl_device_name(o->device), e->engine, e->cycles, time);
+	printf("%s, engine %s: %" PRIu64 " cycles, ~%s\n\n", npl_device_name(o->device), e->request.engine, e->cycles,
+	       time);
 	npl_table_open(&table, "lrll", header);
 	for (size_t i = 0; i < e->n_counters; i++) {
 		const struct npl_counter_def *def = &e->counter_def[i];
@@ -170,9 +171,10 @@ static void print_counters(const struct exec_outcome *o)
 			 def->help);
 		add_row(&table, def->name, e->counter[i], is_known(e, i), def->unit, help);
 	}
-	add_row(&table, "overflows", e->overflows, !e->timing_only, "sums",
+	add_row(&table, "overflows", e->overflows, !e->request.timing_only, "sums",
 		"whose value their accumulator or register could not hold: they wrapped, and are wrong");
-	add_row(&table, "saturations", e->saturations, !e->timing_only, "values", "that did not fit their type");
+	add_row(&table, "saturations", e->saturations, !e->request.timing_only, "values",
+		"that did not fit their type");
 	npl_table_print(&table, stdout);
 	npl_table_close(&table);
 }

@@ -13,7 +13,7 @@ struct exec_events {
 	int64_t count, capacity;
 	bool lost; /* some events were lost: out of memory */
 };
-/* Keeps an event, as npl_execution.on_event. The context is a struct exec_events. */
+/* Keeps an event, as npl_execution_request.on_event. The context is a struct exec_events. */
 void exec_keep_event(void *context, const struct npl_program_event *event);
 
 struct exec_outcome {

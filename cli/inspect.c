@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/text.h"
 #include "npulab/progress.h"
 #include "reports/json.h"
 #include "reports/table.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "npulab/cpu_features.h"
-#include "npulab/text.h"
 #include "npulab/version.h"
 #include "options.h"
 #include "signals.h"

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/file.h"
 #include "core/files/words.h"
 #include "npulab/budget.h"
-#include "npulab/text.h"
 #include "npulab/thread.h"
 #include "waiting.h"
 
@@ -135,7 +135,7 @@ static void limit_memory(const struct cli_option *options)
 	for (const struct cli_option *o = options; o->name; o++)
 		if (o->type == CLI_BYTES)
 			bytes = (uint64_t) * (const int64_t *)o->target;
-	npl_memory_allow(bytes ? bytes : npl_memory_usual());
+	npl_budget_allow(bytes ? bytes : npl_budget_usual());
 }
 
 static void limit_threads(const struct cli_option *options)

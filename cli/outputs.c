@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "core/base/text.h"
 #include "core/files/file.h"
-#include "npulab/text.h"
+#include "npulab/tensor_file.h"
 #include "waiting.h"
 
 bool cli_is_stdout(const char *path)

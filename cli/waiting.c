@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "npulab/progress.h"
-#include "npulab/text.h"
 #include "npulab/thread.h"
 
 #define FIRST_SECONDS 2

@@ -7,6 +7,7 @@
 
 #include "npulab/driver.h"
 #include "npulab/program_dump.h"
+#include "npulab/sha256.h"
 
 struct npl_device {
 	const struct npl_driver *driver;
@@ -26,7 +27,7 @@ struct npl_device {
 	char *yaml;
 	const struct npl_param_value *value; /* n_values, in schema order */
 	int n_values;
-	char sha256[65];
+	char sha256[NPL_SHA256_HEX];
 	const struct npl_program_sink *sink; /* receives programs; NULL: none */
 };
 

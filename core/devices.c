@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "core/base/refuse.h"
+#include "core/base/text.h"
 #include "core/files/data_names.h"
 #include "device_impl.h"
+#include "device_inside.h"
 #include "npulab/sha256.h"
-#include "npulab/text.h"
 #include "params_impl.h"
 
 #define NPL_DRIVER(name) extern const struct npl_driver npl_driver_##name;

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/ops/ops.h"
-#include "npulab/text.h"
 
 /* There is a function PREFIX_macs exactly where the operators of this prefix do multiply-accumulates. */
 const struct npl_op_def npl_op_defs[NPL_OPS] = {

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/settings.h"
 #include "core/files/words.h"
 #include "npulab/result.h"
-#include "npulab/text.h"
 #include "params_impl.h"
 #include "quantity.h"
 

@@ -2,8 +2,10 @@
  *
  * Checks and names the origins of energies, and sums results over components, layers and batches. */
 #include "npulab/result.h"
+#include "energy_merge.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 bool npl_origin_ok(const char *origin)
@@ -82,6 +84,8 @@ int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct
 	for (int i = 0; i < *n; i++)
 		if (list[i].part == add->part && !strcmp(list[i].component, add->component) &&
 		    !strcmp(list[i].origin, add->origin)) {
+			if (list[i].pj_per_event < add->pj_per_event || list[i].pj_per_event > add->pj_per_event)
+				list[i].pj_per_event = NAN;
 			list[i].events += add->events;
 			list[i].joules += add->joules;
 			return 0;
@@ -92,6 +96,20 @@ int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct
 		return npl_fail(err, NPL_EINTERNAL, "energy of %s: '%s' is not an origin", add->component, add->origin);
 	list[(*n)++] = *add;
 	return 0;
+}
+
+const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size)
+{
+	size_t used = 0;
+	snprintf(buf, size, "absent");
+	for (int i = 0; i < n && used < size; i++) {
+		bool seen = false;
+		for (int k = 0; k < i && !seen; k++)
+			seen = !strcmp(energy[k].origin, energy[i].origin);
+		if (!seen)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? " + " : "", energy[i].origin);
+	}
+	return buf;
 }
 
 static void add_transfers(struct npl_transfers *sum, const struct npl_transfers *add)

@@ -11,6 +11,7 @@
 #include <npulab/graph_run.h>
 #include <npulab/model.h>
 #include <npulab/sha256.h>
+#include <npulab/tensor_file.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

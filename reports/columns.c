@@ -57,6 +57,13 @@ struct layer_column {
 	struct value (*value)(struct npl_layer_entry *l);
 };
 
+/* Returns `seconds`, a time of the host or a link in an entry or one of its rows. NAN: no such time was measured, since a
+ * real device did everything itself (0 s). */
+static double surrounding_seconds(const struct npl_device_report *report, double seconds)
+{
+	return npl_device_kind_is_modelled(report->info.kind) || seconds > 0 ? seconds : NAN;
+}
+
 /* Says whether the entry counts cycles, as a simulated machine does. In a mixed run the machines' cycles are of
  * different lengths and have no sum. */
 static bool has_clock(const struct npl_device_info *info)
@@ -95,10 +102,10 @@ static const char *show_figure(char buf[CELL], const struct npl_entry *e, const 
 static const char *show_least_figure(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
 				     bool is_model)
 {
-	if (isfinite(v->real) || e->f.known_joules_per_inference == 0)
+	if (isfinite(v->real) || e->f.known_joules_per_sample == 0)
 		return figure(buf, v->real, unit, is_model);
 	char known[CELL];
-	snprintf(buf, CELL, ">%.*s", CELL - 2, figure(known, e->f.known_joules_per_inference, unit, is_model));
+	snprintf(buf, CELL, ">%.*s", CELL - 2, figure(known, e->f.known_joules_per_sample, unit, is_model));
 	return buf;
 }
 

@@ -33,7 +33,7 @@ void npl_json_entry_parts(struct npl_json *json, const struct npl_entry *e)
 {
 	npl_json_open(json, "energy_by_part", '{');
 	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
-		npl_json_double(json, npl_energy_part_name((enum npl_energy_part)p), e->f.part_j[p]);
+		npl_json_double(json, npl_energy_part_name((enum npl_energy_part)p), e->f.part_joules[p]);
 	npl_json_close(json, '}');
 }
 

@@ -9,12 +9,12 @@
 
 #include "cells.h"
 #include "columns.h"
+#include "core/base/text.h"
 #include "energy_table.h"
 #include "frontend/session/host_reasons.h"
 #include "layer_table.h"
 #include "notes.h"
 #include "npulab/report.h"
-#include "npulab/text.h"
 #include "table.h"
 #include "unavailable.h"
 

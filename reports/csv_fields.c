@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/settings.h"
-#include "npulab/text.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, for a byte that is not UTF-8, as in the JSON of the same run */
 

@@ -105,7 +105,7 @@ static void put_energy(struct npl_json *json, const struct npl_traffic_report *r
 			*c = *c == ' ' ? '_' : *c;
 		npl_json_double(json, key, figures->joules[i]);
 	}
-	npl_json_double(json, "total", figures->energy_j);
+	npl_json_double(json, "total", figures->total_joules);
 	npl_json_close(json, '}');
 	npl_json_string(json, "energy_origin", r->result->n_energy ? r->result->energy[0].origin : "absent");
 	npl_json_double(json, "pj_per_bit", figures->pj_per_bit);

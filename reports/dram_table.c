@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "npulab/report.h"
-#include "npulab/text.h"
 #include "table.h"
 
 enum { CELL = 40 };
@@ -111,7 +111,8 @@ static void put_energy(struct npl_table *table, const struct npl_traffic_report 
 		       const struct npl_traffic_figures *figures)
 {
 	const struct npl_traffic_result *result = r->result;
-	put_modelled(table, "energy", figures->energy_j, "J", result->n_energy ? result->energy[0].origin : "absent");
+	put_modelled(table, "energy", figures->total_joules, "J",
+		     result->n_energy ? result->energy[0].origin : "absent");
 	for (int i = 0; i < result->n_energy; i++) {
 		char label[CELL];
 		snprintf(label, sizeof label, "  %s", result->energy[i].part);

@@ -59,7 +59,7 @@ void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct np
 			continue;
 		npl_figures_of(r, context, &f);
 		for (int p = 0; p < NPL_ENERGY_PARTS; p++) {
-			const double joules = f.part_j[part[p]];
+			const double joules = f.part_joules[part[p]];
 			/* A part that is not counted separately is within the chip's: the memory of a processor, a link
 			 * without energy of its own, the waiting of a machine without static power. A host that did
 			 * nothing used nothing. */

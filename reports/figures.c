@@ -29,8 +29,8 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 	bool costs = r->info.kind != NPL_KIND_NULL;
 	*f = (struct npl_figures){.seconds = context->single_layer ? run->device_seconds : run->seconds};
 	double rate = f->seconds > 0 ? 1 / f->seconds : NAN;
-	f->latency_s = r->batches ? f->seconds / (double)r->batches : NAN;
-	f->inferences_per_second = (double)r->samples * rate;
+	f->latency_seconds = r->batches ? f->seconds / (double)r->batches : NAN;
+	f->samples_per_second = (double)r->samples * rate;
 	/* The samples that fill a short last batch are computed, but they are no work done for the user. */
 	double slots = (double)r->batches * (double)r->batch, real = slots > 0 ? (double)r->samples / slots : 1;
 	bool works = costs && run->macs > 0;
@@ -38,19 +38,19 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 	f->utilization = NAN;
 	if (works && r->info.peak_macs_per_second > 0 && run->device_seconds > 0)
 		f->utilization = (double)run->device_macs * real / (run->device_seconds * r->info.peak_macs_per_second);
-	f->energy_j = npl_energy_sum(run->energy, run->n_energy);
-	f->joules_per_inference = r->samples ? f->energy_j / (double)r->samples : NAN;
-	f->inferences_per_joule = f->energy_j > 0 ? (double)r->samples / f->energy_j : NAN;
-	f->known_joules_per_inference = 0;
+	f->joules = npl_energy_sum(run->energy, run->n_energy);
+	f->joules_per_sample = r->samples ? f->joules / (double)r->samples : NAN;
+	f->samples_per_joule = f->joules > 0 ? (double)r->samples / f->joules : NAN;
+	f->known_joules_per_sample = 0;
 	for (int i = 0; i < run->n_energy; i++)
 		if (isfinite(run->energy[i].joules) && r->samples)
-			f->known_joules_per_inference += run->energy[i].joules / (double)r->samples;
-	f->power_w = f->energy_j * rate;
+			f->known_joules_per_sample += run->energy[i].joules / (double)r->samples;
+	f->watts = f->joules * rate;
 	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
-		f->part_j[p] = run->n_energy ? sum_of_part(run, (enum npl_energy_part)p) : NAN;
-	const double machine_j = f->part_j[NPL_OF_MACHINE] + f->part_j[NPL_OF_MEMORY];
+		f->part_joules[p] = run->n_energy ? sum_of_part(run, (enum npl_energy_part)p) : NAN;
+	const double machine_joules = f->part_joules[NPL_OF_MACHINE] + f->part_joules[NPL_OF_MEMORY];
 	const double machine_seconds = time_of_power(r);
-	f->machine_power_w = machine_seconds > 0 && machine_j > 0 ? machine_j / machine_seconds : NAN;
+	f->machine_watts = machine_seconds > 0 && machine_joules > 0 ? machine_joules / machine_seconds : NAN;
 	f->machine_ops_per_second = works && run->device_seconds > 0
 					    ? 2.0 * (double)run->device_macs * real / run->device_seconds
 					    : NAN;
@@ -71,11 +71,6 @@ bool npl_report_saturates(const struct npl_device_report *report)
 	for (int i = 0; i < report->n_parts; i++)
 		saturates = saturates || report->part[i].info.format != NPL_FORMAT_F32;
 	return saturates;
-}
-
-double npl_surrounding_seconds(const struct npl_device_report *report, double seconds)
-{
-	return npl_device_kind_is_modelled(report->info.kind) || seconds > 0 ? seconds : NAN;
 }
 
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n)

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/settings.h"
 #include "npulab/cpu_features.h"
-#include "npulab/text.h"
 #include "npulab/version.h"
 
 /* Writes a character as one or two UTF-16 units, as JSON writes any character in ASCII. */

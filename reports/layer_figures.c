@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "npulab/causes.h"
 
 const struct npl_device_info *npl_layer_machine(const struct npl_device_report *report, const struct npl_layer_run *row)

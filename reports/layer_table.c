@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cells.h"
+#include "core/base/text.h"
 #include "layer_figures.h"
 #include "npulab/causes.h"
-#include "npulab/text.h"
 
 #define DEVICES_A_TABLE 4  /* devices whose columns fit beside names and operators, at most */
 #define LEAST_LABEL     16 /* columns that names of layers keep, and sums such as "all 100 layers" need */

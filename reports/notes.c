@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "energy_table.h"
 #include "layer_table.h"
 #include "npulab/cpu_features.h"
-#include "npulab/text.h"
 #include "table.h"
 #include "unavailable.h"
 #include "value_notes.h"

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "npulab/report.h"
 #include "table.h"
 #include "unavailable.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/text.h"
 #include "cut_names.h"
-#include "npulab/text.h"
 
 /* Returns a copy that cannot break a line or control a terminal; NULL when memory is short. */
 static char *copy_printable(const char *text)

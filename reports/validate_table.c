@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "npulab/report.h"
-#include "npulab/text.h"
 #include "table.h"
 
 #define CELL    40

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "npulab/text.h"
+#include "core/base/text.h"
 
 #define LAYERS_NAMED 3 /* layers named of those whose sums wrapped: the JSON has all */
 

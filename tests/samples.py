@@ -40,7 +40,7 @@ NEEDED = {
     "memory": ["struct npl_memory *memory = NULL; struct npl_memory_request request = {0}; struct npl_memory_completion completion;"
                "int left = 0; extern void next(struct npl_memory_request *);"],
     "params": ["struct tpu_config { int64_t rows; };"],
-    "program": ["struct npl_execution execution;"],
+    "program": ["struct npl_execution_request request = {0}; struct npl_execution execution;"],
     "program_dump": ["int kept; int (*keep)(void *, struct npl_program_dump *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
     "roofline": ["struct npl_samples samples; struct npl_compare_options options = {0};"],
     "graph_run": ["struct npl_cost cost;"],
@@ -49,6 +49,7 @@ NEEDED = {
     "sha256": ["const void *data = NULL; size_t bytes = 0; char hex[65];"],
     "progress": [""],
     "tensor": [""],
+    "tensor_file": [""],
     "trace": ["struct npl_eager *ctx = NULL; struct npl_eager_value *y = NULL; struct npl_cost cost;"],
     "traffic": ["struct npl_memory *memory; struct npl_traffic *traffic; struct npl_traffic_result result;"],
     "validate": ["struct npl_validate_options options = {0};"],

@@ -11,6 +11,7 @@
 #include "diannao_layers.h"
 #include "npulab/compare.h"
 #include "npulab/progress.h"
+#include "validation.h"
 
 #define MAX_SETS 32
 #define PAPER_TN 16 /* Tn of the published figures, whatever the machine's setting is */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diannao.h"
+#include "validation.h"
 
 #define GIBI 0x1p30 /* the paper's G in operations per second */
 

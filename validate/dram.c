@@ -9,7 +9,7 @@
 
 #include "npulab/progress.h"
 #include "npulab/traffic.h"
-#include "npulab/validate.h"
+#include "validation.h"
 
 #define MACHINE "dram"
 
@@ -62,7 +62,7 @@ static double cycles(const struct outcome *o)
 
 static double energy(const struct outcome *o)
 {
-	return o->figures.energy_j;
+	return o->figures.total_joules;
 }
 
 /* Returns the energy of the parts whose names end in `end`. */

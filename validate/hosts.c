@@ -13,6 +13,7 @@
 #include "npulab/progress.h"
 #include "sim/processor/processor_model.h"
 #include "tpu_applications.h"
+#include "validation.h"
 
 #define HOSTS "hosts"
 

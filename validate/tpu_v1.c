@@ -10,6 +10,7 @@
 #include "npulab/progress.h"
 #include "tpu_applications.h"
 #include "tpu_v1.h"
+#include "validation.h"
 
 /* One application on the machine. */
 struct app {

@@ -8,6 +8,7 @@
 
 #include "npulab/layer_group.h"
 #include "tpu_v1.h"
+#include "validation.h"
 
 /* The speed-up of the changed machine over the paper's, for each application; NAN: one of the two does not run all of
  * it. */

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/words.h"
 #include "npulab/arena.h"
 #include "npulab/compare.h"
-#include "npulab/text.h"
 
 #define MAX_NAMES 16 /* more than the table of validators has words */
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rows of a validation (validate.h): read from published/, found, added to and judged. */
+#include "validation.h"
 #include "core/base/grow.h"
 #include "core/files/csv.h"
+#include "core/files/data_names.h"
 #include "npulab/device.h"
-#include "npulab/validate.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>

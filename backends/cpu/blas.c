@@ -10,8 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/text.h"
 #include "core/computer/library_env.h"
-#include "npulab/text.h"
 
 /* Threads of OpenBLAS wait for more work by spinning for 2^N ticks: 30 ms at its own choice of 26, in which they take
  * a processor from the convolution that follows (2.1 ms instead of 1.3 measured) and burn energy. 2^20 ticks, less

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/text.h"
 #include "core/int8/int8.h"
 #include "cpu.h"
 #include "npulab/cpu_features.h"
-#include "npulab/text.h"
 #include "npulab/thread.h"
 
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err)

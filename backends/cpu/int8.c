@@ -15,12 +15,12 @@
 
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
+#include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
 #include "core/integer.h"
 #include "core/measured.h"
 #include "cpu.h"
-#include "npulab/text.h"
 
 #define MACS_OF_TWO  4000000 /* MACs that are worth a second thread: some 10 us of one */
 #define BYTES_OF_TWO 65536   /* bytes of a pooling that are worth a second thread */

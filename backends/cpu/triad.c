@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "cpu.h"
-#include "npulab/text.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench_cuda.h"
+#include "core/device_inside.h"
 #include "npulab/version.h"
 
 struct bench_repeats bench_repeats(const struct bench_options *options)

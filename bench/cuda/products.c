@@ -7,7 +7,9 @@
 
 #include "bench_cuda.h"
 #include "core/base/half.h"
+#include "core/device_inside.h"
 #include "direct.h"
+#include "frontend/compare/draw.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
 

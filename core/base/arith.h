@@ -6,10 +6,18 @@
 #ifndef NPULAB_CORE_BASE_ARITH_H
 #define NPULAB_CORE_BASE_ARITH_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Holds products of two 64-bit numbers, and the dividends of such products. */
 __extension__ typedef unsigned __int128 npl_u128;
+
+/* Stores the product of two sizes. Returns false where it overflows: *product is then the product modulo 2^64. */
+static inline bool npl_mul_size(size_t a, size_t b, size_t *product)
+{
+	return !__builtin_mul_overflow(a, b, product);
+}
 
 static inline int64_t npl_min_i64(int64_t a, int64_t b)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npulab/text.h"
+#include "text.h"
 
 int npl_fail(struct npl_err *err, int code, const char *format, ...)
 {

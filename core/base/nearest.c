@@ -4,7 +4,7 @@
  * the other case costs a quarter of an edit. A shortened word means the name that it begins: "tpu" means "tpu_v1",
  * though "cpu" is fewer edits away. A name whose distance is more than a third of the letters is not near. */
 #include "core/base/arith.h"
-#include "npulab/text.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <stdbool.h>

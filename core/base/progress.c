@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "npulab/text.h"
+#include "text.h"
 
 enum { NAME_BYTES = 80, UNIT_BYTES = 24 };
 

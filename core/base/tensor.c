@@ -61,11 +61,6 @@ const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n)
 	return buf;
 }
 
-bool npl_mul_size(size_t a, size_t b, size_t *product)
-{
-	return !__builtin_mul_overflow(a, b, product);
-}
-
 double npl_tensor_real(const struct npl_tensor *t, int64_t i)
 {
 #define REAL(dtype, type)                                                                                              \
@@ -122,7 +117,7 @@ int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err)
 				npl_shape_text(&tensor->shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
 	size_t bytes = (size_t)count * npl_dtype_size(tensor->dtype);
 	size_t padded = (bytes + 63) / 64 * 64;
-	if (npl_memory_ask(padded, tensor->name ? tensor->name : "tensor", err))
+	if (npl_budget_ask(padded, tensor->name ? tensor->name : "tensor", err))
 		return err->code;
 	tensor->data = aligned_alloc(64, padded ? padded : 64);
 	if (!tensor->data)

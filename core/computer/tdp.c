@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/csv.h"
+#include "core/files/data_names.h"
 #include "npulab/device.h"
-#include "npulab/text.h"
 
 #define NAME 160
 
@@ -123,8 +124,7 @@ void npl_assume_package(const struct npl_processor *p, int threads, double watts
 	int used_cores = threads < 1 ? 1 : threads < present_cores ? threads : present_cores;
 	power->watts = tdp.watts * used_cores / tdp.cores;
 	snprintf(power->note, sizeof power->note, "TDP %g W (%s) x %d core%s of %d%s: a guess, and an upper bound%s",
-		 tdp.watts, source, used_cores, npl_plural(used_cores), tdp.cores,
-		 p->packages > 1 ? " a package" : "",
+		 tdp.watts, source, used_cores, npl_plural(used_cores), tdp.cores, p->packages > 1 ? " a package" : "",
 		 p->is_virtual
 			 ? "; this is a virtual machine, whose share of a package is not known: each of its processors "
 			   "counts as a core"

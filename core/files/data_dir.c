@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finds the program's data: in the source tree when run from a build, under share/npulab when installed. */
+#include "data_names.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "npulab/device.h"
 
 #ifndef NPULAB_DATADIR
 #define NPULAB_DATADIR "/usr/local/share/npulab"

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "npulab/device.h"
-
 #define SUFFIX        ".yaml"
 #define SUFFIX_LENGTH (sizeof SUFFIX - 1)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The YAML files of a data folder (machines, memories, models), which users call by their names without ".yaml". */
+ * The folders of npulab's data (machines, memories, models, published), and their YAML files, which users call by their
+ * names without ".yaml". */
 #ifndef NPULAB_CORE_FILES_DATA_NAMES_H
 #define NPULAB_CORE_FILES_DATA_NAMES_H
 
@@ -9,6 +10,10 @@
 
 #include "npulab/arena.h"
 #include "npulab/error.h"
+
+/* Writes the path of the folder `kind` into path, of n bytes: $NPULAB_DATA/KIND, the source tree's, or the installed one.
+ * Returns NPL_EINPUT when there is none whose path fits; the message says which folders were tried. */
+int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err);
 
 /* Says whether a user's word is the path of a file: it has a '/' or ends in ".yaml". */
 bool npl_is_yaml_path(const char *word);

@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "core/base/arith.h"
-
+#include "core/base/text.h"
 #include "file_impl.h"
-#include "npulab/text.h"
 
 struct npl_mapping {
 	_Atomic uintptr_t start;

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "core/base/text.h"
 #include "file.h"
-#include "npulab/text.h"
 
 #define MAX_BYTES    ((size_t)1 << 20)
 #define MAX_DEPTH    8

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "npulab/text.h"
+#include "core/base/text.h"
 #include "ops.h"
 
-static const char *attr_type_name(int type)
+static const char *attr_type_name(enum npl_attr_type type)
 {
 	switch (type) {
 	case NPL_ATTR_INT:
@@ -29,29 +29,20 @@ static const char *attr_type_name(int type)
 	}
 }
 
-struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err)
+int op_attr_find(struct npl_attr_list *list, const char *name, enum npl_attr_type type, struct npl_attr **attr,
+		 struct npl_err *err)
 {
-	for (int i = 0; i < list->n; i++) {
-		struct npl_attr *attr = &list->attr[i];
-		if (strcmp(attr->name, name))
-			continue;
-		attr->used = true;
-		if ((int)attr->type == type)
-			return attr;
-		npl_fail(err, NPL_EINPUT, "attribute %s is %s, expected %s", name, attr_type_name((int)attr->type),
-			 attr_type_name(type));
-		return NULL;
-	}
-	return NULL;
-}
-
-/* Finds an attribute like npl_attr_find, and tells an error from an absent attribute also when the caller passed no
- * err. */
-int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err)
-{
-	struct npl_err error = {0};
-	*attr = npl_attr_find(list, name, type, &error);
-	return error.code ? npl_fail(err, error.code, "%s", error.msg) : 0;
+	*attr = NULL;
+	for (int i = 0; i < list->n && !*attr; i++)
+		if (!strcmp(list->attr[i].name, name))
+			*attr = &list->attr[i];
+	if (!*attr)
+		return 0;
+	(*attr)->used = true;
+	if ((*attr)->type == type)
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "attribute %s is %s, expected %s", name, attr_type_name((*attr)->type),
+			attr_type_name(type));
 }
 
 int op_attr_int(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, struct npl_err *err)

@@ -15,14 +15,13 @@ int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 	if (!op_before(out, 11))
 		return 0;
 	op_attr_accept(list, "consumed_inputs");
-	struct npl_err error = {0};
-	bool has_low = npl_attr_find(list, "min", NPL_ATTR_FLOAT, &error) != NULL,
-	     has_high = npl_attr_find(list, "max", NPL_ATTR_FLOAT, &error) != NULL;
-	if (error.code)
-		return npl_fail(err, error.code, "%s", error.msg);
-	if (has_low && op_attr_float(list, "min", 0, &out->clip.min, err))
+	struct npl_attr *low, *high;
+	if (op_attr_find(list, "min", NPL_ATTR_FLOAT, &low, err) ||
+	    op_attr_find(list, "max", NPL_ATTR_FLOAT, &high, err))
 		return NPL_EINPUT;
-	return has_high ? op_attr_float(list, "max", 0, &out->clip.max, err) : 0;
+	if (low && op_attr_float(list, "min", 0, &out->clip.min, err))
+		return NPL_EINPUT;
+	return high ? op_attr_float(list, "max", 0, &out->clip.max, err) : 0;
 }
 
 /* Reads a limit from input k: its value, where it is constant. */

@@ -26,12 +26,9 @@ int op_col2im_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	struct npl_attr *pads;
 	int strides, dilations;
 	if (read_list(list, "strides", 1, b->stride, &strides, err) ||
-	    read_list(list, "dilations", 1, b->dilation, &dilations, err))
+	    read_list(list, "dilations", 1, b->dilation, &dilations, err) ||
+	    op_attr_find(list, "pads", NPL_ATTR_INTS, &pads, err))
 		return NPL_EINPUT;
-	struct npl_err error = {0};
-	pads = npl_attr_find(list, "pads", NPL_ATTR_INTS, &error);
-	if (error.code)
-		return npl_fail(err, NPL_EINPUT, "%s", error.msg);
 	b->rank = strides >= 0 ? strides : dilations >= 0 ? dilations : pads ? (int)(pads->n / 2) : 0;
 	if ((strides >= 0 && strides != b->rank) || (dilations >= 0 && dilations != b->rank) ||
 	    (pads && (pads->n != 2 * (int64_t)b->rank || pads->n > 2 * NPL_MAX_RANK)))

@@ -39,7 +39,7 @@ int op_constant_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 {
 	static const struct {
 		const char *name;
-		int type;
+		enum npl_attr_type type;
 	} value_attributes[] = {{"value", NPL_ATTR_TENSOR},
 				{"value_float", NPL_ATTR_FLOAT},
 				{"value_floats", NPL_ATTR_FLOATS},
@@ -47,11 +47,9 @@ int op_constant_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 				{"value_ints", NPL_ATTR_INTS}};
 	int n_found = 0;
 	for (size_t i = 0; i < sizeof value_attributes / sizeof *value_attributes; i++) {
-		struct npl_err error = {0};
-		const struct npl_attr *attr = npl_attr_find(list, value_attributes[i].name, value_attributes[i].type,
-							    &error);
-		if (error.code)
-			return npl_fail(err, error.code, "%s", error.msg);
+		struct npl_attr *attr;
+		if (op_attr_find(list, value_attributes[i].name, value_attributes[i].type, &attr, err))
+			return NPL_EINPUT;
 		if (!attr)
 			continue;
 		out->constant.value = value_of(attr);
@@ -88,10 +86,9 @@ int op_constant_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 
 int op_constantofshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_err error = {0};
-	const struct npl_attr *attr = npl_attr_find(list, "value", NPL_ATTR_TENSOR, &error);
-	if (error.code)
-		return npl_fail(err, error.code, "%s", error.msg);
+	struct npl_attr *attr;
+	if (op_attr_find(list, "value", NPL_ATTR_TENSOR, &attr, err))
+		return NPL_EINPUT;
 	out->constant.value = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(1, 1)}; /* no data: zero */
 	if (attr && (npl_tensor_count(attr->tensor) != 1 || !attr->tensor->data))
 		return npl_fail(err, NPL_EINPUT, "the attribute value is %s, expected one element",

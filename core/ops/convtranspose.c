@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "ops.h"
 
 #define BUFFER_FLOATS 262144 /* 1 MiB of products before they are scattered: they stay in the L2 cache */

@@ -4,8 +4,8 @@
  * that occur once, in alphabetical order, after the dimensions of "...". */
 #include <string.h>
 
+#include "core/base/text.h"
 #include "einsum.h"
-#include "npulab/text.h"
 
 static int label_of(char c)
 {

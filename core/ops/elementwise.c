@@ -61,10 +61,12 @@ static const struct op_loops *loops_of(const struct npl_attrs *attrs)
 static int shift_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	static const char *const directions[] = {"RIGHT", "LEFT", NULL};
-	struct npl_err error = {0};
+	struct npl_attr *attr;
 	int direction;
-	if (!npl_attr_find(list, "direction", NPL_ATTR_STRING, &error))
-		return npl_fail(err, NPL_EINPUT, "%s", error.code ? error.msg : "the attribute direction is missing");
+	if (op_attr_find(list, "direction", NPL_ATTR_STRING, &attr, err))
+		return NPL_EINPUT;
+	if (!attr)
+		return npl_fail(err, NPL_EINPUT, "the attribute direction is missing");
 	if (op_attr_choice(list, "direction", directions, 0, &direction, err))
 		return NPL_EINPUT;
 	out->binary.to_left = direction;

@@ -53,8 +53,9 @@ int op_attr_ints(struct npl_attr_list *list, const char *name, int capacity, int
 int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err);
 /* Gives the floats of a list, borrowed from the model; *n is -1 when absent. */
 int op_attr_floats(struct npl_attr_list *list, const char *name, const float **values, int64_t *n, struct npl_err *err);
-/* Finds an attribute of this type, or NULL. */
-int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err);
+/* Finds an attribute and marks it used; *attr is NULL when it is absent. Refuses another type with NPL_EINPUT. */
+int op_attr_find(struct npl_attr_list *list, const char *name, enum npl_attr_type type, struct npl_attr **attr,
+		 struct npl_err *err);
 /* Accepts an attribute that does not change what inference computes, whatever its value. */
 void op_attr_accept(struct npl_attr_list *list, const char *name);
 

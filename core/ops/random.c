@@ -46,9 +46,10 @@ static int read_law(struct npl_attr_list *list, struct npl_attrs *out, struct np
 
 int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_err error = {0};
+	struct npl_attr *seeded;
 	float seed;
-	if (read_type(list, out, err) || read_law(list, out, err) || op_attr_float(list, "seed", 0, &seed, err))
+	if (read_type(list, out, err) || read_law(list, out, err) || op_attr_float(list, "seed", 0, &seed, err) ||
+	    op_attr_find(list, "seed", NPL_ATTR_FLOAT, &seeded, err))
 		return NPL_EINPUT;
 	if (!copies_shape(out->op) &&
 	    op_attr_ints(list, "shape", NPL_MAX_RANK, out->random.shape, &out->random.rank, err))
@@ -57,7 +58,7 @@ int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 		return npl_fail(err, NPL_EINPUT, "the attribute shape is missing");
 	uint32_t bits;
 	memcpy(&bits, &seed, sizeof bits);
-	out->random.law.seeded = npl_attr_find(list, "seed", NPL_ATTR_FLOAT, &error) != NULL;
+	out->random.law.seeded = seeded != NULL;
 	out->random.law.seed = bits;
 	return 0;
 }

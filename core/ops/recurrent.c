@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "recurrent_impl.h"
 
 enum { X, W, R, B, SEQUENCE_LENS, INITIAL_H, INITIAL_C, P, INPUTS };

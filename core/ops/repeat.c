@@ -2,7 +2,7 @@
  *
  * Expand (broadcasts to a shape, both ways: the shape may have dimensions of 1 where the input has more) and Tile (the
  * whole tensor again and again along each dimension). Any type; the shape and the repeats are constant inputs. */
-#include "npulab/text.h"
+#include "core/base/text.h"
 #include "ops.h"
 
 int op_repeat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)

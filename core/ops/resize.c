@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "cast.h"
+#include "core/base/text.h"
 #include "elements.h"
-#include "npulab/text.h"
 #include "ops.h"
 
 enum { NEAREST, LINEAR, CUBIC, BILINEAR };

@@ -5,21 +5,20 @@
  * may be smaller. */
 #include <string.h>
 
-#include "npulab/text.h"
+#include "core/base/text.h"
 #include "ops.h"
 
 int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_err error = {0};
+	struct npl_attr *attr;
 	if (op_attr_int(list, "axis", 0, &out->split.axis, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 18) && op_attr_count(list, "num_outputs", &out->split.num_outputs, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 13))
 		return 0;
-	const struct npl_attr *attr = npl_attr_find(list, "split", NPL_ATTR_INTS, &error);
-	if (error.code)
-		return npl_fail(err, error.code, "%s", error.msg);
+	if (op_attr_find(list, "split", NPL_ATTR_INTS, &attr, err))
+		return NPL_EINPUT;
 	if (attr && (attr->n < 1 || attr->n > NPL_MAX_OUTPUTS))
 		return npl_fail(err, NPL_EINPUT, "attribute split has %lld sizes, expected 1 to %d", (long long)attr->n,
 				NPL_MAX_OUTPUTS);

@@ -19,7 +19,7 @@ int npl_build_open(const char *name, struct npl_build **build, struct npl_err *e
 	struct npl_graph *graph = made->graph;
 	graph->opset = NPL_LAST_OPSET;
 	graph->batch = 1;
-	graph->producer = "libnpulab";
+	graph->producer_name = "libnpulab";
 	graph->name = npl_arena_strdup(&graph->arena, name && *name ? name : "graph");
 	graph_builder_init(&made->b, graph, NULL, GRAPH_LIMITS, &made->last);
 	*build = made;

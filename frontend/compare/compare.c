@@ -120,7 +120,7 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	return rc;
 }
 
-static void hash_outputs(const struct npl_tensor *outputs, int n, char hex[65])
+static void hash_outputs(const struct npl_tensor *outputs, int n, char hex[NPL_SHA256_HEX])
 {
 	struct npl_sha256 state;
 	npl_sha256_init(&state);
@@ -285,7 +285,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	if (!rc)
 		rc = npl_labels_check(graph, samples, err);
 	if (!rc)
-		rc = npl_memory_ask(npl_footprint(graph, samples, device, options, NOISE_BYTES), graph->name, err);
+		rc = npl_budget_ask(npl_footprint(graph, samples, device, options, NOISE_BYTES), graph->name, err);
 	if (!rc)
 		rc = prepare_reference(&job, calibration, quantised, c, err);
 	if (!rc)

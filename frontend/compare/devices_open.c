@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
+#include "core/device_inside.h"
 #include "instance.h"
 #include "npulab/driver.h"
-#include "npulab/text.h"
 #include "sim/processor/processor_model.h"
 
 #define HOST "host"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/computer/clock.h"
+#include "core/energy_merge.h"
 #include "devices_open.h"
 
 /* Appends text to the report's note, with "; " between them. */

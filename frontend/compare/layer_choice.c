@@ -7,13 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "frontend/session/layer_pattern.h"
-#include "npulab/text.h"
-
-static double time_of(const struct npl_layer_run *row)
-{
-	return npl_row_seconds(row);
-}
 
 static double cycles_of(const struct npl_layer_run *row)
 {
@@ -47,18 +42,28 @@ static double energy_of(const struct npl_layer_run *row)
 	return sum;
 }
 
-static const char *const keys[] = {"order", "time", "cycles", "idle", "macs", "bytes", "energy"};
-enum { KEYS = sizeof keys / sizeof *keys };
-static double (*const figure[KEYS])(const struct npl_layer_run *) = {NULL,    time_of,  cycles_of, idle_of,
-								     macs_of, bytes_of, energy_of};
+static const struct {
+	const char *word;
+	double (*of)(const struct npl_layer_run *row); /* NULL: the network's order */
+} sorts[NPL_LAYER_SORTS] = {
+	[NPL_SORT_ORDER] = {"order", NULL},        [NPL_SORT_TIME] = {"time", npl_row_seconds},
+	[NPL_SORT_CYCLES] = {"cycles", cycles_of}, [NPL_SORT_IDLE] = {"idle", idle_of},
+	[NPL_SORT_MACS] = {"macs", macs_of},       [NPL_SORT_BYTES] = {"bytes", bytes_of},
+	[NPL_SORT_ENERGY] = {"energy", energy_of},
+};
 
-static int find_key(const struct npl_layer_choice_options *options, int *key, struct npl_err *err)
+int npl_layer_sort_parse(const char *word, enum npl_layer_sort *sort, struct npl_err *err)
 {
-	const char *name = options->sort ? options->sort : options->top ? "time" : "order";
-	for (*key = 0; *key < KEYS; ++*key)
-		if (!strcmp(keys[*key], name))
+	const char *words[NPL_LAYER_SORTS];
+	int n = 0;
+	for (enum npl_layer_sort key = NPL_SORT_ORDER; key < NPL_LAYER_SORTS; key++) {
+		words[n++] = sorts[key].word;
+		if (!strcmp(sorts[key].word, word)) {
+			*sort = key;
 			return 0;
-	return npl_fail(err, NPL_EUSAGE, "--sort: there is no key '%s'%s", name, NPL_NEAREST(name, keys, KEYS));
+		}
+	}
+	return npl_fail(err, NPL_EUSAGE, "--sort: there is no key '%s'%s", word, NPL_NEAREST(word, words, n));
 }
 
 /* Marks the nodes that the pattern matches. */
@@ -103,11 +108,8 @@ static int choose(const struct npl_graph *graph, const struct npl_layer_choice_o
 int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer_choice_options *options,
 			   struct npl_err *err)
 {
-	int key;
 	bool *chosen = NULL;
-	int rc = find_key(options, &key, err);
-	if (!rc)
-		rc = choose(graph, options, &chosen, err);
+	int rc = choose(graph, options, &chosen, err);
 	free(chosen);
 	return rc;
 }
@@ -122,11 +124,11 @@ static bool has_cycles(const struct npl_comparison *c)
 }
 
 /* Returns the greatest figure that any device has for the layer. */
-static double greatest(const struct npl_comparison *c, int key, int i)
+static double greatest(const struct npl_comparison *c, enum npl_layer_sort sort, int i)
 {
 	double most = 0;
-	for (int d = 0; d < c->n_devices && figure[key]; d++)
-		most = fmax(most, figure[key](&c->device[d].run.layer[i]));
+	for (int d = 0; d < c->n_devices && sorts[sort].of; d++)
+		most = fmax(most, sorts[sort].of(&c->device[d].run.layer[i]));
 	return most;
 }
 
@@ -146,17 +148,17 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 {
 	const struct npl_graph *graph = c->graph;
 	struct weighed *list = calloc((size_t)graph->n_nodes + 1, sizeof *list);
+	const enum npl_layer_sort usual = options->top ? NPL_SORT_TIME : NPL_SORT_ORDER;
+	const enum npl_layer_sort sort = options->sort == NPL_SORT_USUAL ? usual : options->sort;
 	bool *chosen = NULL;
-	int key, n = 0;
+	int n = 0;
 	*choice = (struct npl_layer_choice){.node = calloc((size_t)graph->n_nodes + 1, sizeof *choice->node)};
-	int rc = list && choice->node ? find_key(options, &key, err)
+	int rc = list && choice->node ? choose(graph, options, &chosen, err)
 				      : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", graph->n_nodes);
-	if (!rc)
-		rc = choose(graph, options, &chosen, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
 		if (chosen[i])
-			list[n++] = (struct weighed){i, greatest(c, key, i)};
-	if (!rc && n && figure[key] == cycles_of && c->n_devices && !has_cycles(c))
+			list[n++] = (struct weighed){i, greatest(c, sort, i)};
+	if (!rc && n && sort == NPL_SORT_CYCLES && c->n_devices && !has_cycles(c))
 		rc = npl_fail(err, NPL_EUSAGE,
 			      "--sort cycles: %s has no cycles: name a simulated machine too, or sort by time",
 			      c->device[0].instance);
@@ -164,7 +166,7 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 		qsort(list, (size_t)n, sizeof *list, heaviest_first);
 	choice->n = options->top && options->top < n ? (int)options->top : n;
 	choice->left = graph->n_nodes - choice->n;
-	choice->by = !rc && figure[key] ? keys[key] : NULL;
+	choice->by = !rc && sorts[sort].of ? sorts[sort].word : NULL;
 	for (int i = 0; i < choice->n && !rc; i++)
 		choice->node[i] = list[i].node;
 	free(list);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/dtype.h"
+#include "core/device_inside.h"
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
 #include "npulab/causes.h"

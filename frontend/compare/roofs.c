@@ -12,6 +12,7 @@
 
 #include "core/computer/clock.h"
 #include "devices_open.h"
+#include "draw.h"
 #include "frontend/quantise/quantise.h"
 #include "npulab/progress.h"
 #include "npulab/random.h"

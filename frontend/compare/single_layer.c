@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "devices_open.h"
+#include "draw.h"
 #include "energy.h"
 #include "frontend/quantise/quantise.h"
 #include "median.h"
 #include "npulab/progress.h"
 #include "npulab/sha256.h"
-#include "npulab/text.h"
 #include "repeats.h"
 
 #define MOST_REPEATS 1000

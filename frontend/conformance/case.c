@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/file.h"
 #include "frontend/import/onnx_survey.h"
 #include "impl.h"
 #include "npulab/session.h"
-#include "npulab/text.h"
 
 /* The most elements of shapes, axes, switches and similar inputs. */
 #define SMALL_ELEMENTS 64

@@ -10,6 +10,7 @@
 
 #include "core/base/grow.h"
 #include "impl.h"
+#include "npulab/tensor_file.h"
 
 static int ascending(const void *a, const void *b)
 {

@@ -5,7 +5,7 @@
 #include "build.h"
 
 #include "core/base/grow.h"
-#include "npulab/text.h"
+#include "core/base/text.h"
 #include <stdlib.h>
 
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,

@@ -3,7 +3,7 @@
  * The end of building: links the inputs of nodes to the values that they name, infers shapes and folds. */
 #include "build.h"
 #include "core/base/grow.h"
-#include "npulab/text.h"
+#include "core/base/text.h"
 #include <stdlib.h>
 
 /* Turns the names of the nodes' inputs into value indices, and makes scratch for the widest node. */

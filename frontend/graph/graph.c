@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/files/file.h"
+#include "graph_files.h"
 #include "npulab/budget.h"
 
 void npl_graph_free(struct npl_graph *graph)
 {
 	if (!graph)
 		return;
-	for (int i = 0; i < graph->n_mappings; i++)
-		npl_file_unmap(&graph->mapping[i]);
+	for (int i = 0; graph->files && i < graph->files->n; i++)
+		npl_file_unmap(&graph->files->file[i]);
 	npl_arena_free(&graph->arena);
 	free(graph);
 }
@@ -42,7 +42,7 @@ static const void *make_data(struct npl_graph *graph, struct npl_value *value, s
 		return NULL;
 	}
 	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
-	if (npl_memory_ask(count * size, value->name, err))
+	if (npl_budget_ask(count * size, value->name, err))
 		return NULL;
 	char *data = value->is_fill ? npl_arena_array(&graph->arena, count, size)
 				    : npl_arena_raw(&graph->arena, count * size);

@@ -72,7 +72,6 @@ static int check_given_once(struct graph_builder *b, const struct npl_attr_list 
 static int read_attributes(struct graph_builder *b, struct graph_node *node)
 {
 	node->attrs = (struct npl_attrs){.opset = node->opset};
-	b->err->code = 0; /* npl_attr_find reports through it */
 	int rc = check_given_once(b, &node->list);
 	if (!rc)
 		rc = npl_op_attrs(node->op, &node->list, &node->attrs, b->err);

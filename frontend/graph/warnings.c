@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "build.h"
-#include "npulab/text.h"
+#include "core/base/text.h"
 
 #define MOST 100 /* the most warnings, so that a network with many faults does not fill the screen */
 

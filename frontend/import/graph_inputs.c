@@ -14,8 +14,9 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/text.h"
 #include "frontend/graph/values.h"
-#include "npulab/text.h"
+#include "npulab/tensor_file.h"
 
 struct dim { /* an open dimension's name */
 	const char *name;

@@ -6,6 +6,7 @@
 
 #include "core/files/file.h"
 #include "frontend/graph/build.h"
+#include "frontend/graph/graph_files.h"
 #include "npulab/sha256.h"
 #include "onnx_external.h"
 
@@ -89,13 +90,16 @@ int npl_graph_load_memory(const char *path, const void *data, size_t bytes, cons
 static int keep_files(struct npl_graph *graph, struct npl_file *model, struct onnx_external *external,
 		      struct npl_err *err)
 {
-	graph->mapping = npl_arena_array(&graph->arena, (size_t)external->n_files + 1, sizeof *graph->mapping);
-	if (!graph->mapping)
+	struct npl_graph_files *files = npl_arena_alloc(&graph->arena, sizeof *files);
+	if (files)
+		files->file = npl_arena_array(&graph->arena, (size_t)external->n_files + 1, sizeof *files->file);
+	if (!files || !files->file)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	graph->mapping[graph->n_mappings++] = *model;
+	graph->files = files;
+	files->file[files->n++] = *model;
 	*model = (struct npl_file){0};
 	for (int i = 0; i < external->n_files; i++) {
-		graph->mapping[graph->n_mappings++] = external->file[i].file;
+		files->file[files->n++] = external->file[i].file;
 		external->file[i].file = (struct npl_file){0};
 	}
 	return 0;
@@ -103,8 +107,8 @@ static int keep_files(struct npl_graph *graph, struct npl_file *model, struct on
 
 int npl_graph_files_unchanged(const struct npl_graph *graph, struct npl_err *err)
 {
-	for (int i = 0; i < graph->n_mappings; i++)
-		if (npl_file_unchanged(&graph->mapping[i], err))
+	for (int i = 0; graph->files && i < graph->files->n; i++)
+		if (npl_file_unchanged(&graph->files->file[i], err))
 			return err->code;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "frontend/graph/build.h"
 #include "frontend/graph/follow.h"
 #include "frontend/graph/values.h"
+#include "npulab/tensor_file.h"
 #include "topology.h"
 
 #define PROBE 2 /* the least batch that can be followed */

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "core/base/dtype.h"
+#include "core/base/text.h"
 #include "core/files/file.h"
 #include "core/files/words.h"
 #include "npulab/graph.h"
-#include "npulab/text.h"
+#include "npulab/tensor_file.h"
 #include "tensor_file.h"
 
 #define MOST_BYTES ((size_t)1 << 31) /* the most bytes of a text, and of its values */

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/text.h"
 #include "core/files/data_names.h"
 #include "core/files/settings.h"
 #include "npulab/device.h"
-#include "npulab/text.h"
 
 static const char *file_part(const char *path)
 {

@@ -245,9 +245,9 @@ static int check_versions(struct graph_builder *b, const struct model *model)
 	b->opset = (int)model->opset;
 	b->graph->opset = (int)model->opset;
 	b->graph->ir_version = (int)model->ir_version;
-	b->graph->producer = npl_arena_printf(&b->graph->arena, "%s%s%s", model->producer,
-					      *model->producer_version ? " " : "", model->producer_version);
-	return b->graph->producer ? 0 : graph_no_memory(b);
+	b->graph->producer_name = npl_arena_printf(&b->graph->arena, "%s%s%s", model->producer,
+						   *model->producer_version ? " " : "", model->producer_version);
+	return b->graph->producer_name ? 0 : graph_no_memory(b);
 }
 
 int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external)

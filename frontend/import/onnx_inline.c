@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npulab/text.h"
+#include "core/base/text.h"
 #include "onnx_function.h"
 
 struct inliner {

@@ -6,6 +6,7 @@
 
 #include "core/files/file.h"
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 #include "onnx_proto.h"
 #include "tensor_file.h"
 #include "tensor_npy.h"

@@ -207,7 +207,7 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 	t.batch = t.b.options.batch > 0 ? t.b.options.batch : t.b.options.usual_batch;
 	if (t.batch <= 0)
 		t.batch = 1;
-	made->producer = "SCALE-Sim topology";
+	made->producer_name = "SCALE-Sim topology";
 	made->name = npl_arena_strndup(&made->arena, file, strlen(file) - strlen(".csv"));
 	int rc = 0;
 	if (t.b.options.n_dims)

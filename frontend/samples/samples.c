@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include "core/base/arith.h"
+#include "core/base/text.h"
 #include "frontend/graph/follow.h"
 #include "frontend/graph/values.h"
 #include "npulab/model.h"
 #include "npulab/random.h"
-#include "npulab/text.h"
+#include "npulab/tensor_file.h"
 
 static const struct npl_value *graph_input(const struct npl_graph *graph, int i)
 {

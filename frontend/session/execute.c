@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/computer/clock.h"
+#include "core/energy_merge.h"
 #include "frontend/graph/values.h"
 #include "frontend/quantise/quantise.h"
 #include "layer_group.h"

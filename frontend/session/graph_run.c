@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "host_reasons.h"
-#include "npulab/text.h"
 
 #define MORE "..."
 

@@ -6,8 +6,8 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "expression.h"
-#include "npulab/text.h"
 
 #define SHOWN_BYTES ((size_t)60) /* the bytes of an expression that a message about it shows */
 

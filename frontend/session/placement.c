@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/file.h"
 #include "layer_pattern.h"
 #include "npulab/progress.h"
 #include "npulab/session.h"
-#include "npulab/text.h"
 
 #define MOST_FILE_BYTES (1 << 20)
 

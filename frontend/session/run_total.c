@@ -2,10 +2,10 @@
  *
  * Sums over the layers of a run and over batches. The totals are sums of the rows, so that a reader can check them;
  * only the time is that sum less the time in which work overlaps. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/energy_merge.h"
 #include "session_impl.h"
 
 int npl_run_total(struct npl_run *run, struct npl_err *err)
@@ -76,6 +76,7 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 		row->host_joules += add->host_joules;
 		row->link_seconds += add->link_seconds;
 		row->link_bytes += add->link_bytes;
+		row->clipped += add->clipped;
 		row->transfers += add->transfers;
 		if (npl_result_add(&row->result, &add->result, err))
 			return err->code;
@@ -95,20 +96,6 @@ void npl_run_free(struct npl_run *run)
 	free(run->resource);
 	free(run->task);
 	*run = (struct npl_run){0};
-}
-
-const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size)
-{
-	size_t used = 0;
-	snprintf(buf, size, "absent");
-	for (int i = 0; i < n && used < size; i++) {
-		bool is_listed = false;
-		for (int k = 0; k < i && !is_listed; k++)
-			is_listed = !strcmp(energy[k].origin, energy[i].origin);
-		if (!is_listed)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? " + " : "", energy[i].origin);
-	}
-	return buf;
 }
 
 bool npl_row_on_host(const struct npl_layer_run *row)

@@ -235,12 +235,12 @@ void npl_traffic_figures_of(const struct npl_memory *memory, const struct npl_tr
 	const double peak = npl_memory_info(memory)->peak_bytes_per_second;
 	*figures = (struct npl_traffic_figures){.peak_fraction = isfinite(peak) ? result->bytes_per_second / peak : NAN,
 						.row_hit_rate = commands ? (double)n->row_hits / (double)commands : NAN,
-						.energy_j = result->n_energy ? 0 : NAN};
+						.total_joules = result->n_energy ? 0 : NAN};
 	for (int i = 0; i < result->n_energy; i++) {
 		const struct npl_memory_energy *part = &result->energy[i];
 		const bool known = !npl_origin_is_absent(part->origin);
 		figures->joules[i] = known ? (double)part->events * part->pj * 1e-12 : NAN;
-		figures->energy_j += figures->joules[i];
+		figures->total_joules += figures->joules[i];
 	}
-	figures->pj_per_bit = figures->energy_j * 1e12 / bits;
+	figures->pj_per_bit = figures->total_joules * 1e12 / bits;
 }

@@ -14,21 +14,19 @@
 extern "C" {
 #endif
 
-/* Sets the bytes that this process may take in all. 0, the setting at the start, allows all of this computer's memory. */
-void npl_memory_allow(uint64_t bytes);
-uint64_t npl_memory_allowed(void);
+/* Sets the bytes that this process may take in all. 0, the setting at the start, allows all of this computer's
+ * memory. */
+void npl_budget_allow(uint64_t bytes);
+uint64_t npl_budget_allowed(void);
 /* Returns four fifths of the smallest of three sizes: this computer's memory, the limit of this process's control
  * groups, and the limit of its address space. */
-uint64_t npl_memory_usual(void);
-/* Returns the smallest memory limit of the control groups that the file `cgroup` (in the format of /proc/self/cgroup)
- * names below `mount`, each with all groups above it, of version 1 and 2. Returns UINT64_MAX when there is no limit. */
-uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount);
+uint64_t npl_budget_usual(void);
 
 /* Returns the bytes of private memory that the process has in use; 0: not known. */
-uint64_t npl_memory_used(void);
+uint64_t npl_budget_used(void);
 /* Returns 0 when `bytes` more may be taken for `subject` (NULL: unnamed), as few bytes always may. Otherwise returns
  * NPL_ENOMEM with one sentence: the bytes needed, the bytes allowed and what would help. */
-int npl_memory_ask(uint64_t bytes, const char *subject, struct npl_err *err);
+int npl_budget_ask(uint64_t bytes, const char *subject, struct npl_err *err);
 
 #ifdef __cplusplus
 }

@@ -74,8 +74,8 @@ struct npl_device_report {
 	int n_settings;
 	const char *const *note; /* n_notes of npl_device_notes */
 	int n_notes;
-	char machine_sha256[65]; /* empty for a device without parameters */
-	char output_sha256[65];  /* hash of the float outputs of all samples; empty without values */
+	char machine_sha256[NPL_SHA256_HEX]; /* empty for a device without parameters */
+	char output_sha256[NPL_SHA256_HEX];  /* hash of the float outputs of all samples; empty without values */
 	/* sum over the batches; of a measured device, those of the pass with the median time */
 	struct npl_run run;
 	double spread; /* measured: width of the middle half of the passes over their median; NAN: not measured */

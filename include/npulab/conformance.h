@@ -76,7 +76,8 @@ struct npl_conformance_options {
 	/* The device under test, borrowed for the call; NULL: the reference kernels. It must not be of kind
 	 * NPL_KIND_NULL, which computes nothing. */
 	struct npl_device *device;
-	double rtol, atol; /* tolerances; 0: the values in the head of this file */
+	/* Tolerances. 0: the values in the head of this file. DBL_MIN, the least number, asks for equality. */
+	double rtol, atol;
 };
 
 /* Runs the cases. Each of dirs is a case or a folder of cases; a folder that is neither, or a model without data, is

@@ -86,7 +86,8 @@ enum npl_crossing {
 };
 
 /* What a driver says of an opened device. Required are kind, format and, for a modelled machine, crosses. Every other
- * member is optional; it is 0 or NULL where it is absent. */
+ * member is optional; it is 0 or NULL where it is absent. So a rate of 0 is one that is not known: no machine has a
+ * rate of 0. */
 struct npl_device_info {
 	/* ---- What it is. */
 
@@ -135,9 +136,9 @@ struct npl_device_info {
 
 	/* The whole text of a memory file that a parameter of the machine names; NULL: none. */
 	const char *memory_yaml;
-	/* The power that the device draws even while it waits for the host or a link; 0: none or not known. */
+	/* The power that the device draws even while it waits for the host or a link. */
 	double static_watts;
-	/* The origin of static_watts; NULL: none. */
+	/* The origin of static_watts; NULL: the power is not known, and static_watts is 0. */
 	const char *static_origin;
 	/* The link to the host's memory; its name is NULL where the device works in the host's memory. */
 	struct npl_link link;
@@ -165,8 +166,8 @@ struct npl_driver; /* the code behind a device (driver.h) */
 struct npl_device; /* opaque: a driver opened with a machine */
 
 /* Opens a device by name (of a driver, or of NAME.yaml in the machines folder) or by the path of a machine file.
- * Returns NPL_EDEVICE when there is no such device, with the nearest name, or when it cannot start; NPL_EINPUT for a
- * bad machine file. */
+ * Returns NPL_EUSAGE when there is no such device or engine, with the nearest name, or a setting is wrong; NPL_EINPUT
+ * for a bad machine file; NPL_EDEVICE when the device cannot start here; NPL_ENOMEM. */
 int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
 		    struct npl_err *err);
 void npl_device_close(struct npl_device *device); /* accepts NULL */
@@ -180,13 +181,8 @@ int npl_device_parameters(const char *name, const struct npl_device_options *opt
 /* Returns n notes that a user should know about the machine's file and settings: what the file leaves out, what was
  * adapted, what has no effect. They are borrowed from the device. */
 const char *const *npl_device_notes(const struct npl_device *device, int *n);
-/* Copies the notes into the arena for a report. Where the user changed the sizes or the clock of a shipped machine, a
- * last note says which energies and fitted figures were not changed with them. Returns NULL when memory is short. */
-const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n);
 const char *npl_device_name(const struct npl_device *device);
 const char *npl_device_instance(const struct npl_device *device); /* the instance of the options, else the name */
-const struct npl_driver *npl_device_driver(const struct npl_device *device);
-const void *npl_device_state(const struct npl_device *device); /* the state that the driver's open made */
 const char *npl_device_description(const struct npl_device *device);
 const struct npl_device_info *npl_device_get_info(const struct npl_device *device);
 const char *npl_device_yaml(const struct npl_device *device); /* the parameters in force as YAML; NULL: it has none */
@@ -224,20 +220,18 @@ void npl_device_close_layer_group(struct npl_layer_group_handle *group); /* acce
 
 /* Opens a meter of what the device draws. Returns NPL_EDEVICE, with the reason, when nothing can be measured. */
 int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *meter, struct npl_err *err);
-/* watts NAN: not known */
+/* Gives the power that the device is assumed to draw where no meter can be opened, as its driver finds it. watts is NAN
+ * where it is not known; power->note then says why, or is empty for a driver that assumes no power. Never fails. */
 void npl_device_assume_power(const struct npl_device *device, struct npl_assumed_power *power);
 /* Adds the facts that the driver found about the device, if any. */
 int npl_device_facts(struct npl_device *device, struct npl_facts *facts, struct npl_err *err);
 /* Measures the bandwidth of the device's memory. Returns NPL_EDEVICE when the device has no way to do that. */
 int npl_device_measure_memory(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err);
 
-/* Lists all devices: the drivers that need no machine file, and each file of the machines folder, in a fixed order.
- * Names live in the arena. */
+/* Lists all devices: the drivers that need no machine file, in the order of npl_drivers (driver.h), then each file of
+ * the machines folder, sorted. Names live in the arena. Returns NPL_EINPUT when there is no such folder or it cannot be
+ * read, or NPL_ENOMEM. */
 int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err);
-
-/* Finds the folder that holds the machines or models: $NPULAB_DATA/KIND, the source tree's, or the installed one.
- * Returns NPL_EINPUT when there is none; the message says which folders were tried. */
-int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err);
 
 #ifdef __cplusplus
 }

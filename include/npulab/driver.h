@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-struct npl_isa;
+struct npl_isa; /* opaque: an instruction set (sim/common/isa.h) */
 struct npl_program_dump;
 
 /* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measures the energy that a real device uses. Every kind of meter has the same three calls: the processor's package
- * counters (RAPL, core/computer/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/load/nvml.h). A device opens the
- * meter that fits it (npl_device_open_meter).
+ * Measures the energy that a real device uses. There are two kinds of meter: the processor's package counters (RAPL,
+ * core/computer/rapl.h) and an NVIDIA GPU's board (NVML, backends/cuda/load/nvml.h). Both have the same three calls,
+ * start, stop and close. A device opens the meter that fits it (npl_device_open_meter).
  *
  *     struct npl_energy_meter meter;
  *     if (npl_device_open_meter(device, &meter, &err)) ... // err.msg is the reason for "absent"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How npulab reports failure. Every function that can fail for a user's reason returns 0 or one of the negative codes
- * below and fills the caller's struct npl_err with one clear sentence that says where, what was wrong and what was
- * expected. Nothing is allocated, nothing is global, nothing is printed.
+ * How npulab reports failure. A function that can fail for a user's reason returns 0 or one of the negative codes
+ * below, or NULL where it returns a pointer, and fills the caller's struct npl_err with one clear sentence that says
+ * where, what was wrong and what was expected. Builders and eager contexts (build.h, eager.h) keep their first error
+ * instead. Nothing is allocated, nothing is global, nothing is printed.
  *
  *     struct npl_err err;
  *     if (npl_graph_load("net.onnx", NULL, &graph, &err))
@@ -35,7 +36,7 @@ struct npl_err {
 };
 
 /* Fills err and returns code, so that `return npl_fail(...)` reads well. Only here may err be NULL. User data in the
- * message is made printable (npl_make_printable): the message stays one line and cannot control a terminal. */
+ * message is made printable: the message stays one line and cannot control a terminal. */
 int npl_fail(struct npl_err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "PREFIX: " before a message that is already there; returns err->code. */

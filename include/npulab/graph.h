@@ -12,12 +12,13 @@
 #define NPULAB_GRAPH_H
 
 #include "npulab/op.h"
+#include "npulab/sha256.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct npl_file;
+struct npl_graph_files; /* opaque: the mapped files that constants point into */
 
 /* The integers from which the model makes a float constant by a DequantizeLinear: scale * (q - zero). */
 struct npl_model_integers {
@@ -77,11 +78,11 @@ struct npl_batching {
 struct npl_graph {
 	const char *name; /* file name without folder and extension */
 	/* The hash of the model's file followed by the files that it names, each whole, in the order of first use. */
-	char file_sha256[65];
+	char file_sha256[NPL_SHA256_HEX];
 	int opset;
-	int ir_version; /* 0: not from an ONNX file */
-	const char *producer;
-	int64_t batch; /* dimension 0 of the inputs that are `batched`, after --batch */
+	int ir_version;            /* 0: not from an ONNX file */
+	const char *producer_name; /* what made the model: the program that its file names ("": none), "libnpulab" */
+	int64_t batch;             /* dimension 0 of the inputs that are `batched`, after --batch */
 	struct npl_batching batching;
 	/* The layers are not connected (a SCALE-Sim topology) and stand for the layers of a network, run one after the
 	 * other. The input of each layer is in its device's format and memory, and its result stays there. */
@@ -103,8 +104,7 @@ struct npl_graph {
 	int n_warnings;       /* lines about a network that can be run but that a user should be warned of */
 	const char *const *warning;
 	struct npl_arena arena;
-	struct npl_file *mapping; /* the file's, then those of the files that it names; private */
-	int n_mappings;
+	struct npl_graph_files *files; /* private; NULL: the graph is not from an ONNX file */
 };
 
 struct npl_dim {
@@ -163,11 +163,6 @@ bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node
 /* Returns the bytes of a constant, and makes them first where only a fill or a distribution is stored. Returns NULL,
  * with err, when memory is short. */
 const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err);
-
-/* Reads a tensor from NAME.npy or NAME.pb (TensorProto), or writes a .npy (atomically: a failed write leaves no
- * file). The tensor owns its data; its name is not set. */
-int npl_tensor_load(const char *path, struct npl_tensor *tensor, struct npl_err *err);
-int npl_tensor_save_npy(const char *path, const struct npl_tensor *tensor, struct npl_err *err);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,9 @@
  *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta. The host makes y = x * f.
  *          attrs->lrn.least_factor is the least factor that calibration saw. macs: the squares that are summed, without
  *          those beyond the ends. Every other device gets x and makes y, as in ONNX.
+ *   QuantizeLinear    in layer groups of devices with NPL_CONVERTS_IN_GROUP, with one input: in[0] x in float32, out q
+ *                     in integers of the same shape. Scale and zero point are those of out->quant
+ *   DequantizeLinear  likewise: in[0] q in integers, with the scale and zero point of in[0]->quant, out y in float32
  *
  * The integer rules (docs/integers.md) say to the bit what a layer computes in each number format.
  */

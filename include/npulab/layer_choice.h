@@ -2,8 +2,7 @@
  *
  * Which layers of a comparison the reports show one by one, and in which order. A choice takes the layers that a
  * pattern matches, sorts them by a figure, and keeps the first `top`. Of several devices, the one with the greatest
- * figure for a layer decides. Totals stay those of the
- * whole network.
+ * figure for a layer decides. Totals stay those of the whole network.
  *
  *     struct npl_layer_choice_options options = {.n_match = 1, .match = (const char *[]){"Conv*"}, .top = 10};
  *     struct npl_layer_choice choice;
@@ -20,14 +19,26 @@
 extern "C" {
 #endif
 
+/* What layers are sorted by, the greatest figure first. */
+enum npl_layer_sort {
+	NPL_SORT_USUAL,  /* by time where `top` is set, else in the network's order */
+	NPL_SORT_ORDER,  /* "order": the network's */
+	NPL_SORT_TIME,   /* "time" */
+	NPL_SORT_CYCLES, /* "cycles" */
+	NPL_SORT_IDLE,   /* "idle": cycles in which the machine does not compute */
+	NPL_SORT_MACS,   /* "macs" */
+	NPL_SORT_BYTES,  /* "bytes" */
+	NPL_SORT_ENERGY, /* "energy": the known components */
+	NPL_LAYER_SORTS
+};
+/* Reads one of these words. Returns NPL_EUSAGE for any other, with the nearest. */
+int npl_layer_sort_parse(const char *word, enum npl_layer_sort *sort, struct npl_err *err);
+
 struct npl_layer_choice_options {
 	int n_match; /* 0: every layer */
 	/* Each pattern matches the operator ("Conv*") or, between slashes, the name ("/conv1/"; placement.h). */
 	const char *const *match;
-	/* The figure that layers are sorted by, the greatest first: "time", "cycles", "idle" (cycles in which the
-	 * machine does not compute), "macs", "bytes" or "energy". "order" keeps the network's order. NULL: "time" with
-	 * top, else "order". */
-	const char *sort;
+	enum npl_layer_sort sort;
 	int64_t top; /* 0: all */
 };
 
@@ -38,11 +49,11 @@ struct npl_layer_choice {
 	const char *by;
 };
 
-/* Checks options before anything runs. Returns NPL_EUSAGE for an unknown key, a bad expression, or a pattern that
- * matches no layer. */
+/* Checks options before anything runs. Returns NPL_EUSAGE for a bad expression, or a pattern that matches no layer. */
 int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer_choice_options *options,
 			   struct npl_err *err);
-/* Chooses the layers. Fails as npl_layer_choice_check does, and with NPL_ENOMEM. */
+/* Chooses the layers. Fails as npl_layer_choice_check does, with NPL_EUSAGE where NPL_SORT_CYCLES meets no device with
+ * cycles, and with NPL_ENOMEM. */
 int npl_layer_choice_make(const struct npl_comparison *comparison, const struct npl_layer_choice_options *options,
 			  struct npl_layer_choice *choice, struct npl_err *err);
 void npl_layer_choice_free(struct npl_layer_choice *choice); /* accepts a zeroed one */

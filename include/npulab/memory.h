@@ -57,9 +57,8 @@ struct npl_memory_counters {
 	uint64_t forwarded;
 	uint64_t row_hits; /* requests served without an activate of their own */
 	uint64_t activates, precharges, read_commands, write_commands, refreshes; /* a refresh is one rank's */
-	uint64_t active_rank_cycles,
-		/* with a row open; with no row open. Their sum is the cycles times the number of ranks */
-		idle_rank_cycles;
+	/* Cycles of all ranks with a row open, and of those with none. Their sum is the cycles times the ranks. */
+	uint64_t active_rank_cycles, idle_rank_cycles;
 };
 
 /* One part of the energy: `events` times `pj`, as npl_result_energy takes them. */
@@ -151,23 +150,6 @@ struct npl_memory_feed {
 void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed);
 uint64_t npl_memory_pending(const struct npl_memory *memory); /* pushed, not completed */
 
-/* A buffer of the caller. n counts all words that were added; only the first `capacity` are stored. */
-struct npl_memory_words {
-	uint64_t *word;
-	uint64_t n, capacity;
-};
-static inline void npl_memory_add_word(struct npl_memory_words *words, uint64_t word)
-{
-	if (words->n < words->capacity)
-		words->word[words->n] = word;
-	words->n++;
-}
-
-/* Appends the state that decides when later requests complete: the pending requests, with all times relative to now and
- * each tag as tag_of(asker, tag). From two states with the same words, the same pushes lead to the same times. Returns
- * false for a model that cannot give such words (DRAM). */
-bool npl_memory_relative_state(const struct npl_memory *memory, struct npl_memory_words *words,
-			       uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters);
 /* Fills the energy that the counters stand for, part by part; returns how many parts. 0: the memory has no energy
  * model. */

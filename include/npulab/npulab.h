@@ -17,6 +17,7 @@
 #include "npulab/graph_run.h"
 #include "npulab/model.h"
 #include "npulab/tensor.h"
+#include "npulab/tensor_file.h"
 #include "npulab/trace.h"
 #include "npulab/version.h"
 
@@ -24,6 +25,7 @@
 #include "npulab/calibrate.h"
 #include "npulab/compare.h"
 #include "npulab/conformance.h"
+#include "npulab/evaluate.h"
 #include "npulab/layer_choice.h"
 #include "npulab/placement.h"
 #include "npulab/report.h"
@@ -62,7 +64,6 @@
 #include "npulab/sha256.h"
 #include "npulab/system_load.h"
 #include "npulab/tdp.h"
-#include "npulab/text.h"
 #include "npulab/thread.h"
 
 #endif

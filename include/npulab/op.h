@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators, which the graph's nodes and the devices' layers are made of. npulab/ops.def lists them, one row each;
- * everything about an operator (its ONNX attributes, its shape rule, its float reference kernel, its MAC count) stands
- * in one file of core/ops/. The kernels are the definition of what an operator computes: the reference device, the
+ * Operators, which the graph's nodes and the devices' layers are made of. npulab/ops.def lists them, one row each; the
+ * functions of an operator (its ONNX attributes, its shape rule, its float reference kernel, its MAC count) are in
+ * core/ops/. The kernels are the definition of what an operator computes: the reference device, the
  * modelled host and constant folding all call them.
  */
 #ifndef NPULAB_OP_H
@@ -53,7 +53,7 @@ struct npl_attrs {
  * and what they point to live as long as the graph, because Constant refers to them. */
 struct npl_attr {
 	const char *name;
-	enum {
+	enum npl_attr_type {
 		NPL_ATTR_INT,
 		NPL_ATTR_FLOAT,
 		NPL_ATTR_STRING,
@@ -78,10 +78,6 @@ struct npl_attr_list {
 	struct npl_attr *attr;
 	int n;
 };
-
-/* Finds an attribute, marks it used and checks its type. Returns NULL when it is absent. A wrong type sets err and
- * returns NULL too, so callers zero err->code before and check it after. */
-struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err);
 
 enum npl_op_flags {
 	NPL_OP_IS_VIEW = 1, /* output is input 0 with another shape: no data moves (Reshape, Flatten, Dropout...) */
@@ -128,8 +124,9 @@ struct npl_op_def {
 /* The row of NPL_OP_NONE is empty. */
 extern const struct npl_op_def npl_op_defs[NPL_OPS];
 
-/* The three functions of an operator, for callers outside of core/ops/. They widen 16-bit floats for operators that do
- * not handle these. npl_op_attrs keeps only the opset of attrs. */
+/* The functions of an operator, for callers outside of core/ops/. npl_op_attrs keeps only the opset of attrs, and sets
+ * attrs->op as npl_op_shape does; npl_op_run gives the kernel a copy of attrs where attrs->op is another operator.
+ * npl_op_shape and npl_op_run widen 16-bit floats for operators that do not handle these. */
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		 struct npl_tensor *out, int n_out, struct npl_err *err);

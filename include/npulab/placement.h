@@ -14,6 +14,7 @@
 #define NPULAB_PLACEMENT_H
 
 #include "npulab/graph.h"
+#include "npulab/timeline.h"
 
 #ifdef __cplusplus
 extern "C" {

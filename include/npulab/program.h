@@ -5,7 +5,8 @@
  *
  *     struct npl_program *program;
  *     if (npl_program_load("net.s", device, &program, &err)) ...
- *     if (!npl_program_check(program, device, &err) && !npl_program_run(program, device, &execution, &err)) ...
+ *     if (!npl_program_check(program, device, &err) &&
+ *         !npl_program_run(program, device, &request, &execution, &err)) ...
  *     npl_execution_free(&execution);
  *     npl_program_free(program);
  */
@@ -55,9 +56,9 @@ struct npl_instruction_time {
 	uint64_t cycles[NPL_MAX_CYCLE_CLASSES];
 };
 
-/* One run of a program: its inputs, which are borrowed, then its results. */
-struct npl_execution {
-	const char *engine; /* one of the instruction set's; NULL: the first */
+/* What a program runs with. All pointers are borrowed for the call. */
+struct npl_execution_request {
+	const char *engine; /* one of the driver's engines (npl_driver.engines); NULL: the first */
 	bool timing_only;   /* no values: host and weights are not needed, and there is no output */
 	const void *host;   /* host memory from byte 0; memory that the program writes beyond is added, at first 0 */
 	size_t host_bytes;
@@ -71,7 +72,11 @@ struct npl_execution {
 	void (*on_event)(void *context, const struct npl_program_event *event);
 	void *context;
 	bool timed; /* attribute each instruction's cycles */
+};
 
+/* The results of one run of a program. */
+struct npl_execution {
+	struct npl_execution_request request; /* as it was given, with the engine that ran */
 	uint64_t cycles, overflows, saturations;
 	const struct npl_counter_def *counter_def; /* definitions of the counters */
 	size_t n_counters;
@@ -83,26 +88,6 @@ struct npl_execution {
 	uint8_t *buffer_output;
 	size_t buffer_row_bytes;           /* bytes of a row of the buffer, in a machine whose set has_buffer */
 	struct npl_instruction_time *time; /* for each instruction of the program; NULL: not timed */
-};
-
-/* What a driver with an instruction set offers: the set as a table (sim/common/instruction_set.h), and functions for
- * what the table does not say. A program is a struct of sim/common/program.h; `source` is its name in messages. */
-struct sim_instruction_set;
-struct sim_program;
-struct npl_isa {
-	const struct sim_instruction_set *set;
-	enum npl_dtype word; /* type of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
-	bool planes;         /* results of several bytes have a row of the buffer for each byte, low bytes first */
-	bool has_buffer;     /* programs find operands in a memory on the chip, and leave results there */
-	/* Makes every check that is possible before a run on the device with this state (npl_driver.open). */
-	int (*check)(const void *state, const char *source, const struct sim_program *program, struct npl_err *err);
-	/* Fills name and unit. */
-	void (*describe)(const void *instruction, struct npl_instruction *described);
-	const struct npl_cycle_class *cycle_class;
-	int n_cycle_classes;
-	/* Checks the program, also against its inputs, and runs it; execution->engine is one of the driver's. */
-	int (*execute)(const void *state, const char *source, const struct sim_program *program,
-		       struct npl_execution *execution, struct npl_err *err);
 };
 
 struct npl_program; /* opaque */
@@ -122,11 +107,12 @@ int npl_program_binary(const struct npl_program *program, uint8_t **bytes, size_
 int npl_program_text(const struct npl_program *program, char **text, struct npl_err *err);
 /* Makes every check that is possible before a run. Returns NPL_EUSAGE when the device has another instruction set. */
 int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err);
-/* Runs a program, and sets execution->engine. Returns NPL_EUSAGE for an unknown engine, with the nearest name, and for
- * a buffer where the machine has none. */
-int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
-		    struct npl_err *err);
-void npl_execution_free(struct npl_execution *execution);     /* frees what the run allocated */
+/* Runs a program and overwrites execution, which npl_execution_free frees, after a failure too. Returns NPL_EUSAGE for
+ * an unknown engine, with the nearest name, for a buffer where the machine has none, and when the device has another
+ * instruction set. */
+int npl_program_run(const struct npl_program *program, const struct npl_device *device,
+		    const struct npl_execution_request *request, struct npl_execution *execution, struct npl_err *err);
+void npl_execution_free(struct npl_execution *execution);     /* frees what the run allocated; accepts a zeroed one */
 int64_t npl_program_count(const struct npl_program *program); /* number of instructions */
 /* Describes an instruction; index is less than npl_program_count. */
 void npl_program_instruction(const struct npl_program *program, int64_t index, struct npl_instruction *instruction);

@@ -28,7 +28,7 @@ struct npl_program_dump {
 	/* The instructions, with the names of their layers and the places of tensors as comments; allocated with
 	 * malloc. */
 	char *text;
-	struct npl_memory_image host, weights, buffer; /* as in struct npl_execution; all NULL in timing_only */
+	struct npl_memory_image host, weights, buffer; /* as in struct npl_execution_request; all NULL in timing_only */
 	bool writes_host, writes_buffer;               /* the memories that the program writes its results to */
 	bool timing_only;
 };

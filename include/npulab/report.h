@@ -13,7 +13,6 @@
 #include "npulab/conformance.h"
 #include "npulab/layer_choice.h"
 #include "npulab/roofline.h"
-#include "npulab/text.h"
 #include "npulab/traffic.h"
 #include "npulab/validate.h"
 
@@ -31,21 +30,21 @@ struct npl_report_context {
 	bool single_layer; /* `npulab layer`: seconds are the device's alone, and the link is reported beside them */
 };
 
-/* Returns seconds, the time of the host or a link in an entry or one of its rows. Returns NAN where the entry has
- * neither, because a real device did everything. */
-double npl_surrounding_seconds(const struct npl_device_report *report, double seconds);
-
 /* Figures derived from one entry, the same for every report. NAN: not applicable or not known. */
 struct npl_figures {
-	double seconds, latency_s; /* seconds of all samples; latency of one batch */
-	double inferences_per_second, ops_per_second, utilization;
-	double energy_j, inferences_per_joule, joules_per_inference, power_w;
-	double known_joules_per_inference; /* sum of the known components, when others are absent */
-	/* energy_j divided by what uses it. 0: the device has no such part; NAN: not known. */
-	double part_j[NPL_ENERGY_PARTS];
-	/* Operations and energy of the machine alone, its memory included, over the time in which it works. NAN: not
-	 * known. */
-	double machine_ops_per_second, machine_power_w;
+	double seconds;         /* of all samples, host and link included; of a single layer, the device's alone */
+	double latency_seconds; /* of one batch: seconds over the batches */
+	double samples_per_second;
+	double ops_per_second; /* two for each MAC of the network, the host's included, over seconds */
+	/* The MACs of the devices over those that they could do at their peak in the time in which they work. */
+	double utilization;
+	double joules, watts; /* of all samples, host and link included; these joules over seconds */
+	double samples_per_joule, joules_per_sample;
+	double known_joules_per_sample; /* sum of the known components, when others are absent */
+	/* joules divided by what uses them. 0: the device has no such part; NAN: not known. */
+	double part_joules[NPL_ENERGY_PARTS];
+	/* Operations and energy of the machine alone, its memory included, over the time in which it works. */
+	double machine_ops_per_second, machine_watts;
 };
 void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context,
 		    struct npl_figures *figures);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a device reports about a layer. Every figure carries its origin; a figure that is not known is never 0.
+ * What a device reports about a layer. A time says whether it is modelled or measured, and each energy carries its
+ * origin; an energy that is not known is NAN, never 0. Cycles and counters are those of the device's own clock and
+ * table (device.h); a device without them has 0.
  */
 #ifndef NPULAB_RESULT_H
 #define NPULAB_RESULT_H
@@ -83,8 +85,8 @@ int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, c
 /* Return the sum of the joules of n components, and of those of a result. NAN: there is none, or one is absent. */
 double npl_energy_sum(const struct npl_energy *energy, int n);
 double npl_result_joules(const struct npl_result *result);
-/* Adds one component to a list of at most `capacity`, in which components are told apart by name and origin. */
-int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct npl_energy *add, struct npl_err *err);
+/* Writes the origins of n components, "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
+const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);
 /* Adds the cycles, seconds, counts and energies of another layer on the same device to sum. */
 int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err);
 

@@ -22,6 +22,7 @@
 #define NPULAB_SESSION_H
 
 #include "npulab/device.h"
+#include "npulab/evaluate.h"
 #include "npulab/graph.h"
 #include "npulab/timeline.h"
 
@@ -29,33 +30,6 @@
 extern "C" {
 #endif
 
-/* The range of the values that a tensor took. It starts empty: low > high. */
-struct npl_range {
-	float low, high;
-	float least_factor; /* results of LRN: the least |y / x|; 0: none seen */
-	/* the smallest of the maxima of the vectors that a Softmax reads; valid with read_by_softmax */
-	float softmax_least_maximum;
-	bool read_by_softmax; /* a Softmax read the tensor */
-	bool nan, infinite;   /* a NaN, or an infinity, was seen */
-};
-#define NPL_RANGE_EMPTY ((struct npl_range){.low = 1, .high = -1})
-
-/* Runs the whole graph in float32 on the reference kernels. inputs[] has graph->n_inputs tensors of the inputs' dtype
- * and shape; outputs[] gets graph->n_outputs tensors. ranges[graph->n_values], or NULL, is widened by the elements of
- * each value. Returns NPL_EINPUT when an input does not fit. */
-int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-		 struct npl_range *ranges, struct npl_err *err);
-
-/* seen() is called for every value when it is made. If it does not return 0, the run ends with that code. */
-struct npl_value_observer {
-	int (*seen)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
-	void *context;
-};
-/* Runs npl_evaluate; observer sees the inputs and the results of each node. ranges and observer may be NULL. */
-int npl_evaluate_observed(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-			  struct npl_range *ranges, const struct npl_value_observer *observer, struct npl_err *err);
-
-#define NPL_ON_HOST         (-1)
 #define NPL_SESSION_DEVICES 30 /* the most devices of a session; more are refused with NPL_EUSAGE */
 
 struct npl_session_options {
@@ -83,6 +57,9 @@ struct npl_session_options {
 
 struct npl_session; /* opaque */
 
+/* Plans the whole network: nothing runs, but weights are quantised and layer groups opened. Returns NPL_EUSAGE for a
+ * node placed on no device, too many devices, missing ranges or a host of another driver; NPL_EINPUT for weights that
+ * cannot be quantised; NPL_ENOMEM, or an error of a device. */
 int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
 		     struct npl_err *err);
 void npl_session_close(struct npl_session *session); /* accepts NULL */
@@ -131,13 +108,13 @@ struct npl_layer_run {
 	double start_seconds; /* when its first work begins, from the beginning of the batch */
 	double ready_seconds; /* when other rows can read its result */
 	double end_seconds;   /* when its result, if the caller takes it, is where the caller takes it */
-	/* The values that were outside the number format when they were converted for this row, those of its weights
-	 * and bias in every batch. They are counted in result.saturations too. */
+	/* The values that were outside the number format when they were converted for this row. Those of its weights
+	 * and bias are counted in every batch. result.saturations contains them. */
 	uint64_t clipped;
 	enum npl_dtype output_dtype; /* type of the output in its own number format, and its quantisation */
 	struct npl_quant output_quant;
 	/* hash of the output's bytes in its own number format; empty in timing_only or unhashed */
-	char output_sha256[65];
+	char output_sha256[NPL_SHA256_HEX];
 };
 
 #define NPL_MAX_RUN_ENERGY 64 /* the components of several machines, of the host and of the links */
@@ -166,12 +143,14 @@ struct npl_run {
 	struct npl_task *task;
 };
 
-/* Fills the rows that a run will have with what the plan knows: role, device, ran_on, note and host_part. Nothing runs; the
- * session owns the strings. */
+/* Fills the rows that a run will have with what the plan knows: role, device, ran_on, note and host_part. Nothing
+ * runs; the session owns the strings. */
 int npl_session_plan(const struct npl_session *session, struct npl_run *run, struct npl_err *err);
 
-/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors. run is filled; it must be zeroed before.
- * The strings in run belong to the session and its devices. */
+/* Runs one batch. outputs[], graph->n_outputs zeroed tensors, gets the network's outputs in the types of the graph;
+ * with timing_only it may be NULL. run is overwritten: an earlier one must be freed before. Its strings belong to the
+ * session and its devices. Returns NPL_EINPUT when an input does not fit, NPL_ENOMEM, or a device's error; outputs and
+ * run are then empty. */
 int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		    struct npl_run *run, struct npl_err *err);
 
@@ -187,9 +166,6 @@ double npl_row_seconds(const struct npl_layer_run *row);
 
 /* Says whether the host does the whole row; note says why. */
 bool npl_row_on_host(const struct npl_layer_run *row);
-
-/* Writes the origins, "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
-const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

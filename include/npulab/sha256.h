@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * SHA-256 (FIPS 180-4) as lower-case hexadecimal text: the identity of model files, machines and outputs. It wraps
- * libmd, so that the rest of the library does not see libmd's types. Allocates nothing.
+ * SHA-256 (FIPS 180-4) as lower-case hexadecimal text: the identity of model files, machines and outputs. libmd
+ * computes it, except whole blocks where the processor has instructions for them. The rest of the library does not see
+ * libmd's types. Allocates nothing.
  *
  *     struct npl_sha256 state;
  *     npl_sha256_init(&state);

@@ -14,7 +14,6 @@
 #define NPULAB_SINGLE_LAYER_H
 
 #include "npulab/compare.h"
-#include "npulab/random.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,12 +31,9 @@ struct npl_layer_spec {
 	uint64_t seed;
 };
 
-/* Draws a tensor's elements from random as described above. */
-void npl_draw(struct npl_tensor *tensor, struct npl_random *random);
-
 /* Runs the layer and fills a comparison of one-layer reports; its graph lives in the comparison's arena. output, if not
  * NULL, receives the last device's result in its own type. Of options it uses device_names, n_devices, set, n_sets,
- * threads and timing_only. */
+ * threads, engine, timing_only and programs. */
 int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
 		     struct npl_comparison *comparison, struct npl_tensor *output, struct npl_err *err);
 

@@ -46,11 +46,13 @@ struct npl_shape {
 	int64_t dim[NPL_MAX_RANK]; /* >= 0 */
 };
 
-/* Quantisation of an integer tensor. Symmetric types have zero_point 0. */
+/* Quantisation of an integer tensor. Symmetric types have zero_point 0. A tensor with scale 0 and without channel_scale
+ * is not quantised: its elements are raw integers, or floats. */
 struct npl_quant {
-	float scale; /* per tensor; 0: not quantised (raw integers) */
+	float scale; /* of the whole tensor; not used where there is a channel_scale */
 	int32_t zero_point;
-	const float *channel_scale; /* per output channel (dimension 0 of a weight), or NULL; borrowed */
+	/* The scales of a weight's output channels: shape.dim[0] of them, borrowed. NULL: all have `scale`. */
+	const float *channel_scale;
 };
 
 struct npl_tensor {
@@ -74,16 +76,15 @@ int64_t npl_shape_count(const struct npl_shape *shape);
 /* Writes "1x64x56x56" or "scalar"; returns buf. */
 const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n);
 
-/* Computes the product of two sizes; returns false on overflow. */
-bool npl_mul_size(size_t a, size_t b, size_t *product);
-
 /* Returns element i as it is stored, of any type and without its scale. An integer of 64 bits is rounded where it has
  * more digits; bool is 0 or 1. */
 double npl_tensor_real(const struct npl_tensor *tensor, int64_t i);
-/* Say whether scale and zero point per tensor are equal; of tensors, the type too. */
+/* Say whether `scale` and zero point are equal, whatever channel_scale is; of tensors, the type too. */
 bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b);
 bool npl_tensor_same_quant(const struct npl_tensor *a, const struct npl_tensor *b);
 
+/* Return the elements of a tensor (-1 for a shape that npl_shape_count refuses), and its bytes (0 for such a shape).
+ * The bytes of NPL_MAX_ELEMENTS elements of any type fit into size_t. */
 int64_t npl_tensor_count(const struct npl_tensor *tensor);
 size_t npl_tensor_bytes(const struct npl_tensor *tensor);
 /* Allocates zeroed data for dtype and shape. Returns NPL_EINPUT when the shape is invalid, or NPL_ENOMEM. */

@@ -16,6 +16,9 @@
 extern "C" {
 #endif
 
+/* In the place of a device's index: the host. */
+#define NPL_ON_HOST (-1)
+
 enum npl_resource_kind { NPL_RESOURCE_HOST, NPL_RESOURCE_DEVICE, NPL_RESOURCE_LINK };
 
 struct npl_resource {
@@ -25,8 +28,8 @@ struct npl_resource {
 	const char *device_name; /* a link: its device's name; NULL otherwise */
 	/* sum of its work; for a link, of its transfers, without the time that it is used within a device's cycles */
 	double busy_seconds;
-	uint64_t transfers; /* transfers of a link, and their bytes */
-	uint64_t bytes;
+	uint64_t transfers;    /* transfers of a link */
+	uint64_t bytes;        /* bytes of these transfers */
 	uint64_t bytes_within; /* bytes of a link that crossed within the device's cycles, in no transfer */
 	/* energy of bytes and bytes_within; NAN when not known, counted elsewhere or no link */
 	double joules;
@@ -44,7 +47,8 @@ enum npl_task_kind {
 
 /* One task. Tasks on one resource follow one another. */
 struct npl_task {
-	int node, resource;
+	int node;     /* the node of the graph whose row has the task */
+	int resource; /* the index in npl_run.resource of what does it */
 	enum npl_task_kind kind;
 	int value; /* the value that is converted or moved; -1: none */
 	uint64_t bytes;

@@ -91,8 +91,9 @@ int npl_traffic_run(struct npl_memory *memory, struct npl_traffic *traffic, cons
 /* Figures that follow from a result. NAN: not known, or not applicable. */
 struct npl_traffic_figures {
 	double peak_fraction;
-	double row_hit_rate; /* of the accesses that needed a command */
-	double joules[NPL_MEMORY_ENERGIES], energy_j, pj_per_bit;
+	double row_hit_rate;                /* of the accesses that needed a command */
+	double joules[NPL_MEMORY_ENERGIES]; /* of the parts that npl_traffic_result.energy has, in its order */
+	double total_joules, pj_per_bit;    /* the sum of the parts; that sum over the bits read and written */
 };
 void npl_traffic_figures_of(const struct npl_memory *memory, const struct npl_traffic_result *result,
 			    struct npl_traffic_figures *figures);

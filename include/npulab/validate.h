@@ -43,7 +43,7 @@ enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row);
 
 struct npl_validation {
 	int n;
-	int64_t capacity;
+	int64_t capacity; /* rows that there is room for */
 	struct npl_validation_row *row;
 	struct npl_arena arena;
 };
@@ -59,21 +59,6 @@ int npl_validate(const char *machine, const struct npl_validate_options *options
 		 struct npl_err *err);
 void npl_validation_free(struct npl_validation *validation);
 
-/* For validators: adds the rows of published/FILE. */
-int npl_validation_load(struct npl_validation *validation, const char *machine, const char *file, struct npl_err *err);
-/* Sets the model's figure (NAN: it cannot be computed now) in its row. Where there is no such row, a new one is added,
- * unless the figure is 0. */
-int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
-		       const char *metric, const char *unit, double model, struct npl_err *err);
-
-/* Adds a row whose published figure is computed from published ones. Strings are copied. Returns NPL_EINTERNAL when the
- * row is there already. */
-int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
-		       struct npl_err *err);
-/* Gives the rows of a case (NULL: of all cases) that were attempted and have no figure of the model their reason,
- * except rows that have one already. */
-int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
-			   const char *reason, struct npl_err *err);
 /* Returns a row; NULL: there is none. The pointer is valid until the next row is added. */
 const struct npl_validation_row *npl_validation_find(const struct npl_validation *validation, const char *machine,
 						     const char *case_name, const char *metric);

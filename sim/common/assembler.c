@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/words.h"
-#include "npulab/text.h"
 #include "program.h"
 
 struct definition {

@@ -29,9 +29,9 @@ static void on_event(void *context, const struct sim_event *event)
 {
 	struct recorder *r = context;
 	const struct sim_times *times = r->executor->times;
-	if (r->execution->timed)
+	if (r->execution->request.timed)
 		times->on_event(r->times, event);
-	if (!r->execution->on_event)
+	if (!r->execution->request.on_event)
 		return;
 	struct npl_program_event *grown = npl_grow(r->event, r->count, &r->capacity, sizeof *grown);
 	r->lost = r->lost || !grown;
@@ -67,7 +67,7 @@ static int tell_events(struct recorder *r, struct npl_err *err)
 	if (r->count)
 		qsort(r->event, (size_t)r->count, sizeof *r->event, compare);
 	for (int64_t i = 0; i < r->count; i++)
-		r->execution->on_event(r->execution->context, &r->event[i]);
+		r->execution->request.on_event(r->execution->request.context, &r->event[i]);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 		struct npl_err *err)
 {
 	struct recorder r = {.execution = execution, .executor = executor};
-	const bool timed = execution->timed, observed = timed || execution->on_event;
+	const bool timed = execution->request.timed, observed = timed || execution->request.on_event;
 	const struct sim_observer observer = {
 		.context = &r, .on_event = on_event, .on_cycles = timed ? on_cycles : NULL};
 	execution->counter_def = executor->counter_def;

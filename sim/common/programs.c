@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "container.h"
+#include "core/base/text.h"
+#include "core/device_inside.h"
 #include "core/files/file.h"
 #include "core/program.h"
+#include "isa.h"
 #include "npulab/driver.h"
-#include "npulab/text.h"
 #include "program.h"
 
 #define MOST_BYTES ((size_t)1 << 30) /* the most bytes of a program's file: tens of millions of instructions */
@@ -174,17 +176,18 @@ int npl_program_check(const struct npl_program *program, const struct npl_device
 	return program->isa->check(npl_device_state(device), program->path, &program->code, err);
 }
 
-int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
-		    struct npl_err *err)
+int npl_program_run(const struct npl_program *program, const struct npl_device *device,
+		    const struct npl_execution_request *request, struct npl_execution *execution, struct npl_err *err)
 {
 	const struct npl_driver *driver = npl_device_driver(device);
+	*execution = (struct npl_execution){.request = *request};
 	if (check_isa(program, device, err))
 		return err->code;
-	if (!execution->engine)
-		execution->engine = driver->engines[0];
-	if (npl_driver_find_engine(driver, execution->engine, err))
+	if (!execution->request.engine)
+		execution->request.engine = driver->engines[0];
+	if (npl_driver_find_engine(driver, execution->request.engine, err))
 		return err->code;
-	if (execution->buffer && !program->isa->has_buffer)
+	if (execution->request.buffer && !program->isa->has_buffer)
 		return npl_fail(err, NPL_EUSAGE, "%s has no buffer that programs could find operands in",
 				npl_device_name(device));
 	return program->isa->execute(npl_device_state(device), program->path, &program->code, execution, err);

@@ -29,6 +29,7 @@
 
 #include "npulab/error.h"
 #include "npulab/memory.h"
+#include "relative_state.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/files/data_names.h"
 #include "npulab/device.h"
-#include "npulab/text.h"
 
 struct npl_memory {
 	const struct memory_model *model;

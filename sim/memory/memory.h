@@ -5,6 +5,7 @@
 #define NPULAB_SIM_MEMORY_MEMORY_H
 
 #include "npulab/memory.h"
+#include "relative_state.h"
 
 #define MEMORY_MAX_PENDING NPL_MEMORY_MAX_PENDING /* requests that a channel has accepted and the asker has not taken */
 

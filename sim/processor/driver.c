@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device_inside.h"
 #include "core/measured.h"
 #include "npulab/driver.h"
 #include "processor_model.h"

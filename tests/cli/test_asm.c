@@ -7,6 +7,7 @@
 #include "tests/kit/cli_json.h"
 
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 
 #define DOCUMENT "docs/tpu-isa.md"
 #define MACHINE  "systolic_16x16"

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_json.h"
 
 #define ROWS    7

@@ -5,6 +5,7 @@
  * multiplies on the machine itself, and its totals are the sums of its layers. What is simulated is the same in every
  * run, with any number of threads, whatever the batch and whether values are computed or not. */
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_json.h"
 
 #define FOUR            "reference,tpu_v1,diannao,cpu"

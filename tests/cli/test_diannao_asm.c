@@ -4,6 +4,7 @@
  * docs/diannao-isa.md does what the document says, to the byte and the cycle, on both engines; a program is known by
  * what it begins with; and whatever is wrong with it, its memory or the command line is one line and an exit status,
  * and leaves no file. */
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_example.h"
 #include "tests/kit/cli_json.h"
 

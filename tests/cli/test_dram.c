@@ -10,6 +10,7 @@
 
 #include "core/files/csv.h"
 #include "npulab/validate.h"
+#include "validate/validation.h"
 
 static const struct cli_how plainly;
 

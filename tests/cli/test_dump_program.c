@@ -2,6 +2,7 @@
  *
  * --dump-program: what it writes assembles, and runs as the layers did, cycle for cycle and byte for byte. */
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_json.h"
 #include "tests/kit/cli_run.h"
 

@@ -3,6 +3,7 @@
  * npulab exec with memories as text (docs/exec.md). What the program promises: a text and a .npy of the same bytes give
  * the same run; results come back as numbers of the type and shape asked for; whatever is wrong with a text is told
  * with its line, and leaves no file. */
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_example.h"
 
 #define TPU "--machine", "systolic_16x16"

@@ -2,8 +2,10 @@
  *
  * `npulab layer`: the hash it prints is that of the layer's exact result on the operands that the seed draws. The
  * oracle here is the definition of each operator, loops over all indices in 32-bit integers that wrap. */
+#include "frontend/compare/draw.h"
 #include "npulab/sha256.h"
 #include "npulab/single_layer.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_json.h"
 #include "tests/kit/support.h"
 

@@ -3,6 +3,7 @@
  * What the program promises about samples: none is lost, few of them are not padded to a shipped model's batch, values
  * outside the calibrated range are counted, labels are classes, and what cannot be is refused before the work. */
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_json.h"
 
 static const struct cli_how plainly = {0};

@@ -5,6 +5,7 @@
  * integers can be turned back into numbers by anybody. */
 #include "npulab/graph.h"
 #include "npulab/sha256.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_figures.h"
 
 static void save_floats(const char *folder, const char *file, int64_t rows, int64_t columns, const float *data)

@@ -7,9 +7,9 @@
 #include <pthread.h>
 
 #include "cli/waiting.h"
+#include "core/base/text.h"
 #include "npulab/layer_group.h"
 #include "npulab/progress.h"
-#include "npulab/text.h"
 #include "tests/kit/cli_run.h"
 
 /* How many lines come in so many seconds, looked at every tenth of one; the last one in text. */

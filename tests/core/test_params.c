@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "core/base/text.h"
 #include "core/files/settings.h"
 #include "npulab/device.h"
-#include "npulab/text.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/support.h"
 

@@ -11,6 +11,7 @@
 
 #include "core/files/file.h"
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

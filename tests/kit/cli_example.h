@@ -7,6 +7,7 @@
 
 #include "cli_run.h"
 #include "npulab/graph.h"
+#include "npulab/tensor_file.h"
 
 /* The first block of this language under "Worked example", to be freed. */
 static inline char *cli_block(const char *path, const char *language)

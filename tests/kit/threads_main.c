@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/files/data_names.h"
 #include "npulab/graph_run.h"
 #include "npulab/model.h"
 #include "npulab/thread.h"

@@ -6,9 +6,9 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "core/base/text.h"
 #include "npulab/report.h"
 #include "npulab/single_layer.h"
-#include "npulab/text.h"
 #include "reports/json.h"
 #include "reports/table.h"
 #include "tests/kit/cli_json.h"
@@ -562,16 +562,16 @@ Test(report, figures)
 					   {.component = "b", .origin = "calibrated:y", .joules = 1}};
 	const struct npl_energy partly[] = {known[0], {.component = "link", .origin = "absent", .joules = NAN}};
 	struct npl_figures f = figures_of(NPL_KIND_SIMULATED, 2, 600, known, 2);
-	cr_assert(f.seconds == 2 && f.latency_s == 2.0 / 3 && f.inferences_per_second == 3 && f.ops_per_second == 600);
-	cr_assert(f.utilization == 0.3 && f.energy_j == 3 && f.joules_per_inference == 0.5 &&
-		  f.inferences_per_joule == 2 && f.power_w == 1.5);
+	cr_assert(f.seconds == 2 && f.latency_seconds == 2.0 / 3 && f.samples_per_second == 3 &&
+		  f.ops_per_second == 600);
+	cr_assert(f.utilization == 0.3 && f.joules == 3 && f.joules_per_sample == 0.5 && f.samples_per_joule == 2 &&
+		  f.watts == 1.5);
 	f = figures_of(NPL_KIND_SIMULATED, 2, 600, partly, 2);
-	cr_assert(isnan(f.energy_j) && isnan(f.power_w) && isnan(f.inferences_per_joule) &&
-		  isnan(f.joules_per_inference));
+	cr_assert(isnan(f.joules) && isnan(f.watts) && isnan(f.samples_per_joule) && isnan(f.joules_per_sample));
 	f = figures_of(NPL_KIND_CPU, 2, 600, NULL, 0);
-	cr_assert(isnan(f.energy_j) && isnan(f.power_w), "no energy is not zero energy");
+	cr_assert(isnan(f.joules) && isnan(f.watts), "no energy is not zero energy");
 	f = figures_of(NPL_KIND_NULL, 0, 600, NULL, 0);
-	cr_assert(f.seconds == 0 && isnan(f.inferences_per_second) && isnan(f.ops_per_second) && isnan(f.utilization));
+	cr_assert(f.seconds == 0 && isnan(f.samples_per_second) && isnan(f.ops_per_second) && isnan(f.utilization));
 	char buf[100];
 	cr_assert_str_eq(npl_energy_origins(known, 2, buf, sizeof buf), "modelled:x + calibrated:y");
 	cr_assert_str_eq(npl_energy_origins(partly, 2, buf, sizeof buf), "modelled:x + absent");

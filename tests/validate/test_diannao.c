@@ -17,6 +17,7 @@
 #include "npulab/validate.h"
 #include "validate/diannao.h"
 #include "validate/diannao_layers.h"
+#include "validate/validation.h"
 
 #define MACHINE "diannao"
 #define FACTS   "../shared/facts/"

@@ -8,6 +8,7 @@
 
 #include "npulab/report.h"
 #include "validate/tpu_applications.h"
+#include "validate/validation.h"
 
 static const struct cli_how plainly;
 

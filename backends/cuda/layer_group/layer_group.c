@@ -14,8 +14,8 @@
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/half.h"
 #include "core/base/memory_plan.h"
+#include "core/base/text.h"
 #include "layout.h"
-#include "npulab/text.h"
 
 /* Pinned memory is taken from the whole computer; above this limit transfers use the tensors' own memory. */
 #define MOST_STAGING ((size_t)512 << 20)

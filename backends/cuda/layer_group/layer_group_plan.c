@@ -9,9 +9,9 @@
 #include "backends/cuda/load/alignment.h"
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/memory_plan.h"
+#include "core/base/text.h"
 #include "layer_group.h"
 #include "layout.h"
-#include "npulab/text.h"
 
 static int out_of_memory(struct npl_err *err)
 {

@@ -14,6 +14,7 @@
 
 #include "backends/cuda/load/alignment.h"
 #include "channels_last.h"
+#include "core/base/arith.h"
 #include "core/base/half.h"
 
 enum { LEAST = -128, MOST = 127 }; /* limits of a part's elements */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
-#include "npulab/text.h"
+#include "core/base/text.h"
 #include "sim/common/params.h"
 #include "tpu.h"
 

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <inttypes.h>
 
+#include "core/base/cgroups.h"
 #include "core/files/words.h"
 #include "npulab/budget.h"
 #include "npulab/device.h"
@@ -64,11 +65,11 @@ Test(budget, control_groups_of_both_versions)
 	cli_write_text(folder, "v2", "0::/a/b/c\n");
 	cli_write_text(folder, "v1", "4:cpu,cpuacct:/a\n3:memory:/d/e\n");
 	cli_write_text(folder, "moved", "0::/../elsewhere/x\n");
-	cr_assert_eq(npl_memory_of_cgroups(cli_path(folder, "v2"), folder), 3000000);
-	cr_assert_eq(npl_memory_of_cgroups(cli_path(folder, "v1"), folder), 7000000);
-	cr_assert_eq(npl_memory_of_cgroups(cli_path(folder, "moved"), folder), UINT64_MAX);
-	cr_assert_eq(npl_memory_of_cgroups(cli_path(folder, "none"), folder), UINT64_MAX);
-	const uint64_t usual = npl_memory_usual();
+	cr_assert_eq(npl_cgroups_memory(cli_path(folder, "v2"), folder), 3000000);
+	cr_assert_eq(npl_cgroups_memory(cli_path(folder, "v1"), folder), 7000000);
+	cr_assert_eq(npl_cgroups_memory(cli_path(folder, "moved"), folder), UINT64_MAX);
+	cr_assert_eq(npl_cgroups_memory(cli_path(folder, "none"), folder), UINT64_MAX);
+	const uint64_t usual = npl_budget_usual();
 	cr_assert(usual > 0 && usual < (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
 	cli_remove_folder(folder);
 }
@@ -77,14 +78,14 @@ Test(budget, tensors_beyond_the_limit_are_refused)
 {
 	struct npl_err err = {0};
 	struct npl_tensor t = {.name = "x", .dtype = NPL_F32, .shape = npl_shape_of(1, 64 << 20)};
-	npl_memory_allow((uint64_t)128 << 20);
+	npl_budget_allow((uint64_t)128 << 20);
 	cr_assert_eq(npl_tensor_alloc(&t, &err), NPL_ENOMEM);
 	cr_assert(strstr(err.msg, "x: out of memory: about ") && strstr(err.msg, " 134217728 allowed"), "%s", err.msg);
 	t.shape.dim[0] = 1 << 20;
 	cr_assert_eq(npl_tensor_alloc(&t, &err), 0, "little is always allowed: %s", err.msg);
 	npl_tensor_free(&t);
-	npl_memory_allow(0);
-	cr_assert_gt(npl_memory_allowed(), (uint64_t)128 << 20);
+	npl_budget_allow(0);
+	cr_assert_gt(npl_budget_allowed(), (uint64_t)128 << 20);
 }
 
 /* x (1,3) spread over 25 * 2^30 elements by Expand: the file has some hundred bytes. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/files/csv.h"
+#include "core/files/data_names.h"
 #include "npulab/device.h"
 
 static void expect_found(enum npl_tdp_kind kind, const char *name, double watts, int cores)

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "npulab/text.h"
+#include "core/base/text.h"
+#include "core/ops/ops.h"
 
 Test(ops_table, every_operator_is_complete_and_found)
 {
@@ -130,13 +131,12 @@ Test(ops_table, attributes_are_found_and_typed)
 	struct npl_attr attr[] = {ATTR_INT("axis", 3), ATTR_FLOAT("alpha", 0.5f)};
 	struct npl_attr_list list = {attr, 2};
 	struct npl_err err = {0};
-	cr_assert_null(npl_attr_find(&list, "beta", NPL_ATTR_FLOAT, &err));
-	cr_assert_eq(err.code, 0);
-	cr_assert(!attr[0].used && !attr[1].used);
-	cr_assert_eq(npl_attr_find(&list, "axis", NPL_ATTR_INT, &err), &attr[0]);
-	cr_assert(attr[0].used && !attr[1].used);
-	cr_assert_null(npl_attr_find(&list, "alpha", NPL_ATTR_INTS, &err));
-	cr_assert_eq(err.code, NPL_EINPUT);
+	struct npl_attr *found = attr;
+	cr_assert_eq(op_attr_find(&list, "beta", NPL_ATTR_FLOAT, &found, &err), 0);
+	cr_assert(!found && !attr[0].used && !attr[1].used);
+	cr_assert_eq(op_attr_find(&list, "axis", NPL_ATTR_INT, &found, &err), 0);
+	cr_assert(found == &attr[0] && attr[0].used && !attr[1].used);
+	cr_assert_eq(op_attr_find(&list, "alpha", NPL_ATTR_INTS, &found, &err), NPL_EINPUT);
 	cr_assert_str_eq(err.msg, "attribute alpha is a float, expected a list of integers");
 }
 

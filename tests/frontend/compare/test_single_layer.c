@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "frontend/compare/draw.h"
 #include "npulab/single_layer.h"
 #include "tests/kit/support.h"
 

@@ -7,6 +7,7 @@
 #include "frontend/graph/build.h"
 #include "frontend/graph/values.h"
 #include "npulab/model.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/cli_json.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})

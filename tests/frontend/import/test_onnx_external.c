@@ -3,6 +3,7 @@
  * Weights in other files: they give what they would give inside the model, are used where they are, and a file that
  * could not be meant (outside the folder, too short, overlapping) is refused with the tensor's name. */
 #include "core/files/file.h"
+#include "frontend/graph/graph_files.h"
 #include "npulab/session.h"
 #include "npulab/sha256.h"
 #include "tests/kit/cli_run.h"
@@ -102,11 +103,11 @@ Test(onnx_external, values)
 		put_external(&g, "b", cases[i].b, cases[i].b_offset, cases[i].b_length);
 		put_sums(&g);
 		cr_assert_eq(load(folder, &g, &graph, &err), 0, "%s", err.msg);
-		cr_assert_eq(graph->n_mappings, 1 + cases[i].files);
+		cr_assert_eq(graph->files->n, 1 + cases[i].files);
 		evaluate(graph, y);
 		for (int k = 0; k < 6; k++)
 			cr_assert_float_eq(y[k], weights[k] + weights[6 + k], 0);
-		const char *start = graph->mapping[1].data, *end = start + graph->mapping[1].bytes;
+		const char *start = graph->files->file[1].data, *end = start + graph->files->file[1].bytes;
 		for (int v = 0; v < graph->n_values; v++)
 			if (!strcmp(graph->value[v].name, "a")) {
 				const char *at = graph->value[v].data;
@@ -327,7 +328,7 @@ Test(onnx_external, in_a_function)
 		cli_write(folder, "net.onnx", model.data, model.bytes);
 		cr_assert_eq(npl_graph_load(cli_path(folder, "net.onnx"), NULL, &graph, &err), 0, "%s", err.msg);
 		cr_assert_eq(graph->ir_version, versions[i]);
-		cr_assert_eq(graph->n_mappings, 2);
+		cr_assert_eq(graph->files->n, 2);
 		evaluate(graph, y);
 		for (int k = 0; k < 6; k++)
 			cr_assert_float_eq(y[k], 2 * weights[6 + k], 0);

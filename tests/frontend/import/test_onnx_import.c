@@ -124,7 +124,7 @@ Test(onnx_import, names_and_dead_nodes)
 	cr_assert_eq(graph->n_values, 6); /* x and a to e */
 	cr_assert_eq(graph->parameters, 0);
 	cr_assert_str_eq(graph->name, "model");
-	cr_assert_str_eq(graph->producer, "writer");
+	cr_assert_str_eq(graph->producer_name, "writer");
 	cr_assert_eq(graph->ir_version, 7);
 	npl_graph_free(graph);
 	onnx_writer_free(&model);

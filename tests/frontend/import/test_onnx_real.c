@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "npulab/tensor_file.h"
 #include "tests/kit/graph_interp.h"
 
 #define MODELS "../shared/models"

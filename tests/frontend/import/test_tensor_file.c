@@ -17,6 +17,7 @@
 #include "frontend/import/tensor_file.h"
 #include "npulab/graph.h"
 #include "npulab/sha256.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/onnx_writer.h"
 #include "tests/kit/support.h"
 

@@ -437,6 +437,11 @@ Test(session, q16_plain_or_scaled)
 	struct npl_run second;
 	cr_assert_eq(npl_session_run(plain.session, net.in, again, &second, &err), 0, "%s", err.msg);
 	cr_assert_eq(second.saturations, plain.run.saturations);
+	struct npl_run sum = {0};
+	cr_assert_eq(npl_run_add(&sum, &plain.run, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_run_add(&sum, &second, &err), 0, "%s", err.msg);
+	cr_assert_eq(sum.layer[0].clipped, 2 * outside, "a sum of batches counts the values of each");
+	npl_run_free(&sum);
 	npl_tensor_free(&again[0]);
 	npl_run_free(&second);
 	free_outcome(&net, &scaled);

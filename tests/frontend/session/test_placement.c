@@ -6,6 +6,7 @@
 
 #include "npulab/compare.h"
 #include "npulab/placement.h"
+#include "npulab/tensor_file.h"
 #include "tests/kit/session_net.h"
 
 /* Rules, and where they put c1 Conv, r1 Relu, n1 LRN, p1 MaxPool, f1 Flatten, fc Gemm, sm Softmax: a letter each, the

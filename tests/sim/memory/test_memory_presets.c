@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/files/data_names.h"
 #include "npulab/device.h"
 #include "tests/kit/sim/dram/case.h"
 

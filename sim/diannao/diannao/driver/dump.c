@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/text.h"
 #include "driver_impl.h"
-#include "npulab/text.h"
 #include "sim/common/dump.h"
 
 #define MOST_INSTRUCTIONS (1 << 20) /* the most of a text: about 100 MB */

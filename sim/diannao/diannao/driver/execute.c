@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver_impl.h"
+#include "sim/common/isa.h"
 #include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/isa/check.h"
 #include "sim/diannao/diannao/rtl/run.h"
@@ -52,29 +53,29 @@ static int check_fits(const char *file_role, uint64_t address, size_t bytes, uin
 }
 
 /* Makes a memory with both files in it, which the caller frees. Returns 0 or NPL_ENOMEM. */
-static int fill_memory(const struct sim_program *program, const struct npl_execution *execution, uint64_t capacity,
-		       struct dn_memory *memory, struct npl_err *err)
+static int fill_memory(const struct sim_program *program, const struct npl_execution_request *request,
+		       uint64_t capacity, struct dn_memory *memory, struct npl_err *err)
 {
 	uint64_t host = program->host_address, weights = program->weight_address;
 	memory->size = dn_program_memory(program);
-	if (check_fits("host memory", host, execution->host_bytes, capacity, &memory->size, err) ||
-	    check_fits("weights", weights, execution->weight_bytes, capacity, &memory->size, err))
+	if (check_fits("host memory", host, request->host_bytes, capacity, &memory->size, err) ||
+	    check_fits("weights", weights, request->weight_bytes, capacity, &memory->size, err))
 		return err->code;
-	if (execution->host_bytes && execution->weight_bytes && host < weights + execution->weight_bytes &&
-	    weights < host + execution->host_bytes)
+	if (request->host_bytes && request->weight_bytes && host < weights + request->weight_bytes &&
+	    weights < host + request->host_bytes)
 		return npl_fail(err, NPL_EINPUT,
 				"%zu bytes of host memory at byte %llu and %zu of weights at %llu overlap, expected "
 				".host and .weights to keep them apart",
-				execution->host_bytes, (unsigned long long)host, execution->weight_bytes,
+				request->host_bytes, (unsigned long long)host, request->weight_bytes,
 				(unsigned long long)weights);
 	memory->bytes = calloc(memory->size + 1, 1);
 	if (!memory->bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %llu bytes of the machine's memory",
 				(unsigned long long)memory->size);
-	if (execution->host_bytes)
-		memcpy(memory->bytes + host, execution->host, execution->host_bytes);
-	if (execution->weight_bytes)
-		memcpy(memory->bytes + weights, execution->weights, execution->weight_bytes);
+	if (request->host_bytes)
+		memcpy(memory->bytes + host, request->host, request->host_bytes);
+	if (request->weight_bytes)
+		memcpy(memory->bytes + weights, request->weights, request->weight_bytes);
 	return 0;
 }
 
@@ -92,7 +93,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 {
 	struct dn_execution *on_machine = context;
 	struct dn_outcome outcome = {0};
-	const bool rtl = sim_is_rtl(execution->engine);
+	const bool rtl = sim_is_rtl(execution->request.engine);
 	if (dn_memory_open(on_machine->config, rtl, &on_machine->port, err))
 		return err->code;
 	on_machine->observer = observer;
@@ -128,8 +129,9 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	struct dn_memory *memory = &on_machine.memory;
 	dn_functions(program, function);
 	int rc = check(state, source, program, err);
-	if (!rc && !execution->timing_only)
-		rc = fill_memory(program, execution, npl_memory_info(machine->memory)->capacity_bytes, memory, err);
+	if (!rc && !execution->request.timing_only)
+		rc = fill_memory(program, &execution->request, npl_memory_info(machine->memory)->capacity_bytes, memory,
+				 err);
 	if (!rc)
 		rc = sim_execute(&executor, &on_machine, &machine->config, program, source, execution, err);
 	if (!rc)

@@ -19,6 +19,7 @@
 #include "run.h"
 #include "sim/diannao/diannao/engine/stuck.h"
 #include "sim/memory/dma.h"
+#include "sim/memory/relative_state.h"
 
 #define DN_NEVER UINT64_MAX
 

@@ -4,8 +4,8 @@
  * locations of tensors. */
 #include <inttypes.h>
 
+#include "core/base/text.h"
 #include "driver_impl.h"
-#include "npulab/text.h"
 #include "sim/common/dump.h"
 
 struct listing {

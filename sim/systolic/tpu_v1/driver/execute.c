@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "driver_impl.h"
+#include "sim/common/isa.h"
 #include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/isa/check.h"
 #include "sim/systolic/tpu_v1/rtl/run.h"
@@ -33,18 +34,18 @@ static const char *const event_names[TPU_EVENTS] = {
 
 /* Makes the memories for a run with values, except the weights. The caller frees them in any case. Returns 0 or
  * NPL_ENOMEM. */
-static int open_memory(const struct tpu_config *config, const struct npl_execution *execution, int64_t written_end,
-		       struct tpu_memory *memory, struct npl_err *err)
+static int open_memory(const struct tpu_config *config, const struct npl_execution_request *request,
+		       int64_t written_end, struct tpu_memory *memory, struct npl_err *err)
 {
-	size_t rows = (size_t)tpu_buffer_size_rows(config), host_bytes = execution->host_bytes;
+	size_t rows = (size_t)tpu_buffer_size_rows(config), host_bytes = request->host_bytes;
 	if (host_bytes < (size_t)written_end)
 		host_bytes = (size_t)written_end;
-	*memory = (struct tpu_memory){.weights = execution->weights,
-				      .weight_bytes = execution->weight_bytes,
+	*memory = (struct tpu_memory){.weights = request->weights,
+				      .weight_bytes = request->weight_bytes,
 				      .weights_end = true,
 				      .host_bytes = host_bytes,
-				      .timing_only = execution->timing_only};
-	if (execution->timing_only)
+				      .timing_only = request->timing_only};
+	if (request->timing_only)
 		return 0;
 	memory->buffer = calloc(rows, (size_t)tpu_row_bytes(config));
 	memory->host = calloc(host_bytes + 1, 1);
@@ -52,10 +53,10 @@ static int open_memory(const struct tpu_config *config, const struct npl_executi
 		return npl_fail(err, NPL_ENOMEM,
 				"out of memory for %lld bytes of unified buffer and %zu of host memory",
 				(long long)config->buffer_bytes, host_bytes);
-	if (execution->host_bytes)
-		memcpy(memory->host, execution->host, execution->host_bytes);
-	if (execution->buffer_bytes)
-		memcpy(memory->buffer, execution->buffer, execution->buffer_bytes);
+	if (request->host_bytes)
+		memcpy(memory->host, request->host, request->host_bytes);
+	if (request->buffer_bytes)
+		memcpy(memory->buffer, request->buffer, request->buffer_bytes);
 	return 0;
 }
 
@@ -80,15 +81,16 @@ static int keep_outputs(const struct tpu_config *config, const struct sim_progra
 				   &execution->buffer_output, err);
 }
 
-static int check_given(const struct tpu_config *config, const struct npl_execution *execution, struct npl_err *err)
+static int check_given(const struct tpu_config *config, const struct npl_execution_request *request,
+		       struct npl_err *err)
 {
 	const size_t buffer_bytes = (size_t)(tpu_buffer_size_rows(config) * tpu_row_bytes(config));
-	if (execution->weight_bytes > (uint64_t)config->weight_bytes)
+	if (request->weight_bytes > (uint64_t)config->weight_bytes)
 		return npl_fail(err, NPL_EINPUT, "%zu bytes of weights, expected at most weight_memory.bytes = %lld",
-				execution->weight_bytes, (long long)config->weight_bytes);
-	if (execution->buffer_bytes > buffer_bytes)
+				request->weight_bytes, (long long)config->weight_bytes);
+	if (request->buffer_bytes > buffer_bytes)
 		return npl_fail(err, NPL_EINPUT, "%zu bytes of the unified buffer, expected at most %zu",
-				execution->buffer_bytes, buffer_bytes);
+				request->buffer_bytes, buffer_bytes);
 	return 0;
 }
 
@@ -97,7 +99,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 	struct tpu_execution *on_machine = context;
 	struct tpu_outcome outcome = {0};
 	on_machine->observer = observer;
-	if ((sim_is_rtl(execution->engine) ? tpu_run_rtl : tpu_run_fast)(on_machine, &outcome, err))
+	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(on_machine, &outcome, err))
 		return err->code;
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.overflows;
@@ -121,14 +123,14 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	struct tpu_execution on_machine = {.config = config, .program = program};
 	struct tpu_memory *memory = &on_machine.memory;
 	int64_t first, end;
-	if (check_given(config, execution, err))
+	if (check_given(config, &execution->request, err))
 		return err->code;
 	/* The first check is without memories. It makes sure that the end of what the program writes can be
 	 * allocated. */
 	if (tpu_program_check(config, program, NULL, source, err))
 		return err->code;
 	tpu_program_host_written(program, config->rows, config->columns, &first, &end);
-	int rc = open_memory(config, execution, end, memory, err);
+	int rc = open_memory(config, &execution->request, end, memory, err);
 	if (!rc)
 		rc = tpu_program_check(config, program, memory, source, err);
 	if (!rc)

@@ -2,16 +2,12 @@
  *
  * Helpers for messages, and for a user's text that is shown on a terminal.
  */
-#ifndef NPULAB_TEXT_H
-#define NPULAB_TEXT_H
+#ifndef NPULAB_CORE_BASE_TEXT_H
+#define NPULAB_CORE_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Returns the candidate nearest to word by edit distance, for "unknown key 'array.row', did you mean 'array.rows'?".
  * Case differences count least, and the first of equals wins. A candidate that begins with word, of two letters or
@@ -46,9 +42,5 @@ char *npl_make_printable(char *text);
  * Korean, most emoji), 0 for combining ones, 1 for others. */
 int npl_character_width(uint32_t code);
 int npl_text_width(const char *text);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What lies behind an opened device (npulab/device.h), for code that knows its driver, and for reports.
+ */
+#ifndef NPULAB_CORE_DEVICE_INSIDE_H
+#define NPULAB_CORE_DEVICE_INSIDE_H
+
+#include "npulab/driver.h"
+
+const struct npl_driver *npl_device_driver(const struct npl_device *device);
+/* Returns the state that the driver's open made. */
+const void *npl_device_state(const struct npl_device *device);
+
+/* Copies the notes into the arena for a report. Where the user changed the sizes or the clock of a shipped machine, a
+ * last note says which energies and fitted figures were not changed with them. Returns NULL when memory is short. */
+const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operands of a single layer, for what measures products besides: rooflines, benchmarks, tests.
+ */
+#ifndef NPULAB_FRONTEND_COMPARE_DRAW_H
+#define NPULAB_FRONTEND_COMPARE_DRAW_H
+
+#include "npulab/random.h"
+#include "npulab/tensor.h"
+
+/* Draws a tensor's elements from random, as the head of npulab/single_layer.h describes. */
+void npl_draw(struct npl_tensor *tensor, struct npl_random *random);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sums of results: which energies are one component, and what a sum still says of its coefficient. */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "npulab/result.h"
+
+#define ORIGIN "modelled:a table"
+
+/* Two parts may call a component alike: a machine's own "host" is not the modelled host's energy. */
+Test(result, energies_of_two_parts_stay_apart)
+{
+	struct npl_result sum = {0}, add = {0};
+	struct npl_err err;
+	cr_assert_eq(npl_result_energy(&add, "host", 10, 2, ORIGIN, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_result_energy_of(&add, NPL_OF_HOST, "host", 5, 2, ORIGIN, &err), 0, "%s", err.msg);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(npl_result_add(&sum, &add, &err), 0, "%s", err.msg);
+	cr_assert_eq(sum.n_energy, 2);
+	cr_assert(sum.energy[0].part == NPL_OF_MACHINE && sum.energy[0].events == 20);
+	cr_assert(sum.energy[1].part == NPL_OF_HOST && sum.energy[1].events == 10);
+}
+
+/* Joules are events times coefficient while all parts of the sum have that coefficient. */
+Test(result, a_sum_of_two_coefficients_has_none)
+{
+	struct npl_result sum = {0}, a = {0}, b = {0};
+	struct npl_err err;
+	cr_assert_eq(npl_result_energy(&a, "memory", 10, 2, ORIGIN, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_result_energy(&b, "memory", 10, 3, ORIGIN, &err), 0, "%s", err.msg);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(npl_result_add(&sum, &a, &err), 0, "%s", err.msg);
+	cr_assert(sum.n_energy == 1 && sum.energy[0].events == 20 && sum.energy[0].pj_per_event == 2);
+	cr_assert_eq(npl_result_add(&sum, &b, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_result_add(&sum, &a, &err), 0, "%s", err.msg);
+	cr_assert(sum.n_energy == 1 && isnan(sum.energy[0].pj_per_event), "the sum's is that of no part");
+	cr_assert_float_eq(npl_result_joules(&sum), (30 * 2 + 10 * 3) * 1e-12, 1e-20);
+}
