@@ -31,7 +31,7 @@ NEEDED = {
               "struct npl_result *results = NULL; int n = 0;"],
     "compare": ["struct npl_samples samples; struct npl_report_context context = {0};"],
     "conformance": [""],
-    "device": ["struct npl_device_options options = {0}; struct npl_layer layer = {0}; struct npl_result result = {0}; char why[100];"],
+    "device": ["struct npl_device_options options = {0}; struct npl_layer layer = {0}; struct npl_result result = {0}; char reason[100];"],
     "eager": ["struct npl_tensor weights = {0}, image = {0}, out;"],
     "energy_meter": ["struct npl_energy_reading reading;"],
     "error": [""],

@@ -120,8 +120,8 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
 	return 0;
 }
 
-/* One comparison of Table 6: per application, and both means; then those per watt of servers (Figure 9). `added` of the
- * CPU is all of its server too, of the others what their servers have more. */
+/* One comparison of Table 6: per application, and both means; then those per watt of servers (Figure 9). The
+ * added watts of the CPU are those of its whole server, and those of the others what their servers draw beyond it. */
 struct pair {
 	const char *metric;
 	const double *numerator, *denominator;

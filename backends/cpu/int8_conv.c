@@ -97,8 +97,8 @@ static int64_t largest_divisor(int64_t n, int64_t limit)
 	return d < 1 ? 1 : d;
 }
 
-/* Returns the pixels of a strip, whole units of `all`: as many as fit; all of them if strips would be so short that
- * they cost more than they save. */
+/* Returns the pixels of a strip, a whole number of units: as many as fit in `max_pixels`, or `pixels_of_all` if strips
+ * would be so short that they cost more than they save. */
 static int64_t strip_pixels(int64_t pixels_of_all, int64_t unit, int64_t max_pixels)
 {
 	int64_t units = unit > 0 ? pixels_of_all / unit : 1,

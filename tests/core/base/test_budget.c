@@ -123,8 +123,8 @@ Test(budget, a_small_file_that_needs_100_gigabytes)
 		 "4000000000 allowed",
 		 {"layer", "gemm", "-m", "8192", "-n", "65536", "-k", "65536", "--max-memory", "4G"}},
 		{5, "100000000 allowed", {"compare", "alexnet", "--devices", "tpu_v1", "--max-memory", "100M"}},
-		{2, "--max-memory must be a number of bytes", {"compare", "digits", "--max-memory", "much"}},
-		{2, "--max-memory must be a number of bytes", {"compare", "digits", "--max-memory", "0"}},
+		{2, "--max-memory must be a whole number of bytes", {"compare", "digits", "--max-memory", "much"}},
+		{2, "--max-memory must be a whole number of bytes", {"compare", "digits", "--max-memory", "0"}},
 	};
 	CLI_CHECK(folder, cases);
 	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "inspect", "@/greedy.onnx");
