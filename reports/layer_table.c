@@ -98,7 +98,7 @@ static void put_left_of(struct npl_table *table, const struct npl_comparison *c,
 	npl_table_row(table, cells);
 }
 
-/* Prints the layers on `shown` devices from the first on, without layers that no device has a cell for. */
+/* Prints the layers on `n_devices` devices from the first on, without layers that no device has a cell for. */
 static void put_layers_of(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context,
 			  int first, int n_devices, const char *heading, layer_cell *cell)
 {

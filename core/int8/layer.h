@@ -55,7 +55,7 @@ void npl_int8_job_run(struct npl_int8_job *job, int step, int64_t task, int work
 int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts, struct npl_err *err);
 
 /* Prepares a job for a layer that npl_int8_layer_ok accepts and that runs often with the same weights. The calling
- * thread copies the weights of in[1] into the kernels' form now; the other tensors need no data yet. *made is NULL
+ * thread copies the weights of in[1] into the kernels' form now; the other tensors need no data yet. *job_out is NULL
  * without an error if nothing is gained by it. */
 int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **job_out,
 			 struct npl_err *err);

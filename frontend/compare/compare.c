@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batches.h"
 #include "devices_open.h"
 #include "frontend/quantise/layer_noise.h"
 #include "frontend/session/footprint.h"
@@ -52,36 +53,36 @@ static void free_tensors(struct npl_tensor *tensors, int n)
 	free(tensors);
 }
 
+/* What the batches of an evaluation by the float reference share. */
+struct evaluation {
+	struct npl_graph *graph;
+	struct npl_calibration *calibration;
+	int pass;                                  /* of the calibration; -1: there is none */
+	const struct npl_value_observer *observer; /* of the first batch; NULL: none */
+};
+
+static int evaluate_batch(void *context, int64_t batch, const struct npl_tensor *in, struct npl_tensor *out,
+			  struct npl_err *err)
+{
+	const struct evaluation *e = context;
+	const struct npl_value_observer *observer = batch ? NULL : e->observer;
+	return e->pass < 0 ? npl_evaluate_observed(e->graph, in, out, NULL, observer, err)
+			   : npl_calibration_batch(e->calibration, e->pass, in, out, observer, err);
+}
+
 /* Runs the float reference over all batches of the samples and fills outputs[], which may be NULL (only the ranges are
  * wanted). pass: that of the calibration; -1: there is none. */
 static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *part,
 			struct npl_tensor *outputs, int pass, struct npl_err *err)
 {
-	struct npl_graph *graph = job->graph;
-	int64_t batches = npl_samples_batches(graph, samples);
-	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
-	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
-	const struct npl_value_observer noise_observer = job->noise ? npl_layer_noise_reference(job->noise)
-								    : (struct npl_value_observer){0};
-	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int64_t b = 0; b < batches && !rc; b++) {
-		int64_t n_samples;
-		npl_progress_part(part, "batch", b + 1, batches);
-		if ((rc = npl_samples_batch(graph, samples, b, in, &n_samples, err)))
-			break;
-		const struct npl_value_observer *observer = job->noise && outputs && !b ? &noise_observer : NULL;
-		rc = pass < 0 ? npl_evaluate_observed(graph, in, out, NULL, observer, err)
-			      : npl_calibration_batch(job->calibration, pass, in, out, observer, err);
-		if (!rc && outputs)
-			rc = npl_store_batch(graph, samples, out, b, n_samples, outputs, err);
-		for (int i = 0; i < graph->n_inputs; i++)
-			npl_tensor_free(&in[i]);
-		for (int i = 0; i < graph->n_outputs; i++)
-			npl_tensor_free(&out[i]);
-	}
-	free(in);
-	free(out);
-	return rc;
+	const bool observed = job->noise && outputs;
+	const struct npl_value_observer observer = observed ? npl_layer_noise_reference(job->noise)
+							    : (struct npl_value_observer){0};
+	struct evaluation evaluation = {.graph = job->graph,
+					.calibration = job->calibration,
+					.pass = pass,
+					.observer = observed ? &observer : NULL};
+	return npl_each_batch(job->graph, samples, part, evaluate_batch, &evaluation, outputs, err);
 }
 
 /* Finds the ranges, if a device quantises, and the reference's outputs, if accuracy is wanted. Without a calibration
@@ -184,7 +185,6 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 		struct npl_passes passes = {.graph = graph,
 					    .session = session,
 					    .samples = job->samples,
-					    .batches = job->batches,
 					    .timing_only = options.timing_only,
 					    .once = job->options->once,
 					    .noise = job->noise,

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batches.h"
 #include "core/computer/clock.h"
 #include "devices_open.h"
 #include "energy.h"
 #include "median.h"
-#include "npulab/progress.h"
 #include "repeats.h"
 
 #define MOST_PASSES 200
@@ -39,6 +39,30 @@ struct record { /* the timed passes */
 	struct npl_run run[MOST_PASSES]; /* the kept passes of a measured report */
 };
 
+/* What the batches of one pass share. */
+struct pass {
+	const struct npl_passes *passes;
+	const struct npl_value_observer *observer; /* of the first batch; NULL: none */
+	struct npl_run *sum;
+};
+
+static int run_batch(void *context, int64_t batch, const struct npl_tensor *in, struct npl_tensor *out,
+		     struct npl_err *err)
+{
+	const struct pass *pass = context;
+	const struct npl_passes *p = pass->passes;
+	struct npl_run run = {0};
+	npl_session_observe(p->session, batch ? NULL : pass->observer);
+	int rc = npl_session_run(p->session, in, out, &run, err);
+	npl_session_observe(p->session, NULL);
+	for (int d = 0; d < p->n_devices && !batch; d++)
+		npl_device_dump_programs(p->device[d], NULL, NULL); /* later batches run the same programs */
+	if (!rc)
+		rc = npl_run_add(pass->sum, &run, err);
+	npl_run_free(&run);
+	return rc;
+}
+
 /* Runs all batches once and sums them up in *sum; outputs, unless NULL, gets the outputs of all samples. number: that
  * of this pass, from 1, shown as progress. */
 static int one_pass(const struct npl_passes *p, const char *name, int number, struct npl_tensor *outputs,
@@ -49,39 +73,15 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 		snprintf(part, sizeof part, "%s, run %d", name, number);
 	else
 		snprintf(part, sizeof part, "%s", name);
-	struct npl_graph *graph = p->graph;
-	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
-	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
 	const bool observed = p->noise && outputs;
 	const struct npl_value_observer observer = observed ? npl_layer_noise_device(p->noise)
 							    : (struct npl_value_observer){0};
-	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	struct pass pass = {.passes = p, .observer = observed ? &observer : NULL, .sum = sum};
 	*sum = (struct npl_run){0};
-	for (int64_t b = 0; b < p->batches && !rc; b++) {
-		struct npl_run run = {0};
-		int64_t n_samples;
-		npl_progress_part(part, "batch", b + 1, p->batches);
-		if ((rc = npl_samples_batch(graph, p->samples, b, in, &n_samples, err)))
-			break;
-		npl_session_observe(p->session, observed && !b ? &observer : NULL);
-		rc = npl_session_run(p->session, in, out, &run, err);
-		npl_session_observe(p->session, NULL);
-		for (int d = 0; d < p->n_devices && !b; d++)
-			npl_device_dump_programs(p->device[d], NULL, NULL); /* later batches run the same programs */
-		if (!rc && outputs && !p->timing_only)
-			rc = npl_store_batch(graph, p->samples, out, b, n_samples, outputs, err);
-		if (!rc)
-			rc = npl_run_add(sum, &run, err);
-		npl_run_free(&run);
-		for (int i = 0; i < graph->n_inputs; i++)
-			npl_tensor_free(&in[i]);
-		for (int i = 0; i < graph->n_outputs; i++)
-			npl_tensor_free(&out[i]);
-	}
+	const int rc = npl_each_batch(p->graph, p->samples, part, run_batch, &pass, p->timing_only ? NULL : outputs,
+				      err);
 	if (rc)
 		npl_run_free(sum);
-	free(in);
-	free(out);
 	return rc;
 }
 
@@ -256,25 +256,4 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struc
 	if (rc)
 		npl_run_free(&report->run);
 	return rc;
-}
-
-int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
-		    int64_t b, int64_t n_samples, struct npl_tensor *outputs, struct npl_err *err)
-{
-	for (int i = 0; i < graph->n_outputs; i++) {
-		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
-		if (samples->rows && samples->rows[i]) {
-			const size_t sample_bytes = bytes / (size_t)graph->batch;
-			bytes = sample_bytes * (size_t)n_samples;
-			at = sample_bytes * (size_t)(b * graph->batch);
-		}
-		if (!bytes || !outputs[i].data)
-			continue;
-		if (at + bytes > npl_tensor_bytes(&outputs[i]))
-			return npl_fail(err, NPL_EINTERNAL,
-					"output '%s' of batch %lld has no room in that of all samples", outputs[i].name,
-					(long long)b);
-		memcpy((char *)outputs[i].data + at, batch[i].data, bytes);
-	}
-	return 0;
 }

@@ -11,7 +11,6 @@ struct npl_passes {
 	struct npl_graph *graph;
 	struct npl_session *session;
 	const struct npl_samples *samples;
-	int64_t batches;
 	bool timing_only, once;        /* once: one timed pass of a simulated machine is enough */
 	struct npl_layer_noise *noise; /* observes the first batch of the first pass; NULL: layers are not judged */
 	struct npl_device *const *device;
@@ -22,10 +21,5 @@ struct npl_passes {
  * simulation_wall_seconds, energy and load of the report. Returns 0 or err->code. */
 int npl_passes_run(const struct npl_passes *passes, struct npl_tensor *outputs, struct npl_device_report *report,
 		   struct npl_err *err);
-
-/* Copies the outputs of batch b, of which the first `n_samples` samples count, into those of all samples.
- * NPL_EINTERNAL: they have no room there. */
-int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
-		    int64_t b, int64_t n_samples, struct npl_tensor *outputs, struct npl_err *err);
 
 #endif

@@ -54,7 +54,7 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 const struct npl_node *follow_nodes(struct follow *f, const char **reason);
 
 /* follow_rules.c: sets f->distance of the results of a node, some of whose inputs have samples. Returns false where the
- * node mixes samples; *why, where it is set, then says how. */
+ * node mixes samples; *reason, where it is set, then says how. */
 bool follow_node(struct follow *f, const struct npl_node *node, const char **reason);
 /* Says whether the operator has a rule. An operator without one mixes samples. */
 bool follow_has_rule(enum npl_op op);

@@ -34,14 +34,14 @@ struct topology_extras {
 	int64_t batch, stride_width;
 };
 
-/* Sets gemm, after and misnamed from the first row. Returns NPL_EINPUT, with file and line, when it is not a row of
+/* Sets gemm, behind and misnamed from the first row. Returns NPL_EINPUT, with file and line, when it is not a row of
  * names, or when the first layer is neither a convolution nor a product. */
 int topology_read_names(struct topology_table *t);
 
 /* Checks that a row has a field in each column that is needed. This function and the next ones return NPL_EINPUT with
  * the column, without file and line. */
 int topology_check_length(struct topology_table *t, const struct npl_csv_row *row);
-/* Reads a row's number in a column, 1 to most. */
+/* Reads a row's number in a column, 1 to limit. */
 int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t limit,
 		    int64_t *number);
 int topology_extras(struct topology_table *t, const struct npl_csv_row *row, struct topology_extras *extras);

@@ -74,8 +74,8 @@ const void *npl_operand_constant(const struct npl_operands *operands, int k, con
 /* Reads the zero point in input k, which is 0 when the input is absent. Refuses zero points that differ between
  * parts. */
 bool npl_operand_zero(const struct npl_operands *operands, int k, const char *operand_name, int32_t *zero);
-/* Reads the scale in input k, which is 1 when the input is absent. Several scales go to *each, borrowed from the graph.
- * They are refused if each is NULL, as are scales that are not finite or not above 0. */
+/* Reads the scale in input k, which is 1 when the input is absent. Several scales go to *channel_scales, borrowed from
+ * the graph. They are refused if channel_scales is NULL, as are scales that are not finite or not above 0. */
 bool npl_operand_scale(const struct npl_operands *operands, int k, const char *operand_name, float *scale,
 		       const float **channel_scales);
 

@@ -86,7 +86,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 }
 
 /* Says whether integers can stand for the step's tensors as calibration saw them: none held a NaN, or the device does
- * not compute in float32 too. If not, `why` gets the reason. */
+ * not compute in float32 too. If not, `reason` gets the text. */
 static bool calibrated_without_nan(const struct npl_session *s, const struct npl_node *node,
 				   const struct npl_step *step, char *reason, size_t n)
 {
@@ -103,7 +103,7 @@ static bool calibrated_without_nan(const struct npl_session *s, const struct npl
 }
 
 /* Says whether integers can stand for all constants of the step: none has a NaN or, as a weight or bias, an infinity.
- * If not, `why` gets the reason, and the layer is computed in float32. */
+ * If not, `reason` gets the text, and the layer is computed in float32. */
 static bool constants_are_finite(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 				 char *reason, size_t n)
 {
@@ -122,8 +122,8 @@ static bool constants_are_finite(const struct npl_session *s, const struct npl_n
 	return true;
 }
 
-/* Says whether all inputs and results of the step are float32; if not, `why` gets the reason. A device's integers stand
- * for floats, not for the graph's own integers and bools. */
+/* Says whether all inputs and results of the step are float32; if not, `reason` gets the text. A device's integers
+ * stand for floats, not for the graph's own integers and bools. */
 static bool inputs_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			       char *reason, size_t n)
 {

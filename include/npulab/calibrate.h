@@ -36,14 +36,14 @@ struct npl_calibrate {
 };
 
 /* Parses "minmax", "mse", "percentile" (99.99) or "percentile=P". NPL_EUSAGE names the accepted words. */
-int npl_calibrate_parse(const char *text, struct npl_calibrate *how, struct npl_err *err);
+int npl_calibrate_parse(const char *text, struct npl_calibrate *options, struct npl_err *err);
 /* Writes "min-max", "99.99th percentile" or "least squared error"; returns buf. */
-const char *npl_calibrate_text(const struct npl_calibrate *how, char *buf, size_t n);
+const char *npl_calibrate_text(const struct npl_calibrate *options, char *buf, size_t n);
 
 struct npl_calibration; /* opaque */
 
-int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *how, struct npl_calibration **calibration,
-			 struct npl_err *err);
+int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *options,
+			 struct npl_calibration **calibration, struct npl_err *err);
 void npl_calibration_close(struct npl_calibration *calibration); /* accepts NULL */
 int npl_calibration_passes(const struct npl_calibration *calibration);
 /* Evaluates one batch in float32 as npl_evaluate does; the caller frees the tensors in outputs[]. observer, which may

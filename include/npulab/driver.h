@@ -18,8 +18,8 @@ extern "C" {
 struct npl_isa; /* opaque: an instruction set (sim/common/isa.h) */
 struct npl_program_dump;
 
-/* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where
- * it is absent. */
+/* A member is required where neither its comment nor that of the member that it belongs to begins with "Optional". An
+ * optional member is NULL, false or 0 where it is absent. */
 struct npl_driver {
 	/* ---- What every driver has. */
 

@@ -39,7 +39,7 @@ void cu_macro_wide(const struct cu_job *job, struct cu_macros *macros, int64_t l
 uint64_t cu_fault_of(const struct cu_job *job);
 uint64_t cu_counter_of(const struct cu_job *job);
 
-struct cu_divisor cu_divisor_of(int64_t by);
+struct cu_divisor cu_divisor_of(int64_t extent);
 
 /* The axes of a walk with the steps of up to CU_OPERANDS operands. cu_walk_of leaves out dimensions of 1 and merges
  * neighbours whose steps fit; at most CU_DIMS remain. */

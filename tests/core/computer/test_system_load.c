@@ -32,7 +32,7 @@ static void pass_time(double seconds, bool working)
 			usleep(1000);
 }
 
-/* `ticks` more of user, idle and steal each while the clock goes on for `seconds`. */
+/* Measures while the clock goes on for `seconds` and the computer counts more ticks of user and steal. */
 static struct npl_system_load measure(const char *folder, long user, long steal, double seconds, bool working)
 {
 	struct npl_system_load load;

@@ -67,7 +67,7 @@ enum dn_slot_at { DN_SLOT_CP, DN_SLOT_SB, DN_SLOT_NBIN, DN_SLOT_NBOUT, DN_SLOT_N
 extern const struct sim_slot dn_slots[DN_SLOTS];
 
 /* dn_known_functions has the names of functions that every program knows, and NULL ends the list. dn_known_function
- * returns one of these functions, computed into `made` where necessary; NULL: it has no such name. */
+ * returns one of these functions, computed into `clip` where necessary; NULL: it has no such name. */
 extern const char *const dn_known_functions[];
 const struct dn_function *dn_known_function(const char *name, struct dn_function *clip);
 /* Converts the functions of a program to the form that NFU-3 takes. */

@@ -152,7 +152,7 @@ struct tpu_fast_machine {
 	int16_t *function[TPU_FUNCTIONS]; /* 65,536 values each of sigmoid and tanh; NULL until they are needed */
 };
 
-/* Computes the values of a checked program and adds to the outcome's overflows and saturations. *kept is what the
+/* Computes the values of a checked program and adds to the outcome's overflows and saturations. *cached is what the
  * execution before has left, or NULL. Returns 0 or NPL_ENOMEM. */
 int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_execution *execution,
 		    struct tpu_outcome *outcome, struct npl_err *err);
