@@ -75,7 +75,7 @@ static int refuse_bytes(const char *label, const char *value, struct npl_err *er
 	if (*unit && strchr("bB", unit[strlen(unit) - 1])) /* bytes are meant anyway */
 		unit[strlen(unit) - 1] = '\0';
 	const char *nearest = *unit ? npl_nearest(unit, units, sizeof units / sizeof *units) : "";
-	if (digits && value[digits] && nearest)
+	if (digits && value[digits] && nearest && strcmp(nearest, value + digits) != 0)
 		snprintf(with, sizeof with, "; the nearest is '%.*s%s'", digits, value, nearest);
 	return npl_fail(err, NPL_EUSAGE,
 			"%s must be a whole number of bytes from 1 on, alone or with K, M, G, T (powers of 1000) or "

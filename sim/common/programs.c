@@ -164,9 +164,14 @@ int npl_program_text(const struct npl_program *program, char **text, struct npl_
 
 static int check_isa(const struct npl_program *program, const struct npl_device *device, struct npl_err *err)
 {
-	if (npl_device_driver(device)->isa == program->isa)
+	const struct npl_driver *driver = npl_device_driver(device);
+	const char *name = npl_device_name(device);
+	if (driver->isa == program->isa)
 		return 0;
-	return npl_fail(err, NPL_EUSAGE, "%s: not a program of %s", program->path, npl_device_name(device));
+	/* A file that names this machine itself is wrong, whatever the user asks for. */
+	return npl_fail(err, strcmp(program->machine, name) ? NPL_EUSAGE : NPL_EINPUT,
+			"%s: a program for the driver %s, expected one for %s, the driver of %s", program->path,
+			program->isa->set->name, driver->name, name);
 }
 
 int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err)

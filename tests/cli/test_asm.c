@@ -425,7 +425,28 @@ Test(cli_asm, refusals)
 	cli_remove_folder(folder);
 }
 
-/* The least there is: a halt takes a cycle; the table fits a terminal; a full disk is told. */
+/* A header names a driver and a machine; this one's machine has another driver. */
+Test(cli_asm, a_header_that_contradicts_itself)
+{
+	char folder[CLI_PATH], machine[64] = "diannao";
+	const struct cli_how how = {.folder = folder};
+	cli_folder(folder);
+	cli_write_text(folder, "p.s", ".machine " MACHINE "\nhalt\n");
+	struct cli_result r = cli_run(&how, "asm", "@/p.s", "-o", "-");
+	char *name = memmem(r.out, r.out_bytes, MACHINE, sizeof MACHINE);
+	cr_assert(r.status == 0 && name, "%s", r.err);
+	memcpy(name, machine, sizeof MACHINE > sizeof "diannao" ? sizeof MACHINE : sizeof "diannao");
+	cli_write(folder, "p.bin", r.out, r.out_bytes);
+	cli_free(&r);
+	const struct cli_refusal refusal = {
+		3,
+		"p.bin: a program for the driver systolic, expected one for diannao, the driver of diannao",
+		{"exec", "@/p.bin", "--timing-only"}};
+	cli_check_refusals(folder, &refusal, 1);
+	cli_remove_folder(folder);
+}
+
+/* A halt takes a cycle; its table fits a terminal, and a full disk is reported. */
 Test(cli_asm, smallest_program)
 {
 	char folder[CLI_PATH];

@@ -125,6 +125,8 @@ Test(budget, a_small_file_that_needs_100_gigabytes)
 		{5, "100000000 allowed", {"compare", "alexnet", "--devices", "tpu_v1", "--max-memory", "100M"}},
 		{2, "--max-memory must be a whole number of bytes", {"compare", "digits", "--max-memory", "much"}},
 		{2, "--max-memory must be a whole number of bytes", {"compare", "digits", "--max-memory", "0"}},
+		{2, "got '8GB'; the nearest is '8G'", {"compare", "digits", "--max-memory", "8GB"}},
+		{2, "got '99999999T'", {"compare", "digits", "--max-memory", "99999999T"}},
 	};
 	CLI_CHECK(folder, cases);
 	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "inspect", "@/greedy.onnx");
