@@ -271,7 +271,7 @@ Test(follow, samples_stay_apart)
 	cr_expect(counts.nets > 19900 && counts.followed > 150000 && counts.mixed > 30000,
 		  "%d networks, %d values followed, %d mixed", counts.nets, counts.followed, counts.mixed);
 	for (enum npl_op op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
-		cr_expect(is_mixing(op) || counts.of_op[op] >= 5,
+		cr_expect(!follow_has_rule(op) || counts.of_op[op] >= 5,
 			  "%s has a rule and was followed %d times: a step of tests/kit/follow_layers.c or "
 			  "follow_moving.c tries it",
 			  npl_op_defs[op].name, counts.of_op[op]);
