@@ -31,4 +31,18 @@ static inline const char *percent(char buf[CELL], double fraction, const char *m
 	return buf;
 }
 
+static inline double share_of(double part, double total)
+{
+	return total > 0 ? part / total : NAN;
+}
+
+/* Writes a share that sums with others, always with one decimal. */
+static inline const char *share_cell(char buf[CELL], double part, double total)
+{
+	if (!(total > 0))
+		return "-";
+	snprintf(buf, CELL, "%.1f %%", 100 * part / total);
+	return buf;
+}
+
 #endif

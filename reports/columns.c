@@ -64,22 +64,16 @@ static double surrounding_seconds(const struct npl_device_report *report, double
 	return npl_device_kind_is_modelled(report->info.kind) || seconds > 0 ? seconds : NAN;
 }
 
-/* Says whether the entry counts cycles, as a simulated machine does. In a mixed run the machines' cycles are of
- * different lengths and have no sum. */
+/* Says whether the machine counts cycles, as a simulated one does. The host (NULL) does not; in a mixed run the machines'
+ * cycles are of different lengths and have no sum. */
 static bool has_clock(const struct npl_device_info *info)
 {
-	return info->kind == NPL_KIND_SIMULATED && info->clock_hz > 0;
+	return info && info->kind == NPL_KIND_SIMULATED && info->clock_hz > 0;
 }
 
 static const char *filled(const char *text)
 {
 	return *text ? text : NULL;
-}
-
-static const char *role_name(const struct npl_layer_run *row)
-{
-	static const char *const roles[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
-	return roles[row->role];
 }
 
 /* Cells of the tables. */
@@ -173,13 +167,6 @@ static const char *show_decibels(char buf[CELL], const struct npl_entry *e, cons
 #define NPL_LAYER_FIELD(name, v) NPL_OF_LAYER(field, name, v)
 #define NPL_LAYER_KEY(k, v)      NPL_OF_LAYER(key, k, v)
 #include "columns.def"
-#undef NPL_SHOWN
-#undef NPL_COLUMN
-#undef NPL_KEY
-#undef NPL_OF_LAYER
-#undef NPL_LAYER
-#undef NPL_LAYER_FIELD
-#undef NPL_LAYER_KEY
 
 static const struct column columns[] = {
 #define NPL_ROW(key, group, name, heading, layer_heading, align, show, unit, mark)                                     \
@@ -189,23 +176,10 @@ static const struct column columns[] = {
 #define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)                                    \
 	NPL_ROW(NULL, group, name, heading, layer_heading, align, show, unit, mark)
 #define NPL_KEY(group, key, of) NPL_ROW(#key, group, key, NULL, NULL, 0, NULL, NULL, UNMARKED)
-#define NPL_LAYER(name, of)
-#define NPL_LAYER_FIELD(name, of)
-#define NPL_LAYER_KEY(key, of)
 #include "columns.def"
-#undef NPL_ROW
-#undef NPL_COLUMN
-#undef NPL_SHOWN
-#undef NPL_KEY
-#undef NPL_LAYER
-#undef NPL_LAYER_FIELD
-#undef NPL_LAYER_KEY
 };
 
 static const struct layer_column layer_columns[] = {
-#define NPL_COLUMN(group, key, heading, layer_heading, align, show, unit, mark, of)
-#define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)
-#define NPL_KEY(group, key, of)
 #define NPL_LAYER(name, of)       {#name, #name, both_##name},
 #define NPL_LAYER_FIELD(name, of) {NULL, #name, field_##name},
 #define NPL_LAYER_KEY(key, of)    {#key, NULL, key_##key},

@@ -17,6 +17,12 @@ const struct npl_device_info *npl_layer_machine(const struct npl_device_report *
 	return report->n_parts ? &report->part[row->device].info : &report->info;
 }
 
+const char *npl_role_name(enum npl_role role)
+{
+	static const char *const names[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
+	return names[role];
+}
+
 static void take_energy(const struct npl_energy *energy, int n, struct npl_layer_figures *f)
 {
 	f->no_energy = !n;
