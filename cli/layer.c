@@ -50,8 +50,9 @@ static int parse_pair(const char *name, const char *text, int64_t default_value,
 	return 0;
 }
 
-static int read_window(const struct layer_options *o, struct npl_layer_spec *spec, struct npl_window *w,
-		       struct npl_err *err)
+/* Reads the input's shape and the window. default_stride 0: that of the kernel. */
+static int read_window(const struct layer_options *o, struct npl_layer_spec *spec, int64_t default_stride,
+		       struct npl_window *w, struct npl_err *err)
 {
 	int64_t dims[4];
 	if (!o->input || parse_dims(o->input, dims, 4) != 4)
@@ -62,10 +63,8 @@ static int read_window(const struct layer_options *o, struct npl_layer_spec *spe
 	spec->x = npl_shape_of(4, dims[0], dims[1], dims[2], dims[3]);
 	w->rank = 2;
 	int64_t pad[2];
-	int64_t stride = spec->op == NPL_OP_CONV ? 1
-						 : 0; /* by default a pool's stride is its kernel, as in the papers */
 	if (parse_pair("kernel", o->kernel, 1, w->kernel, err) || parse_pair("pad", o->pad, 0, pad, err) ||
-	    parse_pair("stride", o->stride, stride, w->stride, err) ||
+	    parse_pair("stride", o->stride, default_stride, w->stride, err) ||
 	    parse_pair("dilation", o->dilation, 1, w->dilation, err))
 		return err->code;
 	for (int i = 0; i < 2; i++) {
@@ -75,59 +74,76 @@ static int read_window(const struct layer_options *o, struct npl_layer_spec *spe
 	return 0;
 }
 
-/* Refuses an option of another operator, which would otherwise be ignored. */
-static int refuse_foreign(const char *op, const struct layer_options *o, struct npl_err *err)
+static int read_gemm(const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
 {
-	bool gemm = !strcmp(op, "gemm"), conv = !strcmp(op, "conv");
-	const struct {
-		bool is_set, applies;
-		const char *name;
-	} option[] = {
-		{o->m || o->n || o->k, gemm, "-m, -n or -k"},
-		{o->input || o->kernel || o->stride || o->pad, !gemm, "--input, --kernel, --stride or --pad"},
-		{o->dilation, conv, "--dilation"},
-		{o->filters || o->groups, conv, "--filters or --groups"},
-		{o->private_kernels, conv, "--private"},
-		{o->pool, !gemm && !conv, "--type"},
-		{o->requantise, gemm || conv, "--requantise"},
-	};
-	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
-		if (option[i].is_set && !option[i].applies)
-			return npl_fail(err, NPL_EUSAGE, "layer %s takes no %s", op, option[i].name);
+	if (!o->m || !o->n || !o->k)
+		return npl_fail(err, NPL_EUSAGE, "layer gemm: -m, -n and -k are needed");
+	spec->op = NPL_OP_GEMM;
+	spec->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
+	spec->x = npl_shape_of(2, o->m, o->k);
+	spec->outputs = o->n;
 	return 0;
 }
 
-static int read_spec(const char *op, const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
+static int read_conv(const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
+{
+	if (!o->filters)
+		return npl_fail(err, NPL_EUSAGE, "layer conv: --filters is needed");
+	spec->op = NPL_OP_CONV;
+	spec->outputs = o->filters;
+	spec->attrs.conv.groups = o->groups ? o->groups : 1;
+	spec->attrs.conv.private_kernels = o->private_kernels;
+	return read_window(o, spec, 1, &spec->attrs.conv.window, err);
+}
+
+static int read_pool(const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
+{
+	const bool is_average = o->pool && !strcmp(o->pool, "average");
+	if (o->pool && !is_average && strcmp(o->pool, "max") != 0)
+		return npl_fail(err, NPL_EUSAGE, "layer pool: --type is max or average, got '%s'", o->pool);
+	spec->op = is_average ? NPL_OP_AVERAGEPOOL : NPL_OP_MAXPOOL;
+	return read_window(o, spec, 0, &spec->attrs.pool.window, err);
+}
+
+/* The layers that the command knows, as bits in the options' table. */
+enum { GEMM = 1 << 0, CONV = 1 << 1, POOL = 1 << 2 };
+static const struct layer_kind {
+	const char *word;
+	unsigned kind;
+	int (*read)(const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err);
+} layer_kinds[] = {{"gemm", GEMM, read_gemm}, {"conv", CONV, read_conv}, {"pool", POOL, read_pool}};
+
+/* Refuses an option of another kind of layer, which would otherwise be ignored. */
+static int refuse_foreign(const struct layer_kind *kind, const struct layer_options *o, struct npl_err *err)
+{
+	const struct {
+		bool is_set;
+		unsigned kinds;
+		const char *name;
+	} option[] = {
+		{o->m || o->n || o->k, GEMM, "-m, -n or -k"},
+		{o->input || o->kernel || o->stride || o->pad, CONV | POOL, "--input, --kernel, --stride or --pad"},
+		{o->dilation, CONV, "--dilation"},
+		{o->filters || o->groups, CONV, "--filters or --groups"},
+		{o->private_kernels, CONV, "--private"},
+		{o->pool, POOL, "--type"},
+		{o->requantise, GEMM | CONV, "--requantise"},
+	};
+	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+		if (option[i].is_set && !(option[i].kinds & kind->kind))
+			return npl_fail(err, NPL_EUSAGE, "layer %s takes no %s", kind->word, option[i].name);
+	return 0;
+}
+
+static int read_spec(const char *word, const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
 {
 	*spec = (struct npl_layer_spec){
 		.unsigned_x = o->is_unsigned, .requantise = o->requantise, .seed = (uint64_t)o->common.seed};
 	spec->attrs.opset = 13;
-	if (strcmp(op, "gemm") && strcmp(op, "conv") && strcmp(op, "pool"))
-		return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", op);
-	if (refuse_foreign(op, o, err))
-		return err->code;
-	if (!strcmp(op, "gemm")) {
-		if (!o->m || !o->n || !o->k)
-			return npl_fail(err, NPL_EUSAGE, "layer gemm: -m, -n and -k are needed");
-		spec->op = NPL_OP_GEMM;
-		spec->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
-		spec->x = npl_shape_of(2, o->m, o->k);
-		spec->outputs = o->n;
-		return 0;
-	}
-	if (!strcmp(op, "conv")) {
-		if (!o->filters)
-			return npl_fail(err, NPL_EUSAGE, "layer conv: --filters is needed");
-		spec->op = NPL_OP_CONV;
-		spec->outputs = o->filters;
-		spec->attrs.conv.groups = o->groups ? o->groups : 1;
-		spec->attrs.conv.private_kernels = o->private_kernels;
-		return read_window(o, spec, &spec->attrs.conv.window, err);
-	}
-	if (o->pool && strcmp(o->pool, "max") && strcmp(o->pool, "average"))
-		return npl_fail(err, NPL_EUSAGE, "layer pool: --type is max or average, got '%s'", o->pool);
-	spec->op = o->pool && strcmp(o->pool, "max") ? NPL_OP_AVERAGEPOOL : NPL_OP_MAXPOOL;
-	return read_window(o, spec, &spec->attrs.pool.window, err);
+	for (size_t i = 0; i < sizeof layer_kinds / sizeof *layer_kinds; i++)
+		if (!strcmp(word, layer_kinds[i].word))
+			return refuse_foreign(&layer_kinds[i], o, err) ? err->code : layer_kinds[i].read(o, spec, err);
+	return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", word);
 }
 
 /* Number formats by their names in this command, and in the settings of real devices. */

@@ -97,7 +97,7 @@ static int check_name(const struct npl_description *machine, const struct npl_dr
 	if (!length || length > 32 || strspn(name, allowed) != length)
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
 				machine->path, name);
-	if (!strcmp(name, "placement") || (!strcmp(name, "host") && !driver->may_be_host) ||
+	if (!strcmp(name, NPL_PLACEMENT_NAME) || (!strcmp(name, NPL_HOST_NAME) && !driver->may_be_host) ||
 	    (namesake && !namesake->needs_machine && strcmp(name, machine->driver_or_model)))
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
 				name);

@@ -67,7 +67,7 @@ static void put_links(struct npl_json *json, const struct npl_run *run)
 }
 
 static void put_device(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r,
-		       const struct npl_report_context *context, bool mixed)
+		       const struct npl_report_context *context)
 {
 	struct npl_entry entry;
 	struct npl_layer_entry layer;
@@ -75,7 +75,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_string(json, "name", r->name);
 	npl_json_string(json, "instance", r->instance);
 	npl_json_null(json, "unavailable");
-	npl_json_string(json, "kind", mixed ? "mixed" : npl_device_kind_name(r->info.kind));
+	npl_json_string(json, "kind", r->is_placement ? "mixed" : npl_device_kind_name(r->info.kind));
 	npl_json_string(json, "engine", r->info.engine);
 	npl_json_string(json, "precision", npl_report_format(r));
 	npl_json_double(json, "clock_hz", r->info.clock_hz > 0 ? r->info.clock_hz : NAN);
@@ -83,7 +83,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_text(json, "detail", r->info.detail);
 	npl_json_texts(json, "notes", r->note, r->n_notes);
 	put_settings(json, r);
-	if (mixed)
+	if (r->is_placement)
 		put_used_devices(json, r);
 	npl_json_text(json, "output_sha256", r->output_sha256);
 	npl_entry_of(c, r, context, &entry);
@@ -151,7 +151,7 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_json_open(&json, "devices", '[');
 	for (int d = 0; d < c->n_devices; d++) {
 		npl_json_unavailable(&json, &c->unavailable, d, keys);
-		put_device(&json, c, &c->device[d], context, !strcmp(c->device[d].name, "placement"));
+		put_device(&json, c, &c->device[d], context);
 	}
 	npl_json_unavailable(&json, &c->unavailable, c->n_devices, keys);
 	npl_json_close(&json, ']');

@@ -109,6 +109,7 @@ void npl_energy_note(FILE *note, const struct npl_device_report *r)
 void npl_host_note(struct npl_table *table, const struct npl_comparison *c)
 {
 	char line[900], origin[120];
+	const bool is_usual = !c->host.name || !strcmp(c->host.name, NPL_HOST_NAME);
 	for (int d = 0; d < c->n_devices; d++) {
 		if (!(c->device[d].run.host_seconds > 0) || !c->host.name)
 			continue;
@@ -117,8 +118,7 @@ void npl_host_note(struct npl_table *table, const struct npl_comparison *c)
 			line, sizeof line,
 			"%s%s%s; converts inputs and outputs between float32 and a machine's format, too; energy %s while "
 			"it works; --set host.KEY=VALUE or --host FILE changes it",
-			strcmp(c->host.name, "host") ? c->host.name : "", strcmp(c->host.name, "host") ? ", " : "",
-			c->host.info.detail, origin);
+			is_usual ? "" : c->host.name, is_usual ? "" : ", ", c->host.info.detail, origin);
 		npl_table_row(table, (const char *const[]){"host", line});
 		return;
 	}

@@ -226,7 +226,8 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 	if (options->place) {
 		c->n_devices = 1;
 		c->device[0].info.kind = NPL_KIND_SIMULATED;
-		c->device[0].instance = "placement";
+		c->device[0].is_placement = true;
+		c->device[0].instance = NPL_PLACEMENT_NAME;
 		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1,
 						    sizeof *c->device[0].part);
 		if (!c->device[0].part)
@@ -236,7 +237,7 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 				return err->code;
 			c->device[0].n_parts = d + 1;
 		}
-		return run_entry(job, device, options->n_devices, options->place, "placement", c, &c->device[0], err);
+		return run_entry(job, device, options->n_devices, options->place, NPL_PLACEMENT_NAME, c, &c->device[0], err);
 	}
 	for (int d = 0; d < options->n_devices; d++) {
 		struct npl_device_report *report = &c->device[c->n_devices];

@@ -13,8 +13,6 @@
 #include "npulab/driver.h"
 #include "sim/processor/processor_model.h"
 
-#define HOST "host"
-
 int npl_device_sets(const char *device, const char *const *set, int n_sets, const char **fill)
 {
 	size_t length = strlen(device);
@@ -79,9 +77,9 @@ static int find_sets(struct opening *o, const char *label, const struct instance
 /* Refuses a device called "host": rows of layers that the host runs have this name. */
 static int refuse_host(const char *machine, const char *name, struct npl_err *err)
 {
-	if (strcmp(machine, HOST) != 0)
+	if (strcmp(machine, NPL_HOST_NAME) != 0)
 		return 0;
-	if (strcmp(name, HOST) != 0)
+	if (strcmp(name, NPL_HOST_NAME) != 0)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: 'host' is the name of the modelled host, expected another `name:` (or --host %s)",
 				name, name);
@@ -144,7 +142,7 @@ static int list_unavailable(struct opening *o, int d, struct npl_unavailables *l
 
 static bool is_of_host(const struct npl_compare_options *options, const char *set)
 {
-	return !options->without_host && npl_device_sets(HOST, &set, 1, &(const char *){NULL});
+	return !options->without_host && npl_device_sets(NPL_HOST_NAME, &set, 1, &(const char *){NULL});
 }
 
 static int check_apart(const struct opening *o, struct npl_err *err)
@@ -206,10 +204,10 @@ static int refuse_set(struct opening *o, const char *set, struct npl_err *err)
 			names[n++] = instance.device;
 	}
 	if (!options->without_host)
-		names[n++] = HOST;
+		names[n++] = NPL_HOST_NAME;
 	if (!strchr(set, '.') || strcspn(set, ".") > strcspn(set, "="))
 		return npl_fail(err, NPL_EUSAGE, "--set %s: expected DEVICE.KEY=VALUE, as %s.KEY=VALUE", set,
-				n ? names[0] : HOST);
+				n ? names[0] : NPL_HOST_NAME);
 	return npl_fail(err, NPL_EUSAGE, "--set %s: no device here has this name, '%s'%s", set, asked,
 			NPL_NEAREST(asked, names, n));
 }
@@ -260,12 +258,12 @@ static int check_host(const char *name, const struct npl_device *host, const cha
 int npl_host_open(const struct npl_compare_options *options, struct npl_device **host, struct npl_err *err)
 {
 	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
-	const char *name = options->host ? options->host : HOST;
+	const char *name = options->host ? options->host : NPL_HOST_NAME;
 	*host = NULL;
 	if (!sets)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	const struct npl_device_options device_options = {
-		.set = sets, .n_sets = npl_device_sets(HOST, options->set, options->n_sets, sets)};
+		.set = sets, .n_sets = npl_device_sets(NPL_HOST_NAME, options->set, options->n_sets, sets)};
 	int rc = npl_device_open(name, &device_options, host, err);
 	if (rc && options->host)
 		npl_prefix(err, "--host %s", options->host);

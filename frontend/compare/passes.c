@@ -228,7 +228,7 @@ static int run_measured(const struct npl_passes *p, const char *name, const stru
 int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struct npl_device_report *report,
 		   struct npl_err *err)
 {
-	const char *name = p->n_devices == 1 ? npl_device_instance(p->device[0]) : "placement";
+	const char *name = p->n_devices == 1 ? npl_device_instance(p->device[0]) : NPL_PLACEMENT_NAME;
 	const bool measured = is_measured(p);
 	struct npl_energy_measurement measurement = {0};
 	struct record *record = calloc(1, sizeof *record);

@@ -245,7 +245,7 @@ static int sets_of(const char *name, const struct npl_compare_options *options, 
 	int n = 0;
 	for (int i = 0; i < options->n_sets; i++)
 		if (npl_device_sets(name, &options->set[i], 1, &(const char *){NULL}) ||
-		    npl_device_sets("host", &options->set[i], 1, &(const char *){NULL}))
+		    npl_device_sets(NPL_HOST_NAME, &options->set[i], 1, &(const char *){NULL}))
 			fill[n++] = options->set[i];
 	return n;
 }

@@ -232,7 +232,7 @@ static void open_row(const struct npl_session *s, int i, struct npl_layer_run *r
 	row->why_float32 = step->why_float32;
 	row->host_part = step->lrn_factor_only;
 	row->device = step->device;
-	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_instance(s->device[step->device]);
+	row->ran_on = step->device == NPL_ON_HOST ? NPL_HOST_NAME : npl_device_instance(s->device[step->device]);
 	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {
 		row->counter_def = npl_device_get_info(s->device[step->device])->counter_def;
 		row->n_counters = npl_device_get_info(s->device[step->device])->n_counters;

@@ -91,7 +91,7 @@ static int cut_rule(const struct reader *r, const char **at, struct rule *rule, 
 
 static int device_index(struct npl_placement *placement, const char *device)
 {
-	if (!strcmp(device, "host"))
+	if (!strcmp(device, NPL_HOST_NAME))
 		return NPL_ON_HOST;
 	for (int i = 0; i < placement->n_names; i++)
 		if (!strcmp(placement->names[i], device))

@@ -473,7 +473,7 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 
 static int open_host(struct npl_session *s, struct npl_device *host, struct npl_err *err)
 {
-	if (!host && npl_device_open("host", NULL, &s->own_host, err))
+	if (!host && npl_device_open(NPL_HOST_NAME, NULL, &s->own_host, err))
 		return err->code;
 	s->host = npl_processor_of(host ? host : s->own_host);
 	return s->host ? 0 : npl_fail(err, NPL_EUSAGE, "the host must be a machine of the driver 'processor'");

@@ -27,7 +27,7 @@ int npl_schedule_open(struct npl_schedule *s, struct npl_device *const *device, 
 	s->link_resource = calloc(n_resources, sizeof *s->link_resource);
 	if (!s->resource || !s->last || !s->device_resource || !s->link_resource)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the schedule of %d devices", n_devices);
-	add_resource(s, NPL_RESOURCE_HOST, NPL_ON_HOST, "host");
+	add_resource(s, NPL_RESOURCE_HOST, NPL_ON_HOST, NPL_HOST_NAME);
 	for (int d = 0; d < n_devices; d++) {
 		const struct npl_link *link = &npl_device_get_info(device[d])->link;
 		s->device_resource[d] = add_resource(s, NPL_RESOURCE_DEVICE, d, npl_device_instance(device[d]));

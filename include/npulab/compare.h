@@ -89,6 +89,7 @@ struct npl_device_report {
 	struct npl_accuracy accuracy;
 	struct npl_layer_accuracy *layer_accuracy; /* run.n_layers; NULL: not asked for */
 	int64_t samples, batches, batch;
+	bool is_placement; /* the entry of rules that place each layer: of several devices, or of the host alone */
 	/* entries of a placement: the devices that it used, described (name, info, settings, machine_sha256), without
 	 * runs */
 	int n_parts;

@@ -228,6 +228,10 @@ int npl_device_facts(struct npl_device *device, struct npl_facts *facts, struct 
 /* Measures the bandwidth of the device's memory. Returns NPL_EDEVICE when the device has no way to do that. */
 int npl_device_measure_memory(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err);
 
+/* Names that no machine file may take: the modelled host's, and that of a comparison's entry for placement rules. */
+#define NPL_HOST_NAME      "host"
+#define NPL_PLACEMENT_NAME "placement"
+
 /* Lists all devices: the drivers that need no machine file, in the order of npl_drivers (driver.h), then each file of
  * the machines folder, sorted. Names live in the arena. Returns NPL_EINPUT when there is no such folder or it cannot be
  * read, or NPL_ENOMEM. */
