@@ -237,7 +237,8 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 				return err->code;
 			c->device[0].n_parts = d + 1;
 		}
-		return run_entry(job, device, options->n_devices, options->place, NPL_PLACEMENT_NAME, c, &c->device[0], err);
+		return run_entry(job, device, options->n_devices, options->place, NPL_PLACEMENT_NAME, c, &c->device[0],
+				 err);
 	}
 	for (int d = 0; d < options->n_devices; d++) {
 		struct npl_device_report *report = &c->device[c->n_devices];

@@ -4,16 +4,15 @@
  * pass where it can), whether the node only gives data another shape, or whether the host runs it, and why. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "frontend/quantise/quantise.h"
-#include "layer_group.h"
 #include "lrn.h"
 #include "model_layer.h"
 #include "npulab/progress.h"
+#include "session_impl.h"
 #include "split.h"
 #include "stay_float.h"
 
@@ -21,21 +20,6 @@
 static int sole_reader(const struct npl_session *s, int v)
 {
 	return s->graph->value[v].uses == 1 ? s->reader[v] : -1;
-}
-
-static int find_readers(struct npl_session *s, struct npl_err *err)
-{
-	const struct npl_graph *graph = s->graph;
-	s->reader = calloc((size_t)graph->n_values + 1, sizeof *s->reader);
-	if (!s->reader)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
-	for (int v = 0; v < graph->n_values; v++)
-		s->reader[v] = -1;
-	for (int i = 0; i < graph->n_nodes; i++)
-		for (int k = 0; k < graph->node[i].n_in; k++)
-			if (graph->node[i].in[k] >= 0)
-				s->reader[graph->node[i].in[k]] = i;
-	return 0;
 }
 
 /* Describes step i as a layer without data, for a device to say whether it takes it. The layer's tensors are in
@@ -385,11 +369,13 @@ static bool plan_unchanged(struct npl_session *s, int i, const int *place, const
 	if (!plan_on_device(s, i, place, reason, sizeof reason, err))
 		return false;
 	const bool is_integer_device = info->capabilities & NPL_ALSO_FLOAT32;
-	step->note = npl_arena_printf(&s->arena, "%s%s", is_integer_device ? "in float32: " : "", refusal);
+	step->note = npl_arena_strdup(&s->arena, refusal);
+	if (step->note && is_integer_device) {
+		step->why_float32 = step->note;
+		step->note = npl_arena_printf(&s->arena, "in float32: %s", refusal);
+	}
 	if (!step->note)
 		npl_fail(err, NPL_ENOMEM, "out of memory");
-	else if (is_integer_device)
-		step->why_float32 = step->note + strlen("in float32: ");
 	return step->note != NULL;
 }
 
@@ -451,129 +437,13 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	return step->note ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 }
 
-static int check_options(const struct npl_graph *graph, const struct npl_session_options *options, struct npl_err *err)
+int npl_plan(struct npl_session *s, const int *place, struct npl_err *err)
 {
-	for (int i = 0; options->place && i < graph->n_nodes; i++)
-		if (options->place[i] != NPL_ON_HOST &&
-		    (options->place[i] < 0 || options->place[i] >= options->n_devices))
-			return npl_fail(err, NPL_EUSAGE, "node '%s' is placed on device %d of %d", graph->node[i].name,
-					options->place[i], options->n_devices);
-	if (options->n_devices > NPL_SESSION_DEVICES)
-		return npl_fail(err, NPL_EUSAGE, "%d devices in one run, expected at most %d", options->n_devices,
-				NPL_SESSION_DEVICES);
-	if (!options->place && options->n_devices < 1)
-		return npl_fail(err, NPL_EUSAGE, "a session without a device");
-	for (int d = 0; d < options->n_devices; d++)
-		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges &&
-		    !options->timing_only)
-			return npl_fail(err, NPL_EUSAGE, "%s needs the values' ranges to quantise with",
-					npl_device_instance(options->device[d]));
-	return 0;
-}
-
-static int open_host(struct npl_session *s, struct npl_device *host, struct npl_err *err)
-{
-	if (!host && npl_device_open(NPL_HOST_NAME, NULL, &s->own_host, err))
-		return err->code;
-	s->host = npl_processor_of(host ? host : s->own_host);
-	return s->host ? 0 : npl_fail(err, NPL_EUSAGE, "the host must be a machine of the driver 'processor'");
-}
-
-int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
-		     struct npl_err *err)
-{
-	*session = NULL;
-	if (check_options(graph, options, err))
-		return err->code;
-	struct npl_session *s = calloc(1, sizeof *s);
-	if (!s)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	bool takes_int8[NPL_SESSION_DEVICES];
 	int rc = 0;
-	s->graph = graph;
-	s->n_devices = options->n_devices;
-	s->q16_plain = options->q16_plain;
-	s->timing_only = options->timing_only;
-	s->layer_by_layer = options->layer_by_layer;
-	s->inputs_over_link = options->inputs_over_link;
-	s->outputs_over_link = options->outputs_over_link;
-	s->resident = options->resident;
-	s->hash = true;
-	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
-	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);
-	s->scratch = npl_arena_array(&s->arena, NPL_MOST_TENSORS, sizeof *s->scratch);
-	if (!s->device || !s->step || !s->scratch)
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
-	for (int d = 0; d < s->n_devices && !rc; d++) {
-		s->device[d] = options->device[d];
-		takes_int8[d] = npl_device_get_info(s->device[d])->format == NPL_FORMAT_INT8;
+	join_concats(s, place);
+	for (int i = 0; i < s->graph->n_nodes && !rc; i++) {
+		npl_progress_step("planning layer", i + 1, s->graph->n_nodes, s->graph->node[i].name);
+		rc = plan_node(s, i, place, err);
 	}
-	if (!rc)
-		rc = find_readers(s, err);
-	if (!rc)
-		rc = npl_ranges_open(s, options->ranges, options->ranges_int8, err);
-	if (!rc)
-		rc = npl_model_quants_find(graph, options->place, takes_int8, &s->model, err);
-	if (!rc)
-		rc = npl_masks_find(s, err);
-	if (!rc)
-		join_concats(s, options->place);
-	if (!rc)
-		rc = open_host(s, options->host, err);
-	for (int i = 0; i < graph->n_nodes && !rc; i++) {
-		npl_progress_step("planning layer", i + 1, graph->n_nodes, graph->node[i].name);
-		rc = plan_node(s, i, options->place, err);
-	}
-	if (!rc)
-		rc = npl_layer_groups_open(s, err);
-	if (rc) {
-		npl_session_close(s);
-		return rc;
-	}
-	*session = s;
-	return 0;
-}
-
-void npl_session_observe(struct npl_session *session, const struct npl_value_observer *observer)
-{
-	session->observer = observer;
-}
-
-bool npl_session_uses(const struct npl_session *session, int device)
-{
-	bool used = false;
-	for (int i = 0; i < session->graph->n_nodes; i++)
-		used |= session->step[i].role == NPL_RAN && session->step[i].device == device;
-	for (int g = 0; g < session->n_layer_groups; g++) /* a layer group may only convert */
-		used |= session->group[g].device == device;
-	return used;
-}
-
-void npl_session_hash(struct npl_session *session, bool hash)
-{
-	session->hash = hash;
-}
-
-void npl_session_close(struct npl_session *s)
-{
-	if (!s)
-		return;
-	npl_layer_groups_close(s);
-	npl_device_close(s->own_host);
-	for (int i = 0; s->step && i < s->graph->n_nodes; i++) {
-		npl_tensor_free(&s->step[i].weight);
-		npl_tensor_free(&s->step[i].bias);
-		free(s->step[i].channel_scale);
-	}
-	free(s->device);
-	free(s->step);
-	free(s->range);
-	free(s->range_int8);
-	free(s->range_of);
-	free(s->mask_below);
-	free(s->reader);
-	free(s->sharing);
-	npl_model_quants_free(&s->model);
-	npl_arena_free(&s->arena);
-	free(s);
+	return rc;
 }

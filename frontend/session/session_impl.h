@@ -82,6 +82,10 @@ static inline enum npl_format npl_step_format(const struct npl_session *s, const
 	return is_float32 ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
 }
 
+/* plan.c: fills the steps of all nodes, in their order. place has the device of each node; NULL: device 0 has all.
+ * Returns 0 or err->code. */
+int npl_plan(struct npl_session *s, const int *place, struct npl_err *err);
+
 /* ranges.c: returns the scale and zero point for values of this range, as the session's options say. */
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format,
 					    struct npl_range range);
