@@ -71,6 +71,17 @@ static uint64_t sum_of_bound(const struct npl_cause *cause, int n, const struct 
 	return sum;
 }
 
+/* Returns the share of the causes' sum that is waiting for memory. */
+static double memory_wait_share(const struct npl_cause *cause, int n)
+{
+	double waiting = 0, all = 0;
+	for (int i = 0; i < n; i++) {
+		waiting += cause[i].counter_def->kind == NPL_COUNTER_MEMORY ? (double)cause[i].amount : 0;
+		all += (double)cause[i].amount;
+	}
+	return all > 0 ? waiting / all : 0;
+}
+
 const char *npl_bound_of(const struct npl_device_info *info, const struct npl_result *result)
 {
 	struct npl_cause cause[NPL_MAX_CAUSES];
@@ -84,13 +95,16 @@ const char *npl_bound_of(const struct npl_device_info *info, const struct npl_re
 	}
 	if (!greatest_def)
 		return NULL;
+	/* A faster memory saves at most what is waited for, anything else at most the time that the memory has left. */
+	const double moving = share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second,
+				       result->seconds);
+	if (moving >= MEMORY_BUSY &&
+	    (greatest_def->kind == NPL_COUNTER_MEMORY || memory_wait_share(cause, n) > 1 - moving))
+		return "memory";
 	if (greatest_def->kind == NPL_COUNTER_WORK)
 		return used_macs_share(info, result) >= WELL_USED ? "peak" : greatest_def->bound;
 	if (greatest_def->kind == NPL_COUNTER_MEMORY)
-		return share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second, result->seconds) >=
-				       MEMORY_BUSY
-			       ? "memory"
-			       : greatest_def->bound;
+		return greatest_def->bound;
 	return share_of((double)result->bytes[NPL_MEM_HOST], info->link.bytes_per_second, result->seconds) >= LINK_BUSY
 		       ? "link"
 		       : greatest_def->bound;

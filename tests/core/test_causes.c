@@ -57,6 +57,22 @@ Test(causes, bound_is_what_most_cycles_went_to)
 		  .seconds = 1e-7,
 		  .bytes = {[NPL_MEM_DRAM] = 76},
 		  .counter = {[BUSY] = 40, [LATE] = 60}}},
+		/* most cycles compute: a faster memory saves up to 25 or 23 of 100, anything else up to 24 */
+		{"memory",
+		 {.cycles = 100,
+		  .seconds = 1e-7,
+		  .bytes = {[NPL_MEM_DRAM] = 76},
+		  .counter = {[BUSY] = 60, [LATE] = 25, [REST] = 15, [USED] = 5, [IDLE] = 5}}},
+		{"peak",
+		 {.cycles = 100,
+		  .seconds = 1e-7,
+		  .bytes = {[NPL_MEM_DRAM] = 76},
+		  .counter = {[BUSY] = 60, [LATE] = 23, [REST] = 17, [USED] = 5, [IDLE] = 5}}},
+		{"peak", /* bytes take 70 of 100 */
+		 {.cycles = 100,
+		  .seconds = 1e-7,
+		  .bytes = {[NPL_MEM_DRAM] = 70},
+		  .counter = {[BUSY] = 60, [LATE] = 40, [USED] = 5, [IDLE] = 5}}},
 		/* causes of one bound count together: 30 + 15 against 40 */
 		{"activation",
 		 {.cycles = 100, .seconds = 1e-7, .counter = {[BUSY] = 40, [REST] = 60, [HELD] = 30, [LINK] = 15}}},
