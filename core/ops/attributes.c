@@ -97,8 +97,8 @@ int op_attr_string(struct npl_attr_list *list, const char *name, const char *fal
 	return 0;
 }
 
-int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int fallback, int *choice,
-		   struct npl_err *err)
+int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, unsigned fallback,
+		   unsigned *choice, struct npl_err *err)
 {
 	const char *text;
 	if (op_attr_string(list, name, choices[fallback], &text, err))

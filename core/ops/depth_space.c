@@ -5,12 +5,10 @@
 #include "ops.h"
 #include "strided.h"
 
-enum { DCR, CRD };
-
 int op_depthspace_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	static const char *const modes[] = {[DCR] = "DCR", [CRD] = "CRD", NULL};
-	out->depth_space.mode = DCR;
+	static const char *const modes[] = {[NPL_DCR] = "DCR", [NPL_CRD] = "CRD", NULL};
+	out->depth_space.mode = NPL_DCR;
 	if (op_attr_int(list, "blocksize", 0, &out->depth_space.block, err))
 		return NPL_EINPUT;
 	if (out->depth_space.block < 1 || out->depth_space.block > INT32_MAX)
@@ -18,7 +16,7 @@ int op_depthspace_attrs(struct npl_attr_list *list, struct npl_attrs *out, struc
 				(long long)out->depth_space.block);
 	if (out->op == NPL_OP_SPACETODEPTH || op_before(out, 11))
 		return 0;
-	return op_attr_choice(list, "mode", modes, DCR, &out->depth_space.mode, err);
+	return op_attr_choice(list, "mode", modes, NPL_DCR, &out->depth_space.mode, err);
 }
 
 int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -52,7 +50,7 @@ struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct
 	const size_t element = npl_dtype_size(y->dtype);
 	if (attrs->op == NPL_OP_SPACETODEPTH)
 		return op_strided_permute(element, 6, (int64_t[]){in[0], in[1], out[2], b, out[3], b}, to_outer);
-	if (attrs->depth_space.mode == DCR)
+	if (attrs->depth_space.mode == NPL_DCR)
 		return op_strided_permute(element, 6, (int64_t[]){in[0], b, b, out[1], in[2], in[3]}, from_outer);
 	return op_strided_permute(element, 6, (int64_t[]){in[0], out[1], b, b, in[2], in[3]}, from_inner);
 }

@@ -62,7 +62,7 @@ static int shift_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 {
 	static const char *const directions[] = {"RIGHT", "LEFT", NULL};
 	struct npl_attr *attr;
-	int direction;
+	unsigned direction;
 	if (op_attr_find(list, "direction", NPL_ATTR_STRING, &attr, err))
 		return NPL_EINPUT;
 	if (!attr)

@@ -43,9 +43,10 @@ int op_attr_float(struct npl_attr_list *list, const char *name, float fallback, 
 /* Reads a string, borrowed from the model. */
 int op_attr_string(struct npl_attr_list *list, const char *name, const char *fallback, const char **value,
 		   struct npl_err *err);
-/* Gives the index of a string attribute in a NULL-terminated list of accepted values; refuses every other value. */
-int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int fallback, int *choice,
-		   struct npl_err *err);
+/* Gives the index of a string attribute in a NULL-terminated list of accepted values; refuses every other value. choice
+ * may point to an enumeration, which gcc and clang store as unsigned. */
+int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, unsigned fallback,
+		   unsigned *choice, struct npl_err *err);
 /* Reads at most `capacity` values; *n is -1 when absent. */
 int op_attr_ints(struct npl_attr_list *list, const char *name, int capacity, int64_t *values, int *n,
 		 struct npl_err *err);

@@ -8,17 +8,18 @@
 #include "elements.h"
 #include "ops.h"
 
-enum { CONSTANT, REFLECT, EDGE, WRAP };
-
 int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	static const char *const modes[] = {
-		[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge", [WRAP] = "wrap", NULL};
+	static const char *const modes[] = {[NPL_PAD_MODE_CONSTANT] = "constant",
+					    [NPL_PAD_MODE_REFLECT] = "reflect",
+					    [NPL_PAD_MODE_EDGE] = "edge",
+					    [NPL_PAD_MODE_WRAP] = "wrap",
+					    NULL};
 	int64_t pads[2 * NPL_MAX_RANK];
 	out->pad.n = -1;
-	if (op_attr_choice(list, "mode", modes, CONSTANT, &out->pad.mode, err))
+	if (op_attr_choice(list, "mode", modes, NPL_PAD_MODE_CONSTANT, &out->pad.mode, err))
 		return NPL_EINPUT;
-	if (out->pad.mode == WRAP && op_before(out, 19))
+	if (out->pad.mode == NPL_PAD_MODE_WRAP && op_before(out, 19))
 		return npl_fail(err, NPL_EINPUT, "attribute mode is 'wrap', which came with opset 19");
 	if (!op_before(out, 11))
 		return 0;
@@ -86,7 +87,7 @@ static int pad_dimension(const struct npl_attrs *attrs, int d, int64_t size, int
 		return npl_fail(err, NPL_EINPUT, "pads of %lld and %lld do not fit dimension %d of %lld",
 				(long long)begin, (long long)end_pad, d, (long long)size);
 	find_remaining(attrs, d, size, &first, &end);
-	if (attrs->pad.mode != CONSTANT && (begin > 0 || end_pad > 0) && end <= first)
+	if (attrs->pad.mode != NPL_PAD_MODE_CONSTANT && (begin > 0 || end_pad > 0) && end <= first)
 		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to pad with", d);
 	*padded = size + begin + end_pad;
 	return 0;
@@ -119,15 +120,15 @@ int op_pad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 }
 
 /* Returns the position that position i, counted from the first element left of n, is copied from; -1: none. */
-static int64_t source(int mode, int64_t i, int64_t n)
+static int64_t source(enum npl_pad_mode mode, int64_t i, int64_t n)
 {
 	if (i >= 0 && i < n)
 		return i;
-	if (mode == CONSTANT)
+	if (mode == NPL_PAD_MODE_CONSTANT)
 		return -1;
-	if (mode == WRAP)
+	if (mode == NPL_PAD_MODE_WRAP)
 		return (i % n + n) % n;
-	if (mode == EDGE || n == 1)
+	if (mode == NPL_PAD_MODE_EDGE || n == 1)
 		return i < 0 ? 0 : n - 1;
 	int64_t period = 2 * (n - 1), at = (i % period + period) % period; /* longer than the tensor: mirrored back */
 	return at < n ? at : period - at;

@@ -71,17 +71,15 @@ int op_recurrent_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	static const char *const directions[] = {
 		[NPL_FORWARD] = "forward", [NPL_REVERSE] = "reverse", [NPL_BIDIRECTIONAL] = "bidirectional", NULL};
 	struct npl_recurrent_attrs *r = &out->recurrent;
-	int direction;
 	*r = (struct npl_recurrent_attrs){0};
 	if (op_before(out, 7))
 		op_attr_accept(list, "output_sequence"); /* Y is there where the node names it */
-	if (op_attr_choice(list, "direction", directions, NPL_FORWARD, &direction, err) ||
+	if (op_attr_choice(list, "direction", directions, NPL_FORWARD, &r->direction, err) ||
 	    op_attr_count(list, "hidden_size", &r->hidden, err) || read_clip(list, r, err) ||
 	    (!op_before(out, 14) && op_attr_flag(list, "layout", false, &r->batch_first, err)) ||
 	    (out->op == NPL_OP_LSTM && op_attr_flag(list, "input_forget", false, &r->input_forget, err)) ||
 	    (out->op == NPL_OP_GRU && op_attr_flag(list, "linear_before_reset", false, &r->linear_before_reset, err)))
 		return NPL_EINPUT;
-	r->direction = direction;
 	return read_activations(list, out->op, r, err);
 }
 

@@ -20,26 +20,13 @@
 #include "elements.h"
 #include "ops.h"
 
-enum { NEAREST, LINEAR, CUBIC, BILINEAR };
-enum {
-	HALF_PIXEL,
-	ASYMMETRIC,
-	ALIGN_CORNERS,
-	PYTORCH_HALF_PIXEL,
-	TF_HALF_PIXEL_FOR_NN,
-	TF_CROP_AND_RESIZE,
-	HALF_PIXEL_SYMMETRIC
-};
-enum { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL, BEFORE_11 };
-enum { STRETCH, NOT_LARGER, NOT_SMALLER };
-
 static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	struct npl_resize_attrs *r = &out->resize;
 	const float *scales;
 	int64_t n;
 	float height, width;
-	r->nearest = FLOOR;
+	r->nearest = NPL_RESIZE_FLOOR;
 	if (op_before(out, 7)) {
 		if (op_attr_float(list, "height_scale", 0, &height, err) ||
 		    op_attr_float(list, "width_scale", 0, &width, err))
@@ -65,50 +52,56 @@ static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 /* Reads the attributes that opset 18 added. */
 static int attrs_18(struct npl_attr_list *list, struct npl_resize_attrs *r, struct npl_err *err)
 {
-	static const char *const policies[] = {
-		[STRETCH] = "stretch", [NOT_LARGER] = "not_larger", [NOT_SMALLER] = "not_smaller", NULL};
+	static const char *const policies[] = {[NPL_RESIZE_STRETCH] = "stretch",
+					       [NPL_RESIZE_NOT_LARGER] = "not_larger",
+					       [NPL_RESIZE_NOT_SMALLER] = "not_smaller",
+					       NULL};
 	if (op_attr_ints(list, "axes", NPL_MAX_RANK, r->axes, &r->n_axes, err) ||
-	    op_attr_choice(list, "keep_aspect_ratio_policy", policies, STRETCH, &r->policy, err))
+	    op_attr_choice(list, "keep_aspect_ratio_policy", policies, NPL_RESIZE_STRETCH, &r->policy, err))
 		return NPL_EINPUT;
 	return op_attr_flag(list, "antialias", false, &r->antialias, err);
 }
 
 int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	static const char *const modes[] = {
-		[NEAREST] = "nearest", [LINEAR] = "linear", [CUBIC] = "cubic", [BILINEAR] = "bilinear", NULL};
-	static const char *const transforms[] = {[HALF_PIXEL] = "half_pixel",
-						 [ASYMMETRIC] = "asymmetric",
-						 [ALIGN_CORNERS] = "align_corners",
-						 [PYTORCH_HALF_PIXEL] = "pytorch_half_pixel",
-						 [TF_HALF_PIXEL_FOR_NN] = "tf_half_pixel_for_nn",
-						 [TF_CROP_AND_RESIZE] = "tf_crop_and_resize",
-						 [HALF_PIXEL_SYMMETRIC] = "half_pixel_symmetric",
+	static const char *const modes[] = {[NPL_RESIZE_NEAREST] = "nearest",
+					    [NPL_RESIZE_LINEAR] = "linear",
+					    [NPL_RESIZE_CUBIC] = "cubic",
+					    "bilinear",
+					    NULL};
+	static const char *const transforms[] = {[NPL_RESIZE_HALF_PIXEL] = "half_pixel",
+						 [NPL_RESIZE_ASYMMETRIC] = "asymmetric",
+						 [NPL_RESIZE_ALIGN_CORNERS] = "align_corners",
+						 [NPL_RESIZE_PYTORCH_HALF_PIXEL] = "pytorch_half_pixel",
+						 [NPL_RESIZE_TF_HALF_PIXEL_FOR_NN] = "tf_half_pixel_for_nn",
+						 [NPL_RESIZE_TF_CROP_AND_RESIZE] = "tf_crop_and_resize",
+						 [NPL_RESIZE_HALF_PIXEL_SYMMETRIC] = "half_pixel_symmetric",
 						 NULL};
-	static const char *const nearests[] = {[ROUND_PREFER_FLOOR] = "round_prefer_floor",
-					       [ROUND_PREFER_CEIL] = "round_prefer_ceil",
-					       [FLOOR] = "floor",
-					       [CEIL] = "ceil",
+	static const char *const nearests[] = {[NPL_RESIZE_ROUND_PREFER_FLOOR] = "round_prefer_floor",
+					       [NPL_RESIZE_ROUND_PREFER_CEIL] = "round_prefer_ceil",
+					       [NPL_RESIZE_FLOOR] = "floor",
+					       [NPL_RESIZE_CEIL] = "ceil",
 					       NULL};
 	struct npl_resize_attrs *r = &out->resize;
 	bool upsample = out->op == NPL_OP_UPSAMPLE;
-	*r = (struct npl_resize_attrs){.transform = ASYMMETRIC, .nearest = BEFORE_11};
-	if (op_attr_choice(list, "mode", modes, NEAREST, &r->mode, err))
+	*r = (struct npl_resize_attrs){.transform = NPL_RESIZE_ASYMMETRIC, .nearest = NPL_RESIZE_BEFORE_11};
+	if (op_attr_choice(list, "mode", modes, NPL_RESIZE_NEAREST, &r->mode, err))
 		return NPL_EINPUT;
-	if (r->mode == BILINEAR) /* Upsample's word before opset 7 */
-		r->mode = LINEAR;
-	if (r->mode == CUBIC && (upsample || op_before(out, 11)))
+	if (r->mode > NPL_RESIZE_CUBIC) /* bilinear, Upsample's word before opset 7 */
+		r->mode = NPL_RESIZE_LINEAR;
+	if (r->mode == NPL_RESIZE_CUBIC && (upsample || op_before(out, 11)))
 		return npl_fail(err, NPL_EINPUT, "cubic came with Resize of opset 11");
 	if (upsample)
 		return upsample_attrs(list, out, err);
 	if (op_before(out, 11))
 		return 0;
-	if (op_attr_choice(list, "coordinate_transformation_mode", transforms, HALF_PIXEL, &r->transform, err) ||
-	    op_attr_choice(list, "nearest_mode", nearests, ROUND_PREFER_FLOOR, &r->nearest, err) ||
+	if (op_attr_choice(list, "coordinate_transformation_mode", transforms, NPL_RESIZE_HALF_PIXEL, &r->transform,
+			   err) ||
+	    op_attr_choice(list, "nearest_mode", nearests, NPL_RESIZE_ROUND_PREFER_FLOOR, &r->nearest, err) ||
 	    op_attr_float(list, "cubic_coeff_a", -0.75f, &r->cubic_a, err) ||
 	    op_attr_float(list, "extrapolation_value", 0, &r->extrapolation_value, err))
 		return NPL_EINPUT;
-	if (r->transform == HALF_PIXEL_SYMMETRIC && op_before(out, 19))
+	if (r->transform == NPL_RESIZE_HALF_PIXEL_SYMMETRIC && op_before(out, 19))
 		return npl_fail(err, NPL_EINPUT, "half_pixel_symmetric came with Resize of opset 19");
 	if (op_attr_flag(list, "exclude_outside", false, &r->exclude_outside, err))
 		return NPL_EINPUT;
@@ -152,7 +145,7 @@ static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, stru
 {
 	struct npl_resize_attrs *r = &attrs->resize;
 	for (int d = 0; d < x->rank; d++) {
-		double share = r->transform == TF_CROP_AND_RESIZE ? r->to[d] - r->from[d] : 1.0;
+		double share = r->transform == NPL_RESIZE_TF_CROP_AND_RESIZE ? r->to[d] - r->from[d] : 1.0;
 		/* The size is computed in float, as ONNX infers shapes: 10 * 0.7f is 7, which in double is a little
 		 * less. */
 		double size = floor((double)((float)x->dim[d] * (float)share * (float)r->scale[d]));
@@ -160,7 +153,7 @@ static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, stru
 			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize by %g", d, OP_TEXT(x),
 					r->scale[d]);
 		y->dim[d] = (int64_t)size;
-		r->length[d] = r->transform == TF_CROP_AND_RESIZE ? size : (double)x->dim[d] * r->scale[d];
+		r->length[d] = r->transform == NPL_RESIZE_TF_CROP_AND_RESIZE ? size : (double)x->dim[d] * r->scale[d];
 	}
 	return 0;
 }
@@ -171,7 +164,8 @@ static void keep_aspect(struct npl_resize_attrs *r, const struct npl_shape *x, c
 {
 	double scale = n ? r->scale[axes[0]] : 1;
 	for (int i = 1; i < n; i++)
-		scale = r->policy == NOT_LARGER ? fmin(scale, r->scale[axes[i]]) : fmax(scale, r->scale[axes[i]]);
+		scale = r->policy == NPL_RESIZE_NOT_LARGER ? fmin(scale, r->scale[axes[i]])
+							   : fmax(scale, r->scale[axes[i]]);
 	for (int i = 0; i < n; i++) {
 		const int64_t d = axes[i];
 		r->scale[d] = scale;
@@ -204,7 +198,7 @@ static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const
 		r->scale[d] = x->dim[d] ? (double)size[i] / (double)x->dim[d] : 1;
 		r->length[d] = (double)size[i];
 	}
-	if (r->policy != STRETCH)
+	if (r->policy != NPL_RESIZE_STRETCH)
 		keep_aspect(r, x, axes, n, y);
 	return 0;
 }
@@ -213,7 +207,8 @@ static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const
 static bool is_unresized(const struct npl_attrs *attrs, int d)
 {
 	const struct npl_resize_attrs *r = &attrs->resize;
-	return r->scale[d] == 1 && (r->transform != TF_CROP_AND_RESIZE || (r->from[d] == 0 && r->to[d] == 1));
+	return r->scale[d] == 1 &&
+	       (r->transform != NPL_RESIZE_TF_CROP_AND_RESIZE || (r->from[d] == 0 && r->to[d] == 1));
 }
 
 static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_shape *y,
@@ -242,16 +237,16 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 	}
 	if (n && has_scales == !!sizes)
 		return npl_fail(err, NPL_EINPUT, "expected either scales or sizes");
-	if (r->policy != STRETCH && !sizes)
+	if (r->policy != NPL_RESIZE_STRETCH && !sizes)
 		return npl_fail(err, NPL_EINPUT, "keep_aspect_ratio_policy is about sizes, and there are scales");
-	if (r->transform == TF_CROP_AND_RESIZE &&
+	if (r->transform == NPL_RESIZE_TF_CROP_AND_RESIZE &&
 	    (read_floats(in, n_in, 1, "roi", 2 * n, roi, &has_roi, err) || !has_roi))
 		return err && err->code ? NPL_EINPUT : npl_fail(err, NPL_EINPUT, "the roi is missing");
 	for (int d = 0; d < x->rank; d++) {
 		r->from[d] = 0;
 		r->to[d] = 1;
 	}
-	for (int i = 0; i < n && r->transform == TF_CROP_AND_RESIZE; i++) {
+	for (int i = 0; i < n && r->transform == NPL_RESIZE_TF_CROP_AND_RESIZE; i++) {
 		r->from[axes[i]] = roi[i];
 		r->to[axes[i]] = roi[n + i];
 	}
@@ -262,7 +257,7 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 static int64_t neighbours(const struct npl_attrs *attrs, int d)
 {
 	const struct npl_resize_attrs *r = &attrs->resize;
-	const double reach = r->mode == LINEAR ? 1 : 2, scale = r->scale[d];
+	const double reach = r->mode == NPL_RESIZE_LINEAR ? 1 : 2, scale = r->scale[d];
 	return 2 * (int64_t)ceil(r->antialias && scale < 1 ? reach / scale : reach);
 }
 
@@ -274,9 +269,9 @@ static int complete_dimension(struct npl_attrs *attrs, int d, int64_t from, int6
 	r->shift[d] = 0;
 	if (to && !from)
 		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to take", d);
-	if (r->transform == HALF_PIXEL_SYMMETRIC && from && r->scale[d] > 0)
+	if (r->transform == NPL_RESIZE_HALF_PIXEL_SYMMETRIC && from && r->scale[d] > 0)
 		r->shift[d] = (double)from / 2 * (1 - (double)to / ((double)from * r->scale[d]));
-	if (r->mode == NEAREST || is_unresized(attrs, d) || !to)
+	if (r->mode == NPL_RESIZE_NEAREST || is_unresized(attrs, d) || !to)
 		return 0;
 	const int64_t n = neighbours(attrs, d);
 	if (n > 4 * (from + 2))
@@ -292,7 +287,7 @@ int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	if (attrs->resize.mode != NEAREST && in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
+	if (attrs->resize.mode != NPL_RESIZE_NEAREST && in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
 		return npl_fail(err, NPL_EINPUT, "the input is %s, of which only the nearest element can be taken",
 				npl_dtype_name(in[0]->dtype));
 	struct npl_shape y = in[0]->shape;
@@ -313,15 +308,15 @@ static double position(const struct npl_resize_attrs *r, int d, int64_t i, int64
 	double x = (double)i, scale = r->scale[d], length = r->length[d], last_position = (double)(size - 1);
 	bool is_single = length <= 1 && length >= 1;
 	switch (r->transform) {
-	case ASYMMETRIC:
+	case NPL_RESIZE_ASYMMETRIC:
 		return x / scale;
-	case ALIGN_CORNERS:
+	case NPL_RESIZE_ALIGN_CORNERS:
 		return is_single ? 0.0 : x * last_position / (length - 1);
-	case PYTORCH_HALF_PIXEL:
+	case NPL_RESIZE_PYTORCH_HALF_PIXEL:
 		return length > 1 ? (x + 0.5) / scale - 0.5 : 0.0;
-	case TF_HALF_PIXEL_FOR_NN:
+	case NPL_RESIZE_TF_HALF_PIXEL_FOR_NN:
 		return (x + 0.5) / scale;
-	case TF_CROP_AND_RESIZE:
+	case NPL_RESIZE_TF_CROP_AND_RESIZE:
 		return is_single ? 0.5 * (r->from[d] + r->to[d]) * last_position
 				 : r->from[d] * last_position +
 					   x * (r->to[d] - r->from[d]) * last_position / (length - 1);
@@ -338,13 +333,13 @@ static int64_t within(double x, int64_t size)
 static int64_t nearest(const struct npl_resize_attrs *r, int d, double x, int64_t size)
 {
 	switch (r->nearest) {
-	case ROUND_PREFER_FLOOR:
+	case NPL_RESIZE_ROUND_PREFER_FLOOR:
 		return within(ceil(x - 0.5), size);
-	case ROUND_PREFER_CEIL:
+	case NPL_RESIZE_ROUND_PREFER_CEIL:
 		return within(floor(x + 0.5), size);
-	case CEIL:
+	case NPL_RESIZE_CEIL:
 		return within(ceil(x), size);
-	case FLOOR:
+	case NPL_RESIZE_FLOOR:
 		return within(floor(x), size);
 	default:
 		return within(r->scale[d] < 1 ? ceil(x) : floor(x), size);
@@ -382,7 +377,8 @@ static void find_weights(const struct npl_attrs *attrs, int d, double x, int64_t
 		const double at = first + (double)k, distance = stretched ? (x - at) * r->scale[d] : x - at;
 		const bool is_beyond = at < 0 || at > (double)(size - 1);
 		taps->index[k] = within(at, size);
-		taps->weight[k] = r->mode == LINEAR ? fmax(1 - fabs(distance), 0) : keys((double)r->cubic_a, distance);
+		taps->weight[k] = r->mode == NPL_RESIZE_LINEAR ? fmax(1 - fabs(distance), 0)
+							       : keys((double)r->cubic_a, distance);
 		if (r->exclude_outside && is_beyond)
 			taps->weight[k] = 0;
 		sum += taps->weight[k];
@@ -393,7 +389,7 @@ static void find_weights(const struct npl_attrs *attrs, int d, double x, int64_t
 
 static bool is_outside(const struct npl_resize_attrs *r, double x, int64_t size)
 {
-	return r->transform == TF_CROP_AND_RESIZE && (x < 0 || x > (double)(size - 1));
+	return r->transform == NPL_RESIZE_TF_CROP_AND_RESIZE && (x < 0 || x > (double)(size - 1));
 }
 
 /* Weighing along one dimension after the other, a line of results (along the last dimension) at a time. A sum begins
@@ -556,7 +552,7 @@ int op_resize_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	struct op_index_map map = {{NULL}};
 	uint64_t element[1];
 	struct npl_tensor fill = {.dtype = out->dtype, .data = element};
-	if (attrs->resize.mode != NEAREST)
+	if (attrs->resize.mode != NPL_RESIZE_NEAREST)
 		return interpolate(attrs, in[0], out, err);
 	op_store_real(&fill, 0, (double)r->extrapolation_value);
 	if (op_index_map_alloc(&map, &out->shape, err))

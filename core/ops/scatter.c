@@ -8,20 +8,20 @@
 #include "elements.h"
 #include "ops.h"
 
-enum { REPLACE, ADD, MULTIPLY, GREATEST, LEAST };
-
 int op_scatter_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	static const char *const modes[] = {
-		[REPLACE] = "none", [ADD] = "add", [MULTIPLY] = "mul", [GREATEST] = "max", [LEAST] = "min", NULL};
-	out->scatter.reduction = REPLACE;
+	static const char *const reductions[] = {
+		[NPL_SCATTER_REPLACE] = "none", [NPL_SCATTER_ADD] = "add",   [NPL_SCATTER_MULTIPLY] = "mul",
+		[NPL_SCATTER_GREATEST] = "max", [NPL_SCATTER_LEAST] = "min", NULL};
+	out->scatter.reduction = NPL_SCATTER_REPLACE;
 	if (out->op != NPL_OP_SCATTERND && op_attr_int(list, "axis", 0, &out->scatter.axis, err))
 		return NPL_EINPUT;
-	if (!op_before(out, 16) && op_attr_choice(list, "reduction", modes, REPLACE, &out->scatter.reduction, err))
+	if (!op_before(out, 16) &&
+	    op_attr_choice(list, "reduction", reductions, NPL_SCATTER_REPLACE, &out->scatter.reduction, err))
 		return NPL_EINPUT;
-	if (out->scatter.reduction >= GREATEST && op_before(out, 18))
+	if (out->scatter.reduction >= NPL_SCATTER_GREATEST && op_before(out, 18))
 		return npl_fail(err, NPL_EINPUT, "attribute reduction is '%s', which came with opset 18",
-				modes[out->scatter.reduction]);
+				reductions[out->scatter.reduction]);
 	return 0;
 }
 
@@ -62,7 +62,7 @@ int op_scatter_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	if (in[2]->dtype != in[0]->dtype)
 		return npl_fail(err, NPL_EINPUT, "the updates are %s, the input is %s", npl_dtype_name(in[2]->dtype),
 				npl_dtype_name(in[0]->dtype));
-	if (attrs->scatter.reduction != REPLACE && !op_is_number(in[0]->dtype))
+	if (attrs->scatter.reduction != NPL_SCATTER_REPLACE && !op_is_number(in[0]->dtype))
 		return npl_fail(err, NPL_EINPUT, "elements of %s are not combined", npl_dtype_name(in[0]->dtype));
 	out->dtype = in[0]->dtype;
 	out->shape = in[0]->shape;
@@ -73,16 +73,16 @@ int op_scatter_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 /* Defines combine_TYPE, which merges n updates x into the elements y by the operator's reduction. Sums and products of
  * integers wrap: they are made in the unsigned type `wide`. */
 #define DEFINE_COMBINE(type, wide)                                                                                     \
-	static void combine_##type(int mode, void *to, const void *from, int64_t n)                                    \
+	static void combine_##type(enum npl_scatter_reduction reduction, void *to, const void *from, int64_t n)        \
 	{                                                                                                              \
 		type *y = to;                                                                                          \
 		const type *x = from;                                                                                  \
 		for (int64_t i = 0; i < n; i++)                                                                        \
-			if (mode == ADD)                                                                               \
+			if (reduction == NPL_SCATTER_ADD)                                                              \
 				y[i] = (type)((wide)y[i] + (wide)x[i]);                                                \
-			else if (mode == MULTIPLY)                                                                     \
+			else if (reduction == NPL_SCATTER_MULTIPLY)                                                    \
 				y[i] = (type)((wide)y[i] * (wide)x[i]);                                                \
-			else if (x[i] != x[i] || (mode == GREATEST ? x[i] > y[i] : x[i] < y[i]))                       \
+			else if (x[i] != x[i] || (reduction == NPL_SCATTER_GREATEST ? x[i] > y[i] : x[i] < y[i]))      \
 				y[i] = x[i];                                                                           \
 	}
 #define DEFINE_INTEGER(dtype, type) DEFINE_COMBINE(type, uint64_t)
@@ -91,16 +91,17 @@ DEFINE_COMBINE(double, double)
 OP_EACH_INTEGER(DEFINE_INTEGER)
 
 /* Puts n elements of `updates`, from element `from` on, to element `to` of the output. */
-static void put(int mode, struct npl_tensor *out, int64_t to, const struct npl_tensor *updates, int64_t from, int64_t n)
+static void put(enum npl_scatter_reduction reduction, struct npl_tensor *out, int64_t to,
+		const struct npl_tensor *updates, int64_t from, int64_t n)
 {
 #define COMBINE(dtype, type)                                                                                           \
 	case dtype:                                                                                                    \
-		combine_##type(mode, y, x, n);                                                                         \
+		combine_##type(reduction, y, x, n);                                                                    \
 		break;
 	size_t element = npl_dtype_size(out->dtype);
 	char *y = (char *)out->data + (size_t)to * element;
 	const char *x = (const char *)updates->data + (size_t)from * element;
-	if (mode == REPLACE)
+	if (reduction == NPL_SCATTER_REPLACE)
 		memcpy(y, x, (size_t)n * element);
 	else
 		switch (out->dtype) {
@@ -110,7 +111,8 @@ static void put(int mode, struct npl_tensor *out, int64_t to, const struct npl_t
 		}
 }
 
-static int scatter_tuples(int mode, const struct npl_tensor *const *in, struct npl_tensor *out, struct npl_err *err)
+static int scatter_tuples(enum npl_scatter_reduction reduction, const struct npl_tensor *const *in,
+			  struct npl_tensor *out, struct npl_err *err)
 {
 	const struct npl_shape *x = &in[0]->shape, *indices = &in[1]->shape;
 	int last = indices->rank - 1, tuple = (int)indices->dim[last];
@@ -119,7 +121,7 @@ static int scatter_tuples(int mode, const struct npl_tensor *const *in, struct n
 		if (op_pick_tuple(in[1], i, x, 0, &offset, err))
 			return NPL_EINPUT;
 		if (piece)
-			put(mode, out, offset, in[2], i * piece, piece);
+			put(reduction, out, offset, in[2], i * piece, piece);
 	}
 	return 0;
 }

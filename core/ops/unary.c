@@ -200,7 +200,7 @@ int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 		return npl_fail(err, NPL_EINPUT, "attribute alpha must not be 0: x is divided by it");
 	if (out->op == NPL_OP_GELU) {
 		static const char *const approximations[] = {"none", "tanh", NULL};
-		int approximation;
+		unsigned approximation;
 		if (op_attr_choice(list, "approximate", approximations, 0, &approximation, err))
 			return NPL_EINPUT;
 		out->unary.tanh = approximation;

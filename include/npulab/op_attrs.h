@@ -87,9 +87,12 @@ struct npl_cell_activation {
 	float alpha, beta;
 };
 
+/* The direction in which RNN, GRU and LSTM go through the steps. */
+enum npl_direction { NPL_FORWARD, NPL_REVERSE, NPL_BIDIRECTIONAL };
+
 /* RNN, GRU and LSTM. Flags are false by default. */
 struct npl_recurrent_attrs {
-	enum { NPL_FORWARD, NPL_REVERSE, NPL_BIDIRECTIONAL } direction;
+	enum npl_direction direction; /* NPL_FORWARD by default */
 	/* The number of values of the state (`hidden_size`); 0, the default: as many as the weights say. */
 	int64_t hidden;
 	/* The batch is the first dimension, before the steps (`layout` 1). */
@@ -312,19 +315,28 @@ struct npl_gather_attrs {
 	int64_t batch_dims;
 };
 
+/* What an update of Scatter does to the element at its place. */
+enum npl_scatter_reduction {
+	NPL_SCATTER_REPLACE,
+	NPL_SCATTER_ADD,
+	NPL_SCATTER_MULTIPLY,
+	NPL_SCATTER_GREATEST, /* the greater of both stays */
+	NPL_SCATTER_LEAST     /* the lesser of both stays */
+};
+
 /* Scatter, ScatterElements and ScatterND. */
 struct npl_scatter_attrs {
 	/* The dimension whose elements the indices of Scatter and ScatterElements name; 0 by default. */
 	int64_t axis;
-	/* What an update does: 0 replaces the element (the default), 1 is added, 2 multiplies, 3 keeps the greater of
-	 * both, 4 the lesser. */
-	int reduction;
+	enum npl_scatter_reduction reduction; /* NPL_SCATTER_REPLACE by default */
 };
+
+/* What Pad puts around a tensor: a constant, the mirror image without the edge itself, the edge, or the tensor again. */
+enum npl_pad_mode { NPL_PAD_MODE_CONSTANT, NPL_PAD_MODE_REFLECT, NPL_PAD_MODE_EDGE, NPL_PAD_MODE_WRAP };
 
 /* Pad. */
 struct npl_pad_attrs {
-	/* The mode: 0 constant (the default), 1 reflect, 2 edge or 3 wrap. */
-	int mode;
+	enum npl_pad_mode mode; /* NPL_PAD_MODE_CONSTANT by default */
 	/* The constant before opset 11, 0 by default; from then on it is an input. */
 	float value;
 	/* The number of pads that are known, two for each dimension; -1: none, until the shape rule sets them. */
@@ -340,13 +352,14 @@ struct npl_col2im_attrs {
 	int64_t stride[NPL_MAX_RANK], dilation[NPL_MAX_RANK], pad_begin[NPL_MAX_RANK], pad_end[NPL_MAX_RANK];
 };
 
+/* The part of the channels from which DepthToSpace takes squares: the outer one (DCR) or the inner one (CRD). */
+enum npl_depth_space_mode { NPL_DCR, NPL_CRD };
+
 /* DepthToSpace and SpaceToDepth. */
 struct npl_depth_space_attrs {
 	/* The number of elements of a square's side (`blocksize`), at least 1; there is no default. */
 	int64_t block;
-	/* The part of the channels from which DepthToSpace takes squares: the outer one (0, DCR, the default) or the
-	 * inner one (1, CRD). */
-	int mode;
+	enum npl_depth_space_mode mode; /* NPL_DCR by default */
 };
 
 /* Trilu. */
@@ -368,14 +381,38 @@ struct npl_reverse_sequence_attrs {
 	int64_t time_axis, batch_axis;
 };
 
+/* How Resize makes an element of its neighbours (`mode`). */
+enum npl_resize_mode { NPL_RESIZE_NEAREST, NPL_RESIZE_LINEAR, NPL_RESIZE_CUBIC };
+
+/* Which position in the input belongs to a position of the output (`coordinate_transformation_mode`). */
+enum npl_resize_transform {
+	NPL_RESIZE_HALF_PIXEL,
+	NPL_RESIZE_ASYMMETRIC,
+	NPL_RESIZE_ALIGN_CORNERS,
+	NPL_RESIZE_PYTORCH_HALF_PIXEL,
+	NPL_RESIZE_TF_HALF_PIXEL_FOR_NN,
+	NPL_RESIZE_TF_CROP_AND_RESIZE,
+	NPL_RESIZE_HALF_PIXEL_SYMMETRIC
+};
+
+/* Which element is the nearest to a position between two (`nearest_mode`). */
+enum npl_resize_nearest {
+	NPL_RESIZE_ROUND_PREFER_FLOOR,
+	NPL_RESIZE_ROUND_PREFER_CEIL,
+	NPL_RESIZE_FLOOR,
+	NPL_RESIZE_CEIL,
+	NPL_RESIZE_BEFORE_11 /* the next element where a dimension is made smaller, else the one before */
+};
+
+/* What becomes of the aspect ratio where sizes are given (`keep_aspect_ratio_policy`). */
+enum npl_resize_policy { NPL_RESIZE_STRETCH, NPL_RESIZE_NOT_LARGER, NPL_RESIZE_NOT_SMALLER };
+
 /* Resize and Upsample. Flags are false by default. The shape rule completes the arrays for every dimension. */
 struct npl_resize_attrs {
-	/* The mode: 0 nearest (the default), 1 linear or 2 cubic. */
-	int mode;
-	/* Indices into the lists of resize.c: of `coordinate_transformation_mode` (half_pixel by default, before opset
-	 * 11 asymmetric), of `nearest_mode` (round_prefer_floor by default), and of `keep_aspect_ratio_policy` (stretch
-	 * by default). */
-	int transform, nearest, policy;
+	enum npl_resize_mode mode;           /* NPL_RESIZE_NEAREST by default */
+	enum npl_resize_transform transform; /* NPL_RESIZE_HALF_PIXEL by default, before opset 11 asymmetric */
+	enum npl_resize_nearest nearest;     /* NPL_RESIZE_ROUND_PREFER_FLOOR by default */
+	enum npl_resize_policy policy;       /* NPL_RESIZE_STRETCH by default */
 	/* The parameter of the cubic filter (`cubic_coeff_a`); -0.75 by default. */
 	float cubic_a;
 	/* The value of positions outside of the input (`extrapolation_value`); 0 by default. */

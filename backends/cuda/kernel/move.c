@@ -107,7 +107,7 @@ static struct cu_axes blocks_of(const struct npl_layer *layer, const struct cu_v
 			 to_outer[] = {0, 3, 5, 1, 2, 4};
 	static const int parts_of_depth[] = {0, 1, 2, 2, 3, 3}, parts_of_space[] = {0, 1, 1, 1, 2, 3};
 	const int64_t b = layer->attrs->depth_space.block, *xs = in->shape.dim, *zs = z->dim;
-	const bool to_depth = layer->op == NPL_OP_SPACETODEPTH, outer = layer->attrs->depth_space.mode == 0;
+	const bool to_depth = layer->op == NPL_OP_SPACETODEPTH, outer = layer->attrs->depth_space.mode == NPL_DCR;
 	const int64_t depth[] = {xs[0], xs[1], zs[2], b, zs[3], b}, space_outer[] = {xs[0], b, b, zs[1], xs[2], xs[3]},
 		      space_inner[] = {xs[0], zs[1], b, b, xs[2], xs[3]};
 	const int64_t *from = to_depth ? depth : outer ? space_outer : space_inner;
@@ -269,7 +269,7 @@ static int run_pad(const struct cu_job *job, const struct npl_layer *layer, cons
 				   .fill = bits_of(pad->value, out->dtype),
 				   .count = npl_shape_count(&out->shape),
 				   .rank = out->shape.rank,
-				   .mode = pad->mode};
+				   .mode = (int)pad->mode};
 	int64_t step[NPL_MAX_RANK];
 	int order[NPL_MAX_RANK];
 	cu_steps_of(&in[0].shape, in[0].channels_last, step);

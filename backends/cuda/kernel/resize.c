@@ -3,17 +3,14 @@
  * Resize and Upsample on the GPU. */
 #include "job.h"
 
-/* The numbers of modes and transformations in core/ops/resize.c. */
-enum { NEAREST, LINEAR, CUBIC, CROP = 5, SYMMETRIC = 6 };
-
 static bool takes_resize(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_resize_attrs *r = &layer->attrs->resize;
-	if (r->transform == SYMMETRIC)
+	if (r->transform == NPL_RESIZE_HALF_PIXEL_SYMMETRIC)
 		return npl_refuse(why, n, "the GPU does not resize by half_pixel_symmetric");
-	if (r->mode != NEAREST && r->antialias)
+	if (r->mode != NPL_RESIZE_NEAREST && r->antialias)
 		return npl_refuse(why, n, "the GPU does not resize with antialias");
-	return r->mode == NEAREST || npl_is_float32_or_half(layer->in[0]->dtype) ||
+	return r->mode == NPL_RESIZE_NEAREST || npl_is_float32_or_half(layer->in[0]->dtype) ||
 	       npl_refuse(why, n, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
 }
 
@@ -26,8 +23,8 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 				      .z = out->address,
 				      .count = npl_shape_count(&out->shape),
 				      .rank = out->shape.rank,
-				      .transform = r->transform,
-				      .nearest = r->nearest,
+				      .transform = (int)r->transform,
+				      .nearest = (int)r->nearest,
 				      .exclude_outside = r->exclude_outside,
 				      .cubic = (double)r->cubic_a,
 				      .outside = r->extrapolation_value};
@@ -37,7 +34,7 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 	cu_order_of(args.rank, out->channels_last, order);
 	for (int i = 0; i < args.rank; i++) {
 		const int d = order[i];
-		bool full_extent = r->transform != CROP ||
+		bool full_extent = r->transform != NPL_RESIZE_TF_CROP_AND_RESIZE ||
 				   (r->from[d] <= 0 && r->from[d] >= 0 && r->to[d] <= 1 && r->to[d] >= 1);
 		args.dim[i] = cu_divisor_of(out->shape.dim[d]);
 		args.size[i] = in[0].shape.dim[d];
@@ -49,10 +46,10 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 		args.to[i] = r->to[d];
 	}
 	cu_macro(&macros, "X=%s", cu_type_name(out->dtype));
-	if (r->mode == NEAREST)
+	if (r->mode == NPL_RESIZE_NEAREST)
 		cu_macro(&macros, "NEAREST=1");
 	else
-		cu_macro(&macros, "TAPS=%d", r->mode == LINEAR ? 2 : 4);
+		cu_macro(&macros, "TAPS=%d", r->mode == NPL_RESIZE_LINEAR ? 2 : 4);
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, "resize", &macros, &args, args.count);
 }

@@ -69,7 +69,7 @@ struct cu_pad_args {
 	cu_address x, z, value; /* value: address of the padding; 0: it is `fill` */
 	unsigned long long fill;
 	long long count;
-	int rank, mode;           /* mode: 0 constant, 1 reflect, 2 edge, 3 wrap */
+	int rank, mode;           /* mode: enum npl_pad_mode */
 	struct cu_divisor dim[8]; /* dimensions of z */
 	/* per dimension of x: its step, and what negative pads leave */
 	long long step[8], first[8], left[8], before[8];

@@ -2,7 +2,7 @@
  *
  * Resize and Upsample: the nearest element, or the weighted sum of 2 (TAPS=2, linear) or 4 (TAPS=4, cubic) neighbours
  * in each dimension. Positions are double, because they decide which element is nearest. `transform` and `nearest` are
- * the numbers of the operator's attributes. */
+ * the numbers of enum npl_resize_transform and enum npl_resize_nearest. */
 #include "common.cuh"
 
 DEVICE double place(const struct cu_resize_args *a, int d, position i)

@@ -157,7 +157,7 @@ Test(cpu_slices, shared_copies_equal_the_whole)
 Test(cpu_slices, what_is_no_slice)
 {
 	float scale[] = {2, 1, 1, 1};
-	struct npl_attrs attrs = {.opset = 13, .resize.mode = 1};
+	struct npl_attrs attrs = {.opset = 13, .resize.mode = NPL_RESIZE_LINEAR};
 	struct npl_tensor x = random_tensor(npl_shape_of(4, 2, 3, 4, 5)), y = {0};
 	struct npl_tensor scales = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4), .data = scale};
 	struct npl_layer layer = {

@@ -144,9 +144,9 @@ Test(cuda_moving, blocks_between_depth_and_space)
 			h = test_range(&state, 1, 5), w = test_range(&state, 1, 5);
 		struct npl_tensor deep = any_tensor(&state, npl_shape_of(4, n, c * b * b, h, w)),
 				  wide = any_tensor(&state, npl_shape_of(4, n, c, h * b, w * b));
-		struct npl_attrs attrs = {.opset = 13, .depth_space = {.block = b, .mode = (int)(seed % 2)}};
+		struct npl_attrs attrs = {.opset = 13, .depth_space = {.block = b, .mode = (unsigned)(seed % 2)}};
 		check(gpu, NPL_OP_DEPTHTOSPACE, attrs, (struct npl_tensor *[]){&deep}, 1, 1, seed);
-		attrs.depth_space.mode = 0;
+		attrs.depth_space.mode = NPL_DCR;
 		check(gpu, NPL_OP_SPACETODEPTH, attrs, (struct npl_tensor *[]){&wide}, 1, 1, seed);
 		npl_tensor_free(&deep);
 		npl_tensor_free(&wide);

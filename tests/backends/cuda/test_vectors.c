@@ -204,16 +204,16 @@ Test(cuda_vectors, resize)
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 150; seed++) {
 		uint64_t state = seed;
-		const int mode = (int)(seed % 3);
+		const enum npl_resize_mode mode = (unsigned)(seed % 3);
 		struct npl_attrs attrs = {.opset = 13};
 		attrs.resize = (struct npl_resize_attrs){.mode = mode,
-							 .transform = (int)test_range(&state, 0, 5),
-							 .nearest = (int)test_range(&state, 0, 3),
+							 .transform = (unsigned)test_range(&state, 0, 5),
+							 .nearest = (unsigned)test_range(&state, 0, 3),
 							 .cubic_a = -0.75f,
 							 .extrapolation_value = 0.5f,
 							 .exclude_outside = test_range(&state, 0, 1)};
 		struct npl_shape shape = random_shape(&state, 1, 4, 7);
-		enum npl_dtype dtype = mode == 0 && seed % 2 ? NPL_U8 : NPL_F32;
+		enum npl_dtype dtype = mode == NPL_RESIZE_NEAREST && seed % 2 ? NPL_U8 : NPL_F32;
 		float roi[8], scales[4];
 		int64_t sizes[4];
 		bool sized = test_range(&state, 0, 1);
@@ -228,7 +228,7 @@ Test(cuda_vectors, resize)
 		struct npl_tensor x = random_values(&state, dtype, shape, 1), r = vector(NPL_F32, 2 * shape.rank, roi),
 				  s = vector(NPL_F32, sized ? 0 : shape.rank, scales),
 				  z = vector(NPL_I64, shape.rank, sizes);
-		if (attrs.resize.transform == 5 && !sized)
+		if (attrs.resize.transform == NPL_RESIZE_TF_CROP_AND_RESIZE && !sized)
 			s.data = memcpy(scales, (float[]){2, 2, 2, 2}, sizeof scales);
 		struct kernel_case c = case_of(NPL_OP_RESIZE, &attrs, &x, seed);
 		c.n_in = sized ? 4 : 3;
@@ -239,7 +239,7 @@ Test(cuda_vectors, resize)
 		c.stored = mode && seed % 4 == 0 ? NPL_F16 : NPL_F32;
 		if (c.stored == NPL_F16) { /* what the shape rule reads stays as it is */
 			c.in[1] = NULL;
-			attrs.resize.transform %= 5;
+			attrs.resize.transform %= NPL_RESIZE_TF_CROP_AND_RESIZE;
 		}
 		if (c.stored == NPL_F16 && !sized)
 			for (int d = 0; d < shape.rank; d++)

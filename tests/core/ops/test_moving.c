@@ -130,7 +130,7 @@ Test(ops_moving, tuples)
 		for (int d = batch; d < batch + tuple; d++)
 			least = x.shape.dim[d] < least ? x.shape.dim[d] : least;
 		struct npl_tensor indices = random_indices(&seed, shape, least);
-		const int reduction = (int)test_range(&seed, 0, 2);
+		const enum npl_scatter_reduction reduction = (unsigned)test_range(&seed, 0, 2);
 		struct npl_attrs gather = {.opset = 16, .gather.batch_dims = batch},
 				 scatter = {.opset = 16, .scatter.reduction = reduction};
 		const struct npl_tensor *in[] = {&x, &indices, NULL};
@@ -151,7 +151,9 @@ Test(ops_moving, tuples)
 			check_same(&out, i, &x, from, "GatherND", SEED + round);
 			int16_t *y = (int16_t *)want.data + test_ravel(&x.shape, &x.shape, from);
 			int u = ((int16_t *)updates.data)[i];
-			*y = (int16_t)(reduction == 0 ? u : reduction == 1 ? *y + u : *y * u);
+			*y = (int16_t)(reduction == NPL_SCATTER_REPLACE ? u
+				       : reduction == NPL_SCATTER_ADD   ? *y + u
+									: *y * u);
 		}
 		test_release(&out);
 		if (!batch) {
@@ -205,7 +207,7 @@ Test(ops_moving, pad)
 		}
 		struct npl_tensor list = list_of(pads, 2 * rank),
 				  value = test_random_tensor(&seed, x.dtype, (struct npl_shape){0});
-		struct npl_attrs attrs = {.opset = 13, .pad.mode = (int)test_range(&seed, 0, 2)};
+		struct npl_attrs attrs = {.opset = 13, .pad.mode = (unsigned)test_range(&seed, 0, 2)};
 		const struct npl_tensor *in[] = {&x, &list, &value};
 		struct npl_tensor out = test_run(NPL_OP_PAD, &attrs, in, 3);
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
