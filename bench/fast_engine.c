@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "core/base/refuse.h"
 #include "core/int8/int8.h"
 #include "npulab/random.h"
 #include "npulab/thread.h"
@@ -27,7 +28,7 @@ static void *memory_of(size_t bytes)
 {
 	void *memory = aligned_alloc(64, bytes);
 	if (!memory) {
-		npl_fail(&err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(&err);
 		stop();
 	}
 	memset(memory, 0, bytes);

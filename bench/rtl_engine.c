@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "bench.h"
+#include "core/base/refuse.h"
 #include "npulab/random.h"
 #include "sim/systolic/tpu_v1/engine/engine.h"
 #include "sim/systolic/tpu_v1/isa/check.h"
@@ -47,7 +48,7 @@ static uint8_t *random_bytes(size_t count, uint64_t seed)
 	struct npl_random random = {.state = seed};
 	uint8_t *bytes = malloc(count);
 	if (!bytes)
-		check(npl_fail(&err, NPL_ENOMEM, "out of memory"));
+		check(npl_no_memory(&err));
 	for (size_t i = 0; bytes && i < count; i++)
 		bytes[i] = (uint8_t)npl_random_u64(&random);
 	return bytes;

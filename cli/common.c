@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/files/words.h"
 #include "npulab/progress.h"
 
@@ -98,7 +99,7 @@ int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct n
 		dims[i] = (struct npl_dim){.name = npl_arena_strndup(arena, text, (size_t)(equals - text)),
 					   .value = value};
 		if (!dims[i].name)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 	}
 	return 0;
 }
@@ -193,12 +194,12 @@ int cli_split_devices(const char *text, struct npl_arena *arena, const char ***n
 	*names = npl_arena_array(arena, max_names, sizeof **names);
 	*n = 0;
 	if (!*names)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (const char *at = text;; at++) {
 		size_t length = strcspn(at, ",");
 		const char *name = npl_arena_strndup(arena, at, length);
 		if (!name)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 		if (!length)
 			return npl_fail(err, NPL_EUSAGE,
 					"--devices %s: an empty name, expected names separated by commas", text);

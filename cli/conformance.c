@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 
 static void put_json(FILE *out, const void *data)
@@ -62,7 +63,7 @@ static int conformance_main(int argc, char **argv, struct npl_err *err)
 		{0}};
 	const char **dirs = calloc((size_t)argc + 1, sizeof *dirs);
 	int rc = dirs ? cli_parse(&cli_conformance, options, argc, argv, dirs, argc, &n_dirs, &help_printed, err)
-		      : npl_fail(err, NPL_ENOMEM, "out of memory");
+		      : npl_no_memory(err);
 	if (!rc && !help_printed && !n_dirs)
 		rc = npl_fail(err, NPL_EUSAGE, "conformance: which folders? usage: npulab conformance %s",
 			      cli_conformance.arguments);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/refuse.h"
 #include "npulab/device.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
@@ -228,7 +229,7 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 	int n = 1, rc = only_name ? 0 : npl_device_list(&arena, &names, &n, err);
 	struct row *rows = rc ? NULL : calloc((size_t)n + 1, sizeof *rows);
 	if (!rc && !rows)
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	for (int i = 0; i < n && !rc; i++) {
 		npl_progress_part(names[i], "device", i + 1, n);
 		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].why) && only_name)
@@ -236,7 +237,7 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 	}
 	const char **titles = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *titles);
 	if (!rc && !titles)
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	for (int i = 0; i < n && !rc; i++) /* the name of a file's machine stands for the file */
 		titles[i] = rows[i].device ? npl_device_name(rows[i].device) : names[i];
 	for (int i = 0; i < n && !rc && (json || verbose); i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/refuse.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
 #include "reports/table.h"
@@ -75,7 +76,7 @@ static int print_yaml(const struct npl_memory *memory, struct npl_err *err)
 {
 	struct npl_arena arena = {0};
 	const char *yaml = npl_memory_yaml(memory, &arena);
-	int rc = yaml ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = yaml ? 0 : npl_no_memory(err);
 	if (yaml)
 		fputs(yaml, stdout);
 	npl_arena_free(&arena);
@@ -88,9 +89,9 @@ static int put_json(const char *path, const struct npl_traffic_report *report, s
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
-	int rc = out ? npl_dram_json(out, report, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = out ? npl_dram_json(out, report, err) : npl_no_memory(err);
 	if (out && fclose(out) && !rc)
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	if (!rc)
 		rc = cli_write(path, text, bytes, err);
 	free(text);

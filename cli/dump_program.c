@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "core/files/file.h"
 
 #define MOST_PROGRAMS 1000
@@ -65,7 +66,7 @@ int cli_dump_open(struct cli_dump *dump, const char *path, const char *devices, 
 				"--dump-program: the devices are %s, expected one, whose program it is", devices);
 	for (int m = 0; m < MEMORIES; m++) {
 		char *name = file_name(path, 0, memories[m]);
-		const int rc = name ? npl_file_declare_output(name, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+		const int rc = name ? npl_file_declare_output(name, err) : npl_no_memory(err);
 		free(name);
 		if (rc)
 			return rc;
@@ -165,7 +166,7 @@ static int write_text(const struct cli_dump *dump, int64_t number, const char *d
 		put_command(out, dump, number, device, name, common);
 		fputs(dump->program[number].text, out);
 	}
-	int rc = out && !fclose(out) ? cli_write(path, text, bytes, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = out && !fclose(out) ? cli_write(path, text, bytes, err) : npl_no_memory(err);
 	free(path);
 	free(text);
 	return rc;
@@ -177,7 +178,7 @@ static int write_memory(const struct cli_dump *dump, int64_t number, int m, stru
 	char *path = file_name(dump->path, number, memories[m]);
 	struct npl_tensor bytes = {
 		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)image->bytes), .data = image->data};
-	int rc = path ? cli_write_tensor(path, &bytes, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = path ? cli_write_tensor(path, &bytes, err) : npl_no_memory(err);
 	free(path);
 	return rc;
 }
@@ -191,8 +192,7 @@ static int check_files(const struct cli_dump *dump, struct npl_err *err)
 			if (m >= 0 && !image_of(&dump->program[i], m)->data)
 				continue;
 			char *path = file_name(dump->path, i, m < 0 ? ".s" : memories[m]);
-			const int rc = path ? npl_file_check_output(path, err)
-					    : npl_fail(err, NPL_ENOMEM, "out of memory");
+			const int rc = path ? npl_file_check_output(path, err) : npl_no_memory(err);
 			free(path);
 			if (rc)
 				return rc;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "npulab/progress.h"
 #include "reports/json.h"
@@ -51,7 +52,7 @@ static int open_machines(struct npl_graph *graph, const char *devices, const str
 	m->session = npl_arena_array(arena, (size_t)options.n_devices, sizeof(struct npl_session *));
 	m->run = npl_arena_array(arena, (size_t)options.n_devices, sizeof *m->run);
 	if (!m->device || !m->session || !m->run)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	m->n = options.n_devices;
 	options.device_names = m->names;
 	options.without_host = true;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/refuse.h"
 #include "dump_program.h"
 #include "npulab/single_layer.h"
 
@@ -250,8 +251,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 	if (!rc) {
 		struct npl_report_context context = {
 			.model_name = layer_title(op, &spec, &arena), .single_layer = true, .layers = o->common.layers};
-		rc = context.model_name ? check_precision(o->precision, &comparison, err)
-					: npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = context.model_name ? check_precision(o->precision, &comparison, err) : npl_no_memory(err);
 		if (!rc)
 			rc = check_integers(o, &comparison, err);
 		if (!rc)

@@ -2,6 +2,7 @@
  *
  * npulab models: lists the networks that ship with npulab. */
 #include "common.h"
+#include "core/base/refuse.h"
 #include "npulab/model.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
@@ -90,7 +91,7 @@ static int list_models(const char *json, struct npl_err *err)
 	int n, rc = npl_model_list(&arena, &names, &n, err);
 	struct entry *entries = rc ? NULL : npl_arena_array(&arena, (size_t)n + 1, sizeof *entries);
 	if (!rc && !entries)
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	for (int i = 0; i < n && !rc; i++) {
 		npl_progress_part(names[i], "model", i + 1, n);
 		rc = read_entry(names[i], &arena, &entries[i], err);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "npulab/placement.h"
 
 /* The device or the placement rules of a run. */
@@ -45,7 +46,7 @@ static int run_model(const char *model, const struct target *target, struct cli_
 		rc = read_placement(target, &inputs, &placement, err);
 	if (!rc && common->output) {
 		outputs = calloc((size_t)inputs.graph->n_outputs + 1, sizeof *outputs);
-		rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = outputs ? 0 : npl_no_memory(err);
 	}
 	struct npl_compare_options compare_options;
 	if (!rc)

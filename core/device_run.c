@@ -7,6 +7,7 @@
 
 #include "books.h"
 #include "core/base/parallel.h"
+#include "core/base/refuse.h"
 #include "program.h"
 
 static int check_result(const struct npl_device *device, const struct npl_layer *layer,
@@ -91,7 +92,7 @@ int npl_device_open_layer_group(struct npl_device *device, const struct npl_laye
 	struct npl_layer_group_handle *handle = calloc(1, sizeof *handle);
 	if (!handle || !(handle->least = calloc((size_t)group->n + 1, sizeof *handle->least))) {
 		free(handle);
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	}
 	handle->device = device;
 	handle->group = *group;

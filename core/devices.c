@@ -127,7 +127,7 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 			return npl_fail(err, NPL_EUSAGE, "--set %s.%s: expected %s.KEY=VALUE", dev->machine.name, set,
 					dev->machine.name);
 		if (!key)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 		if (npl_description_set(&dev->machine, &dev->arena, key, equals + 1, err))
 			return err->code;
 	}

@@ -240,7 +240,7 @@ static int run_product(const struct npl_layer *layer, struct npl_tensor *out, st
 	int rc = sums_init(&s, layer, out, counts, err);
 	int32_t *x = rc ? NULL : integer_elements(layer->in[0]), *w = rc ? NULL : integer_elements(layer->in[1]);
 	if (!rc && (!x || !w))
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	if (!rc && layer->op == NPL_OP_GEMM)
 		gemm(&s, x, w);
 	else if (!rc && layer->op == NPL_OP_MATMUL)

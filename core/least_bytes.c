@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "core/ops/window.h"
 
 /* Passes are layers of the group; these stand for none and for several. */
@@ -253,5 +254,5 @@ int npl_least_bytes_of_group(const struct npl_device_info *info, const struct np
 			count_member(info, &m, &m.member[i], least);
 	free(m.member);
 	free(m.by_result);
-	return allocated ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return allocated ? 0 : npl_no_memory(err);
 }

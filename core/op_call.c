@@ -6,6 +6,7 @@
 
 #include "core/base/dtype.h"
 #include "core/base/half.h"
+#include "core/base/refuse.h"
 #include "npulab/op.h"
 
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor)
@@ -66,7 +67,7 @@ static int shape_half(enum npl_op op, struct npl_attrs *attrs, const struct npl_
 {
 	struct npl_tensor *widened = calloc((size_t)n_in, sizeof *widened);
 	const struct npl_tensor **at = calloc((size_t)n_in, sizeof *at);
-	int rc = widened && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = widened && at ? 0 : npl_no_memory(err);
 	for (int k = 0; k < n_in && !rc; k++) {
 		at[k] = in[k];
 		if (!npl_op_widens(op, in[k]))
@@ -113,7 +114,7 @@ static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct 
 {
 	struct npl_tensor *wide = calloc((size_t)(n_in + n_out), sizeof *wide), *result = wide ? wide + n_in : NULL;
 	const struct npl_tensor **at = calloc((size_t)n_in + 1, sizeof *at);
-	int rc = wide && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = wide && at ? 0 : npl_no_memory(err);
 	for (int k = 0; k < n_in && !rc; k++) {
 		at[k] = in[k];
 		if (!npl_op_widens(op, in[k]))

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "json.h"
 #include "npulab/report.h"
 #include "npulab/sha256.h"
@@ -133,7 +134,7 @@ int npl_dram_json(FILE *out, const struct npl_traffic_report *r, struct npl_err 
 	int n;
 	if (!yaml || npl_memory_settings(r->memory, &arena, &value, &n)) {
 		npl_arena_free(&arena);
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	}
 	npl_traffic_figures_of(r->memory, result, &figures);
 	npl_json_open(&json, NULL, '{');

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "npulab/progress.h"
 #include "npulab/traffic.h"
 #include "validation.h"
@@ -32,7 +33,7 @@ static int find_group_share(const struct npl_memory *memory, struct outcome *out
 				       npl_param_number(value, n, "clock.transfers") /
 				       npl_param_number(value, n, "timing.tCCD_L");
 	npl_arena_free(&arena);
-	return rc ? npl_fail(err, NPL_ENOMEM, "out of memory") : 0;
+	return rc ? npl_no_memory(err) : 0;
 }
 
 static int run_pattern(const char *preset, const struct npl_memory_options *options, const char *pattern,

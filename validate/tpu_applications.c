@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "frontend/compare/devices_open.h"
 #include "npulab/model.h"
 
@@ -201,7 +202,7 @@ int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const st
 		rc = npl_tpu_open(options, app->wide, change, n, &device, err);
 	if (!rc) {
 		state = find_states(graph);
-		rc = state ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = state ? 0 : npl_no_memory(err);
 	}
 	struct npl_session_options session_options = {
 		.n_devices = 1, .device = &device, .timing_only = true, .inputs_over_link = true, .resident = state};

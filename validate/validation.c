@@ -3,6 +3,7 @@
  * The rows of a validation (validate.h): read from published/, found, added to and judged. */
 #include "validation.h"
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "core/files/csv.h"
 #include "core/files/data_names.h"
 #include "npulab/device.h"
@@ -106,7 +107,7 @@ int npl_validation_add(struct npl_validation *validation, const char *machine, c
 	added->attempted = true;
 	if (!added->machine || !added->case_name || !added->metric || !added->unit || !added->reference ||
 	    !added->source || !added->note || !added->reason)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	return 0;
 }
 
@@ -138,7 +139,7 @@ int npl_validation_explain(struct npl_validation *validation, const char *machin
 {
 	const char *text = copy_text(validation, reason);
 	if (!text)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (int i = 0; i < validation->n; i++) {
 		struct npl_validation_row *row = &validation->row[i];
 		if (!strcmp(row->machine, machine) && (!case_name || !strcmp(row->case_name, case_name)) &&
@@ -213,7 +214,7 @@ int npl_validation_load(struct npl_validation *validation, const char *machine, 
 	const char *path = npl_arena_printf(&validation->arena, "%s/%s", folder, file);
 	const char *owner = npl_arena_strdup(&validation->arena, machine);
 	if (!path || !owner)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (npl_csv_load(path, &validation->arena, &csv, err))
 		return err->code;
 	for (int c = 0; c < COLUMNS; c++)

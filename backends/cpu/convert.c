@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/dtype.h"
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "cpu.h"
 
@@ -135,7 +136,7 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 #endif
 	c.counts = calloc((size_t)cpu->threads, sizeof *c.counts);
 	if (!c.counts)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	const double begin = npl_clock_seconds();
 	c.pieces = cpu->threads == 1 || full_pieces < 2 ? 1 : full_pieces > max_pieces ? max_pieces : full_pieces;
 	if (c.pieces == 1)

@@ -82,7 +82,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE, "powercap is empty, expected a folder, as " NPL_POWERCAP_ROOT);
 	struct cpu_state *cpu = calloc(1, sizeof *cpu);
 	if (!cpu)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	struct npl_err why; /* describe reports what cannot be loaded */
 	cpu->config = *options;
 	cpu->int8 = options->precision == CPU_INT8;

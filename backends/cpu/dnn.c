@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "dnn_impl.h"
 #include "openblas_core.h"
 
@@ -105,7 +106,7 @@ struct cpu_dnn_op *cpu_dnn_op_new(const struct cpu_dnn *dnn, struct npl_err *err
 {
 	struct cpu_dnn_op *op = calloc(1, sizeof *op);
 	if (!op)
-		npl_fail(err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(err);
 	else
 		op->dnn = dnn;
 	return op;

@@ -232,7 +232,7 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 	if (cpu->threads > 1 && is_pool(layer->op) && p.tasks > 1 && npl_tensor_count(layer->in[0]) >= BYTES_OF_TWO) {
 		p.failed = calloc((size_t)cpu->threads, sizeof *p.failed);
 		if (!p.failed)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 	}
 	double begin = npl_clock_seconds();
 	if (p.failed)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/base/dtype.h"
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
 
@@ -219,7 +220,7 @@ int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, 
 		return refuse(err, "oneDNN's products of bytes are not to be used");
 	struct cpu_int8_conv *conv = calloc(1, sizeof *conv);
 	if (!conv)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	cut_into_strips(conv, layer, threads);
 	conv->threads = threads;
 	struct npl_layer sums = {.name = layer->name,
@@ -305,7 +306,7 @@ int cpu_int8_conv_run(struct cpu_state *cpu, struct cpu_int8_conv *conv, const s
 	f.tasks = conv->pixels < conv->threads ? 1 : conv->threads;
 	f.counts = calloc((size_t)cpu->threads, sizeof *f.counts);
 	if (!f.counts)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	npl_int8_finish_by(&finish, layer->fused, layer->out);
 	double begin = npl_clock_seconds();
 	int rc = run_strips(cpu, conv, &f, x, err);

@@ -8,6 +8,7 @@
 
 #include "core/base/arith.h"
 #include "core/base/dtype.h"
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "cpu.h"
 
@@ -91,7 +92,7 @@ static int multiply(struct cpu_state *cpu, struct matmul_job *job, struct npl_re
 	cut_into_blocks(job, cpu->threads);
 	job->counts = calloc((size_t)cpu->threads, sizeof *job->counts);
 	job->failed = calloc((size_t)cpu->threads, sizeof *job->failed);
-	int rc = job->counts && job->failed ? run(cpu, job, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = job->counts && job->failed ? run(cpu, job, result, err) : npl_no_memory(err);
 	free(job->counts);
 	free(job->failed);
 	return rc;

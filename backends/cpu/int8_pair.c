@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
 #include "cpu.h"
@@ -207,7 +208,7 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 	choose_kernel(&pair);
 	pair.saturations = calloc((size_t)cpu->threads, sizeof *pair.saturations);
 	if (!pair.saturations)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	int64_t max_pieces = 4 * (int64_t)cpu->threads;
 	pair.pieces = cpu->threads == 1 ? 1 : pair.count / PIECE;
 	pair.pieces = pair.pieces < 1 ? 1 : pair.pieces > max_pieces ? max_pieces : pair.pieces;

@@ -10,6 +10,7 @@
 
 #include "core/base/arith.h"
 #include "core/base/half.h"
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "layer_group.h"
 
@@ -57,7 +58,7 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 {
 	struct cpu_widened *w = *opened = calloc(1, sizeof *w);
 	struct npl_layer_group_info info;
-	int rc = w ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = w ? 0 : npl_no_memory(err);
 	if (rc)
 		return rc;
 	w->layer = w->float32 = *layer;

@@ -9,6 +9,7 @@
 
 #include "backends/cuda/products/product.h"
 #include "bench_cuda.h"
+#include "core/base/refuse.h"
 
 #define WORKSPACE ((uint64_t)CU_BLAS_WORKSPACE) /* what the device has */
 
@@ -110,7 +111,7 @@ static int time_algorithm(const struct direct *d, const struct direct_way *way, 
 			  int runs, double *seconds, struct npl_err *err)
 {
 	double *times = calloc((size_t)runs, sizeof *times);
-	int rc = times ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = times ? 0 : npl_no_memory(err);
 	*seconds = INFINITY;
 	if (!rc && (how->status || how->workspace_bytes > WORKSPACE || call(d, way, how))) {
 		free(times);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench_cuda.h"
+#include "core/base/refuse.h"
 #include "core/ops/window.h"
 #include "npulab/model.h"
 #include "npulab/session.h"
@@ -223,7 +224,7 @@ static int bench_one(const char *name, const struct bench_options *options)
 	for (int i = 0; i < options->precisions.n; i++) {
 		times[i].row = calloc((size_t)n.graph->n_nodes + 1, MOST_RUNS * sizeof *times[i].row);
 		rc = times[i].row ? bench_network(options->precisions.item[i], &n, options, &times[i], &err)
-				  : npl_fail(&err, NPL_ENOMEM, "out of memory");
+				  : npl_no_memory(&err);
 		if (rc) {
 			printf("| %s | %s | fails: %s | | | | | | |\n", name, options->precisions.item[i], err.msg);
 			fflush(stdout);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reasons of refusals (refuse.h). */
+ * Reasons of refusals, and the failure for want of memory (refuse.h). */
 #include "refuse.h"
 
 #include <stdarg.h>
@@ -13,4 +13,9 @@ bool npl_refuse(char *reason, size_t n, const char *format, ...)
 	vsnprintf(reason, n, format, args);
 	va_end(args);
 	return false;
+}
+
+int npl_no_memory(struct npl_err *err)
+{
+	return npl_fail(err, NPL_ENOMEM, "out of memory");
 }

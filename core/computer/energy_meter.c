@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/refuse.h"
 #include "rapl.h"
 
 #define IDLE_SECONDS 0.5
@@ -101,7 +102,7 @@ int npl_energy_meter_open_rapl(const char *root, struct npl_energy_meter *meter,
 					   .close = close_rapl};
 	struct npl_rapl *rapl = calloc(1, sizeof *rapl);
 	if (!rapl)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (npl_rapl_open(root, rapl, err)) {
 		free(rapl);
 		return err->code;

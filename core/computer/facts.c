@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/base/refuse.h"
+
 int npl_fact(struct npl_facts *facts, struct npl_err *err, const char *key, const char *format, ...)
 {
 	char text[1024];
@@ -21,7 +23,7 @@ int npl_fact(struct npl_facts *facts, struct npl_err *err, const char *key, cons
 	fact->key = npl_arena_strdup(facts->arena, key);
 	fact->value = npl_arena_strdup(facts->arena, text);
 	if (!fact->key || !fact->value)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	facts->n++;
 	return 0;
 }

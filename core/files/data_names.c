@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/refuse.h"
+
 #define SUFFIX        ".yaml"
 #define SUFFIX_LENGTH (sizeof SUFFIX - 1)
 
@@ -42,7 +44,7 @@ static int list_names(DIR *dir, const char *const *first, int n_first, struct np
 	rewinddir(dir);
 	const char **name_list = npl_arena_array(arena, (size_t)capacity, sizeof *name_list);
 	if (!name_list)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (*n = 0; *n < n_first; ++*n)
 		name_list[*n] = first[*n];
 	for (struct dirent *entry; *n < capacity && (entry = readdir(dir));) {
@@ -51,7 +53,7 @@ static int list_names(DIR *dir, const char *const *first, int n_first, struct np
 			continue;
 		name_list[*n] = npl_arena_strndup(arena, entry->d_name, length);
 		if (!name_list[(*n)++])
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 	}
 	qsort(name_list + n_first, (size_t)(*n - n_first), sizeof *name_list, compare_names);
 	*names = name_list;

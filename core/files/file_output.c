@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "file_impl.h"
 
 enum { MOST_OUTPUTS = 16, MOST_LINKS = 40 };
@@ -243,7 +244,7 @@ static int note_read(const struct stat *status, struct npl_err *err)
 			return 0;
 	struct read_file *grown = npl_grow(files_read, n_read, &read_capacity, sizeof *grown);
 	if (!grown)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	files_read = grown;
 	grown[n_read++] = (struct read_file){status->st_dev, status->st_ino};
 	return 0;

@@ -238,7 +238,7 @@ static int open_without_memory(const struct npl_layer *layer, const struct npl_t
 	struct npl_int8_job *job = calloc(1, sizeof *job);
 	*job_out = job;
 	if (!job)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	job->layer = layer;
 	job->out = *out;
 	job->out.owned = false;
@@ -246,7 +246,7 @@ static int open_without_memory(const struct npl_layer *layer, const struct npl_t
 	job->prepared = prepared;
 	job->worker = calloc((size_t)workers, sizeof *job->worker);
 	if (!job->worker)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	set_sizes(job);
 	if (needs_counting(job, order))
 		job->order = *order;

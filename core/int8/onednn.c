@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "npulab/random.h"
 
 /* The layout of an operand: rows `leading_dimension` values apart, with k along the rows or across them. */
@@ -116,7 +117,7 @@ int npl_int8_onednn_check(const struct npl_onednn *onednn, struct npl_err *err)
 				limit.known ? " says" : "");
 	struct check *check = malloc(sizeof *check);
 	if (!check)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	struct npl_random random = {.state = 1};
 	for (int round = 0; round < 3 && !rc; round++)
 		for (int dtype = 0; dtype < 2 && !rc; dtype++) {

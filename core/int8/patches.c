@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "layer_impl.h"
 
 #include "core/base/arith.h"
@@ -90,7 +91,7 @@ static int patches_open(struct npl_int8_job *job, struct npl_err *err)
 {
 	struct patches *patches = job->method_state = calloc(1, sizeof *patches);
 	if (!patches)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	patches->direct = npl_int8_is_direct(job);
 	patches->taps_first = job->taps > 1 && job->order.k_block;
 	choose_blocks(job, patches);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "interleave.h"
 #include "kernels.h"
 #include "layer_impl.h"
@@ -91,7 +92,7 @@ static int make_phases(const struct npl_window *window, int d, int64_t outputs, 
 	int64_t stride = window->stride[d];
 	p->number = calloc((size_t)stride, sizeof *p->number);
 	if (!p->number)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (int64_t k = 0; k < window->kernel[d]; k++) {
 		int64_t *number = &p->number[k * window->dilation[d] % stride];
 		*number = *number ? *number : ++p->used;
@@ -177,7 +178,7 @@ static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 	const struct npl_window *window = &job->layer->attrs->conv.window;
 	struct windows *windows = job->method_state = calloc(1, sizeof *windows);
 	if (!windows)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	windows->kernel = npl_int8_kernel(0);
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		if (make_phases(window, d, job->out_image.size[d], &windows->phase[d], err))

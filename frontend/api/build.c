@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
+
 int npl_build_open(const char *name, struct npl_build **build, struct npl_err *err)
 {
 	struct npl_build *made = calloc(1, sizeof *made);
@@ -14,7 +16,7 @@ int npl_build_open(const char *name, struct npl_build **build, struct npl_err *e
 		made->graph = calloc(1, sizeof *made->graph);
 	if (!made || !made->graph) {
 		free(made);
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	}
 	struct npl_graph *graph = made->graph;
 	graph->opset = NPL_LAST_OPSET;
@@ -27,7 +29,7 @@ int npl_build_open(const char *name, struct npl_build **build, struct npl_err *e
 		return 0;
 	npl_build_close(made);
 	*build = NULL;
-	return npl_fail(err, NPL_ENOMEM, "out of memory");
+	return npl_no_memory(err);
 }
 
 void npl_build_close(struct npl_build *build)
@@ -52,11 +54,6 @@ static int settle(struct npl_build *build, int rc)
 	return rc;
 }
 
-static int no_memory(struct npl_build *build)
-{
-	return npl_fail(&build->last, NPL_ENOMEM, "out of memory");
-}
-
 int build_check_type(const char *subject, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err)
 {
 	char text[192];
@@ -79,7 +76,7 @@ static int add_input(struct npl_build *build, const char *name, enum npl_dtype d
 	if (own && !(name && *name))
 		own = graph_free_name(b, own);
 	if (!own)
-		return no_memory(build);
+		return npl_no_memory(&build->last);
 	if (build_check_type(own, dtype, shape, &build->last))
 		return build->last.code;
 	return graph_append_shaped(b, own, dtype, shape);
@@ -97,7 +94,7 @@ int build_known(struct npl_build *build, const struct npl_value *value)
 	own.producer = -1;
 	own.uses = 0;
 	own.name = graph_free_name(&build->b, value->name);
-	return own.name ? graph_add_value(&build->b, &own) : no_memory(build);
+	return own.name ? graph_add_value(&build->b, &own) : npl_no_memory(&build->last);
 }
 
 int build_check_tensor(const char *subject, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err)
@@ -125,7 +122,7 @@ static int keep_data(struct npl_build *build, const char *subject, const struct 
 	}
 	void *copy = npl_arena_alloc(&build->graph->arena, bytes);
 	if (!copy)
-		return no_memory(build);
+		return npl_no_memory(&build->last);
 	if (bytes)
 		memcpy(copy, tensor->data, bytes);
 	*data = copy;
@@ -138,7 +135,7 @@ static int add_constant(struct npl_build *build, const struct npl_tensor *tensor
 	const char *base = tensor->name && *tensor->name ? tensor->name : "constant";
 	value.name = npl_arena_strdup(&build->graph->arena, base);
 	if (!value.name)
-		return no_memory(build);
+		return npl_no_memory(&build->last);
 	if (keep_data(build, value.name, tensor, keep, &value.data))
 		return build->last.code;
 	return build_known(build, &value);
@@ -180,7 +177,7 @@ static int copy_attribute(struct npl_build *build, const char *op, const struct 
 		struct npl_tensor *copy = npl_arena_alloc(arena, sizeof *copy);
 		const void *data = NULL;
 		if (!copy)
-			return no_memory(build);
+			return npl_no_memory(&build->last);
 		if (!from->tensor)
 			return npl_fail(&build->last, NPL_EINPUT, "operator '%s': attribute '%s' holds no tensor", op,
 					from->name);
@@ -192,7 +189,7 @@ static int copy_attribute(struct npl_build *build, const char *op, const struct 
 					    .data = (void *)data};
 		to->tensor = copy;
 	}
-	return ok ? 0 : no_memory(build);
+	return ok ? 0 : npl_no_memory(&build->last);
 }
 
 static int copy_attributes(struct npl_build *build, const char *op, struct npl_attr_list from, struct npl_attr_list *to)
@@ -203,7 +200,7 @@ static int copy_attributes(struct npl_build *build, const char *op, struct npl_a
 	*to = (struct npl_attr_list){.n = from.n};
 	to->attr = npl_arena_array(&build->graph->arena, (size_t)from.n, sizeof *to->attr);
 	if (!to->attr)
-		return no_memory(build);
+		return npl_no_memory(&build->last);
 	for (int i = 0; i < from.n; i++)
 		if (copy_attribute(build, op, &from.attr[i], &to->attr[i]))
 			return build->last.code;
@@ -228,7 +225,7 @@ int build_ops(struct npl_build *build, const char *op, struct npl_build_in in, s
 {
 	struct npl_attr_list own;
 	const char *name = op ? npl_arena_strdup(&build->graph->arena, op) : "";
-	int first, rc = name ? 0 : no_memory(build);
+	int first, rc = name ? 0 : npl_no_memory(&build->last);
 	if (!rc && (in.n < 0 || in.n > GRAPH_MAX_NODE_INPUTS || (in.n && !in.value) || n_results < 1))
 		rc = npl_fail(&build->last, NPL_EINPUT,
 			      "operator '%s': %d inputs and %d results, expected 0 to %d and at least 1", name, in.n,
@@ -267,7 +264,7 @@ static int rename_value(struct npl_build *build, int value, const char *name)
 	int producer = b->value[value].producer;
 	struct graph_node *node = producer >= 0 && b->node[producer].n_out == 1 ? &b->node[producer] : NULL;
 	if (!own)
-		return no_memory(build);
+		return npl_no_memory(&build->last);
 	if (!*own)
 		return npl_fail(&build->last, NPL_EINPUT, "an empty name for '%s'", b->value[value].name);
 	if (!strcmp(b->value[value].name, own))
@@ -276,7 +273,7 @@ static int rename_value(struct npl_build *build, int value, const char *name)
 		return npl_fail(&build->last, NPL_EINPUT, "'%s' cannot be called '%s': another is",
 				b->value[value].name, own);
 	if (graph_names_add(&b->values, own, value) || (node && graph_names_add(&b->nodes, own, producer)))
-		return no_memory(build);
+		return npl_no_memory(&build->last);
 	b->value[value].name = own;
 	if (node)
 		node->name = own;

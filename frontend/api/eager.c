@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 
 int npl_eager_open(const char *device, const struct npl_device_options *options, struct npl_eager **ctx,
 		   struct npl_err *err)
@@ -15,7 +16,7 @@ int npl_eager_open(const char *device, const struct npl_device_options *options,
 	struct npl_eager *made = calloc(1, sizeof *made);
 	*ctx = NULL;
 	if (!made)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	int rc = npl_device_open(device, options, &made->device, err);
 	if (rc) {
 		free(made);
@@ -63,7 +64,7 @@ int eager_append(struct eager_values *list, struct npl_eager_value *value, struc
 {
 	struct npl_eager_value **grown = npl_grow(list->value, list->n, &list->capacity, sizeof *grown);
 	if (!grown)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	list->value = grown;
 	grown[list->n++] = value;
 	take_ref(value);
@@ -175,7 +176,7 @@ static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name,
 	struct npl_eager_value *made = make_value(ctx, false);
 	if (!made) {
 		npl_tensor_free(&own);
-		npl_fail(err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(err);
 		return NULL;
 	}
 	if (keep == NPL_COPY && npl_tensor_bytes(tensor))
@@ -188,7 +189,7 @@ static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name,
 	made->name = named ? strdup(name) : NULL;
 	if (named && !made->name) {
 		npl_eager_release(made);
-		npl_fail(err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(err);
 		return NULL;
 	}
 	return made;
@@ -257,7 +258,7 @@ static int append_call(struct npl_eager *ctx, const char *op, struct npl_args ar
 		       int n_results, int *result, struct npl_err *err)
 {
 	int *in = calloc((size_t)args.n + 1, sizeof *in);
-	int rc = in ? open_pending(ctx, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = in ? open_pending(ctx, err) : npl_no_memory(err);
 	for (int i = 0; i < args.n && !rc; i++) {
 		in[i] = NPL_ABSENT;
 		if (args.value[i])
@@ -288,7 +289,7 @@ int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, s
 		if (!made[k]) {
 			while (k > 0)
 				npl_eager_release(made[--k]);
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 		}
 		const struct npl_value *value = &ctx->pending->b.value[index[k]];
 		made[k]->value = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
@@ -336,7 +337,7 @@ static int promise(struct npl_eager *ctx, struct eager_job *job, struct npl_err 
 		n += value->pending;
 	job->output = calloc((size_t)n + 1, sizeof *job->output);
 	if (!job->output)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (struct npl_eager_value *value = ctx->first; value; value = value->next) {
 		if (!value->pending)
 			continue;
@@ -370,7 +371,7 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err)
 	if (!ctx->pending)
 		return 0;
 	struct eager_job *job = calloc(1, sizeof *job);
-	int rc = job ? promise(ctx, job, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = job ? promise(ctx, job, err) : npl_no_memory(err);
 	if (!rc && job->outputs.n)
 		rc = eager_start(ctx, err);
 	if (rc) {

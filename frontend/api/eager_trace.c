@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "eager.h"
 
 int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err)
@@ -43,7 +44,7 @@ static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value,
 				    .data = (void *)described.data};
 	described.name = value->name ? npl_arena_strdup(&ctx->trace->graph->arena, value->name) : "constant";
 	if (!described.name)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (described.is_fill || described.is_random) {
 		described.data = NULL;
 		return added(ctx, value, build_known(ctx->trace, &described), err);
@@ -81,7 +82,7 @@ int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, st
 		 int *trace, struct npl_err *err)
 {
 	int *in = calloc((size_t)args.n + 1, sizeof *in);
-	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = in ? 0 : npl_no_memory(err);
 	for (int i = 0; i < args.n && !rc; i++) {
 		in[i] = NPL_ABSENT;
 		if (args.value[i])
@@ -101,7 +102,7 @@ int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_gra
 		return npl_fail(err, NPL_EUSAGE, "nothing is being recorded");
 	ctx->trace = NULL;
 	int *output = calloc((size_t)(outputs.n > 0 ? outputs.n : 0) + 1, sizeof *output);
-	int rc = output ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = output ? 0 : npl_no_memory(err);
 	for (int i = 0; i < outputs.n && !rc; i++) {
 		const struct npl_eager_value *value = outputs.value[i];
 		if (!value || value->ctx != ctx || value->recording != ctx->recording)

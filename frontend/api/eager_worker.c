@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "npulab/thread.h"
 
 #include "eager.h"
@@ -37,7 +38,7 @@ static int run(struct npl_eager *ctx, struct eager_job *job, struct npl_tensor *
 {
 	struct npl_graph *graph = NULL;
 	struct npl_tensor *in = calloc((size_t)job->inputs.n + 1, sizeof *in);
-	int rc = in ? bind_inputs(job, in, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = in ? bind_inputs(job, in, err) : npl_no_memory(err);
 	if (!rc) {
 		rc = npl_build_finish(job->build, (struct npl_build_in){.value = job->output, .n = job->outputs.n},
 				      &graph, err);
@@ -70,7 +71,7 @@ static void do_job(struct npl_eager *ctx, struct eager_job *job)
 	struct npl_err err = {0};
 	struct npl_cost cost = {0};
 	struct npl_tensor *out = calloc((size_t)job->outputs.n + 1, sizeof *out);
-	int rc = out ? run(ctx, job, out, &cost, &err) : npl_fail(&err, NPL_ENOMEM, "out of memory");
+	int rc = out ? run(ctx, job, out, &cost, &err) : npl_no_memory(&err);
 	pthread_mutex_lock(&ctx->lock);
 	settle(job, out, rc, &err);
 	if (rc && !ctx->failed.code)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "npulab/progress.h"
 
 /* Copies the outputs of a batch, of which the first `n_samples` samples count, into those of all samples. Returns 0, or
@@ -43,7 +44,7 @@ int npl_each_batch(struct npl_graph *graph, const struct npl_samples *samples, c
 	const int64_t batches = npl_samples_batches(graph, samples);
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
-	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = in && out ? 0 : npl_no_memory(err);
 	for (int64_t b = 0; b < batches && !rc; b++) {
 		int64_t n_samples;
 		npl_progress_part(part, "batch", b + 1, batches);

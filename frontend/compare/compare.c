@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batches.h"
+#include "core/base/refuse.h"
 #include "devices_open.h"
 #include "frontend/quantise/layer_noise.h"
 #include "frontend/session/footprint.h"
@@ -102,8 +103,7 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	}
 	if (want_outputs) {
 		job->reference = calloc((size_t)graph->n_outputs + 1, sizeof *job->reference);
-		rc = job->reference ? alloc_outputs(job, job->reference, err)
-				    : npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = job->reference ? alloc_outputs(job, job->reference, err) : npl_no_memory(err);
 	}
 	if (!rc && want_outputs && job->options->layer_accuracy)
 		rc = npl_layer_noise_open(graph, NOISE_BYTES, &job->noise, err);
@@ -163,7 +163,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					      .layer_by_layer = job->options->layer_by_layer};
 	struct npl_session *session = NULL;
 	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
-	int rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = outputs ? 0 : npl_no_memory(err);
 	report->name = name;
 	report->samples = job->samples->count;
 	report->batches = job->batches;
@@ -231,7 +231,7 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1,
 						    sizeof *c->device[0].part);
 		if (!c->device[0].part)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 		for (int d = 0; d < options->n_devices; d++) {
 			if (npl_report_describe(c, device[d], &c->device[0].part[d], err))
 				return err->code;
@@ -268,8 +268,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	c->unavailable.arena = &c->arena;
 	c->batches = job.batches = npl_samples_batches(graph, samples);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
-	int rc = device && c->device ? npl_devices_open(options, device, &c->unavailable, err)
-				     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = device && c->device ? npl_devices_open(options, device, &c->unavailable, err) : npl_no_memory(err);
 	if (!rc)
 		rc = npl_host_open(options, &job.host, err);
 	if (!rc)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/device_inside.h"
 #include "instance.h"
@@ -64,7 +65,7 @@ static int find_sets(struct opening *o, const char *label, const struct instance
 	const struct npl_compare_options *options = o->options;
 	const char **sets = npl_arena_array(&o->arena, (size_t)(options->n_sets + instance->n_sets) + 1, sizeof *sets);
 	if (!sets)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	device_options->set = sets;
 	device_options->n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
 	for (int i = 0; i < options->n_sets; i++)
@@ -99,14 +100,13 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 	const char *name = instance.device;
 	/* A device that cannot be opened has the name by which it was asked for. */
 	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	/* Settings of a machine file are addressed by the machine's name, which only the opened file tells. */
 	if ((strchr(name, '/') || strstr(name, ".yaml")) && npl_device_open(name, &device_options, &plain, err))
 		return err->code;
 	const char *machine = plain ? npl_device_name(plain) : name;
 	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
-	int rc = o->label[d] ? find_sets(o, machine, &instance, &device_options, err)
-			     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = o->label[d] ? find_sets(o, machine, &instance, &device_options, err) : npl_no_memory(err);
 	if (!rc)
 		rc = refuse_host(machine, name, err);
 	npl_device_close(plain);
@@ -135,7 +135,7 @@ static int list_unavailable(struct opening *o, int d, struct npl_unavailables *l
 			.reason = npl_arena_strdup(list->arena, error->msg + (has_label ? name + 2 : 0)),
 			.entries_before = d - list->n};
 	if (!entry || !entry->instance || !entry->reason)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	list->n++;
 	return 0;
 }
@@ -195,7 +195,7 @@ static int refuse_set(struct opening *o, const char *set, struct npl_err *err)
 	const char *asked = npl_arena_strndup(&o->arena, set, strcspn(set, ".="));
 	int n = 0;
 	if (!names || !asked)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (int d = 0; d < options->n_devices; d++) {
 		struct instance instance;
 		if (instance_cut(o->label[d], &o->arena, &instance, err))
@@ -218,8 +218,7 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 	struct opening o = {.options = options};
 	o.used = npl_arena_array(&o.arena, (size_t)options->n_sets + 1, sizeof *o.used);
 	o.label = npl_arena_array(&o.arena, (size_t)options->n_devices + 1, sizeof *o.label);
-	int rc = o.used && o.label ? open_all(&o, device, unavailable, err)
-				   : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = o.used && o.label ? open_all(&o, device, unavailable, err) : npl_no_memory(err);
 	if (!rc)
 		rc = check_apart(&o, err);
 	if (!rc)
@@ -261,7 +260,7 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 	const char *name = options->host ? options->host : NPL_HOST_NAME;
 	*host = NULL;
 	if (!sets)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	const struct npl_device_options device_options = {
 		.set = sets, .n_sets = npl_device_sets(NPL_HOST_NAME, options->set, options->n_sets, sets)};
 	int rc = npl_device_open(name, &device_options, host, err);
@@ -295,7 +294,7 @@ int npl_report_describe(struct npl_comparison *c, const struct npl_device *devic
 		ok = settings[i].value != NULL;
 	}
 	if (!ok)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	report->setting = settings;
 	report->n_settings = n;
 	if (npl_device_sha256(device))
@@ -337,5 +336,5 @@ int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struc
 		ok = (!resource->energy_origin || keep(c, &resource->energy_origin)) && ok;
 		ok = (!resource->energy_within || keep(c, &resource->energy_within)) && ok;
 	}
-	return ok ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return ok ? 0 : npl_no_memory(err);
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
+
 /* Returns the '@' before the first setting, or the end of the text. */
 static const char *settings_of(const char *text)
 {
@@ -53,7 +55,7 @@ int instance_cut(const char *text, struct npl_arena *arena, struct instance *ins
 	}
 	if (ok && !*instance->device)
 		return npl_fail(err, NPL_EUSAGE, "%s: no device before '@', expected NAME@KEY=VALUE", text);
-	return ok ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return ok ? 0 : npl_no_memory(err);
 }
 
 const char *instance_label(const char *machine, const char *text, struct npl_arena *arena)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "frontend/session/layer_pattern.h"
 
@@ -75,7 +76,7 @@ static int mark_matches(const struct npl_graph *graph, const char *text, bool *c
 	struct layer_pattern pattern = {
 		.location = "--match", .error_code = NPL_EUSAGE, .text = pattern_text, .matches_name = matches_name};
 	int n_matched = 0;
-	int rc = pattern_text ? layer_pattern_open(&pattern, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = pattern_text ? layer_pattern_open(&pattern, err) : npl_no_memory(err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
 		if (layer_pattern_matches(&pattern, &graph->node[i])) {
 			chosen[i] = true;

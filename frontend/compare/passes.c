@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "batches.h"
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "devices_open.h"
 #include "energy.h"
@@ -236,7 +237,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struc
 	report->spread = report->median_within = NAN;
 	if (measured)
 		npl_energy_measurement_open(&measurement, p->device, p->n_devices, &report->energy);
-	int rc = record ? one_pass(p, name, 1, outputs, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = record ? one_pass(p, name, 1, outputs, &report->run, err) : npl_no_memory(err);
 	npl_session_hash(p->session, false);
 	if (!rc)
 		rc = measured ? run_measured(p, name, &report->run, &measurement, record, &report->load, err)

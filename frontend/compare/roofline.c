@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/dtype.h"
+#include "core/base/refuse.h"
 #include "core/device_inside.h"
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
@@ -235,7 +236,7 @@ static int describe(struct npl_roofline *r, struct npl_device *open_device, stru
 	device->info.memory_yaml = NULL; /* it belongs to the device, which is about to close */
 	device->note = npl_device_keep_notes(open_device, &r->arena, &device->n_notes);
 	if (!device->name || !device->instance || !device->sha256 || !device->note)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	return npl_roofs_find(open_device, device, err);
 }
 
@@ -263,7 +264,7 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 	r->device = npl_arena_array(&r->arena, (size_t)n + 1, sizeof *r->device);
 	int rc = open_device && names && sets && r->device
 			 ? npl_devices_open(options, open_device, &r->unavailable, err)
-			 : npl_fail(err, NPL_ENOMEM, "out of memory");
+			 : npl_no_memory(err);
 	for (int d = 0; d < n && !rc; d++) {
 		if (!open_device[d])
 			continue;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "devices_open.h"
@@ -176,7 +177,7 @@ static int run_timed(struct tested_layer *tested, struct npl_device_report *repo
 	if (measured)
 		npl_energy_measurement_open(&tested->measurement, &tested->device, 1, &report->energy);
 	tested->measurement.own_time = true;
-	int rc = times ? run_work(tested, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = times ? run_work(tested, result, err) : npl_no_memory(err);
 	npl_device_dump_programs(tested->device, NULL, NULL); /* the timed runs are of the same program */
 	if (!rc)
 		rc = run_repeats(tested, measured, report, times, err);
@@ -270,7 +271,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
 	report->samples = report->batches = report->batch = 1;
 	int rc = report->run.layer ? draw_operands(spec, report->info.format, w_shape, y_shape, timing_only, &o, err)
-				   : npl_fail(err, NPL_ENOMEM, "out of memory");
+				   : npl_no_memory(err);
 	struct npl_layer layer = {.name = node->name,
 				  .op = node->op,
 				  .attrs = &node->attrs,
@@ -364,7 +365,7 @@ static int one_node_graph(struct npl_comparison *c, const struct npl_layer_spec 
 	struct npl_graph *graph = npl_arena_alloc(&c->arena, sizeof *graph);
 	struct npl_node *node = npl_arena_alloc(&c->arena, sizeof *node);
 	if (!graph || !node)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (shape_layer(spec, node, w, y, err))
 		return err->code;
 	node->name = npl_op_defs[spec->op].name;
@@ -393,8 +394,7 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 	open_options.without_host = true;
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
-	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err)
-				     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err) : npl_no_memory(err);
 	if (!rc)
 		rc = npl_devices_open(&open_options, device, &c->unavailable, err);
 	if (!rc && options->programs && device[0])

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/files/file.h"
 #include "frontend/import/onnx_survey.h"
@@ -64,7 +65,7 @@ static int import(const struct attempt *a, enum knowledge knowledge, struct npl_
 	struct npl_load_options options = {.known = known, .given = given};
 	*graph = NULL;
 	if (!known)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (int i = 0; i < a->set->n_in; i++) {
 		struct npl_tensor t = a->set->in[i];
 		t.name = a->survey->input[i];
@@ -104,7 +105,7 @@ static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tens
 				npl_plural(graph->n_outputs), set->n_out);
 	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
 	if (!outputs)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	a->c->nodes = graph->n_nodes;
 	int rc = a->options->device ? npl_case_on_device(graph, a->options->device, given, outputs, a->c, err)
 				    : npl_evaluate(graph, given, outputs, NULL, err);
@@ -126,8 +127,7 @@ static enum npl_case_status try(struct attempt *a, enum knowledge knowledge)
 	enum npl_case_status status = NPL_CASE_FAILED;
 	int n_given = 0;
 	a->by_chance = false;
-	int rc = given ? import(a, knowledge, given, &n_given, &graph, &err)
-		       : npl_fail(&err, NPL_ENOMEM, "out of memory");
+	int rc = given ? import(a, knowledge, given, &n_given, &graph, &err) : npl_no_memory(&err);
 	if (rc == NPL_EINPUT) {
 		status = NPL_CASE_UNSUPPORTED;
 	} else if (!rc) {
@@ -280,7 +280,7 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 	const char *reason;
 	a.model = npl_arena_printf(arena, "%s/model.onnx", c->path);
 	if (!a.model)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (survey_file(a.model, arena, &survey, &a.error)) {
 		c->status = NPL_CASE_FAILED;
 		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
@@ -294,5 +294,5 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
 	}
 	c->reason = c->status == NPL_CASE_PASSED ? NULL : reason;
-	return reason ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return reason ? 0 : npl_no_memory(err);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "frontend/graph/names.h"
 #include "impl.h"
 
@@ -39,7 +40,7 @@ static int count_missing(struct npl_conformance *c, struct npl_err *err)
 		most += (size_t)c->item[i].n_missing;
 	c->missing = npl_arena_array(&c->arena, most + 1, sizeof *c->missing);
 	if (!c->missing)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (int i = 0; i < c->n_cases && !rc; i++)
 		for (int k = 0; k < c->item[i].n_missing && !rc; k++) {
 			const char *name = c->item[i].missing[k];
@@ -54,7 +55,7 @@ static int count_missing(struct npl_conformance *c, struct npl_err *err)
 		}
 	graph_names_free(&names);
 	qsort(c->missing, (size_t)c->n_missing, sizeof *c->missing, by_use);
-	return rc ? npl_fail(err, NPL_ENOMEM, "out of memory") : 0;
+	return rc ? npl_no_memory(err) : 0;
 }
 
 /* Says whether the device is the float reference, which is the reference kernels themselves. */
@@ -78,7 +79,7 @@ int npl_conformance_run(const char *const *dirs, int n_dirs, const struct npl_co
 		how.device = NULL;
 	int rc = npl_cases_find(dirs, n_dirs, c, err);
 	if (!rc && how.device && !(c->device = npl_arena_strdup(&c->arena, npl_device_name(how.device))))
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	for (int i = 0; i < c->n_cases && !rc; i++) {
 		npl_progress_part(c->item[i].name, "case", i + 1, c->n_cases);
 		if (!c->item[i].reason) /* the case can be run */

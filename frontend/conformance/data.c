@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "impl.h"
 #include "npulab/tensor_file.h"
 
@@ -54,7 +55,7 @@ static int load_tensors(const char *folder, const char *kind, struct npl_tensor 
 			return 0;
 		struct npl_tensor *grown = npl_grow(*list, *n, &capacity, sizeof *grown);
 		if (!grown)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 		*list = grown;
 		if (npl_tensor_load(path, &grown[*n], err))
 			return err->code;

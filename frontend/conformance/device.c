@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "impl.h"
 #include "npulab/session.h"
 
@@ -65,8 +66,7 @@ static int find_ranges(struct npl_graph *graph, const struct npl_tensor *inputs,
 	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
 	for (int v = 0; v < graph->n_values; v++)
 		range[v] = NPL_RANGE_EMPTY;
-	int rc = outputs ? npl_evaluate(graph, inputs, outputs, range, err)
-			 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = outputs ? npl_evaluate(graph, inputs, outputs, range, err) : npl_no_memory(err);
 	for (int i = 0; outputs && i < graph->n_outputs; i++)
 		npl_tensor_free(&outputs[i]);
 	free(outputs);
@@ -97,7 +97,7 @@ int npl_case_on_device(struct npl_graph *graph, struct npl_device *device, const
 {
 	int *place = calloc((size_t)graph->n_nodes + 1, sizeof *place);
 	struct npl_range *range = calloc((size_t)graph->n_values + 1, sizeof *range);
-	int rc = place && range ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = place && range ? 0 : npl_no_memory(err);
 	c->nodes_on_device = 0;
 	if (!rc && !graph->n_nodes)
 		rc = npl_fail(err, NPL_EDEVICE, "all of it is constant: no node is left to be run");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "impl.h"
 
 #define NO_DATA "no test_data_set_0/ beside its model.onnx"
@@ -62,7 +63,7 @@ static int add(struct npl_conformance *conformance, struct found *found, const c
 				.status = reason ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
 				.reason = reason};
 	if (!grown || !made.name || !made.path)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	grown[found->n++] = made;
 	found->cases += !reason;
 	return 0;
@@ -93,7 +94,7 @@ static int search(const char *dir, struct npl_conformance *conformance, struct f
 			continue;
 		if (asprintf(&path, "%.*s%s%s", length, dir, length && dir[length - 1] == '/' ? "" : "/",
 			     entry->d_name) < 0)
-			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+			rc = npl_no_memory(err);
 		else if ((kind = kind_of(path)) != NOTHING)
 			rc = add(conformance, found, path, kind == CASE ? NULL : NO_DATA, err);
 		free(path);
@@ -117,7 +118,7 @@ int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *
 			      n_dirs > 1 ? " and the others" : "", found.n == 1 ? found.item[0].reason : NO_CASE);
 	conformance->item = rc ? NULL : npl_arena_array(&conformance->arena, (size_t)found.n + 1, sizeof *found.item);
 	if (!rc && !conformance->item)
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	if (!rc && found.n)
 		memcpy(conformance->item, found.item, (size_t)found.n * sizeof *found.item);
 	conformance->n_cases = rc ? 0 : found.n;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "build.h"
+#include "core/base/refuse.h"
 
 const char *graph_free_name(struct graph_builder *b, const char *base)
 {
@@ -47,7 +48,7 @@ static int name_results(struct graph_builder *b, const char *name, const char *o
 		const char *own = n_out == 1 || !base ? base : npl_arena_printf(arena, "%s.%d", base, k);
 		out[k] = own ? graph_free_name(b, own) : NULL;
 		if (!out[k])
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 	}
 	return 0;
 }
@@ -74,7 +75,7 @@ int graph_append_node(struct graph_builder *b, const char *name, const char *op,
 	const char **in_name = npl_arena_array(arena, (size_t)n_in, sizeof *in_name), *out_name[NPL_MAX_OUTPUTS];
 	int *link = npl_arena_array(arena, (size_t)n_in, sizeof *link);
 	if (!in_name || !link)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int k = 0; k < n_in; k++) {
 		link[k] = in[k];
 		in_name[k] = in[k] < 0 ? "" : b->value[in[k]].name;
@@ -103,7 +104,7 @@ int graph_close_appended(struct graph_builder *b)
 	b->graph->file_nodes = b->n_nodes;
 	b->order = calloc((size_t)b->n_nodes + 1, sizeof *b->order);
 	if (!b->order || graph_scratch(b, 0))
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int i = 0; i < b->n_nodes; i++)
 		b->order[i] = i;
 	return graph_simplify(b);

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "core/base/refuse.h"
+
 int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 {
 	int64_t batch = b->options.batch;
@@ -35,7 +37,7 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 	}
 	int64_t *entry = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *entry);
 	if (!entry)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	memcpy(entry, old, (size_t)count * sizeof *entry);
 	entry[0] = batch;
 	made.data = entry;

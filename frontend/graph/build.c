@@ -8,6 +8,8 @@
 #include "core/base/text.h"
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
+
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
 			struct graph_limits limits, struct npl_err *err)
 {
@@ -31,11 +33,6 @@ void graph_builder_free(struct graph_builder *b)
 	free(b->tensor_ref);
 }
 
-int graph_no_memory(struct graph_builder *b)
-{
-	return npl_fail(b->err, NPL_ENOMEM, "out of memory");
-}
-
 int graph_blame(struct graph_builder *b, const struct graph_node *node)
 {
 	return npl_prefix(b->err, "node '%s' (%s)", node->name, npl_op_defs[node->op].name);
@@ -46,7 +43,7 @@ static int append(struct graph_builder *b, int **list, int *n, int64_t *capacity
 {
 	int *grown = npl_grow(*list, *n, capacity, sizeof **list);
 	if (!grown)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	*list = grown;
 	grown[(*n)++] = v;
 	return 0;
@@ -65,10 +62,10 @@ int graph_add_value(struct graph_builder *b, const struct npl_value *value)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d tensors", GRAPH_MAX_VALUES);
 	struct npl_value *grown = npl_grow(b->value, b->n_values, &b->value_capacity, sizeof *b->value);
 	if (!grown)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	b->value = grown;
 	if (graph_names_add(&b->values, value->name, b->n_values))
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	b->value[b->n_values] = *value;
 	return b->n_values++;
 }
@@ -96,7 +93,7 @@ int graph_add_made(struct graph_builder *b, const char *owner, const char *part,
 	made.name = npl_arena_printf(&b->graph->arena, "%s.%s", owner, part);
 	for (int i = 2; made.name && graph_names_find(&b->values, made.name) >= 0; i++)
 		made.name = npl_arena_printf(&b->graph->arena, "%s.%s#%d", owner, part, i);
-	return made.name ? graph_add_value(b, &made) : graph_no_memory(b);
+	return made.name ? graph_add_value(b, &made) : npl_no_memory(b->err);
 }
 
 int graph_add_output(struct graph_builder *b, const char *name)
@@ -164,12 +161,12 @@ static int add_node_outputs(struct graph_builder *b, struct graph_node *node, co
 {
 	node->out = npl_arena_array(&b->graph->arena, (size_t)node->n_out, sizeof *node->out);
 	if (!node->out)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int i = 0; i < node->n_out; i++) {
 		/* An optional output that the file leaves out becomes a value without readers. */
 		const char *name = *out[i] ? out[i] : npl_arena_printf(&b->graph->arena, "%s.output%d", node->name, i);
 		if (!name)
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 		node->out[i] = graph_add_value(b, &(struct npl_value){.name = name, .producer = b->n_nodes});
 		if (node->out[i] < 0)
 			return node->out[i];
@@ -192,11 +189,11 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
 	struct graph_node *grown = npl_grow(b->node, b->n_nodes, &b->node_capacity, sizeof *b->node);
 	if (!grown)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	b->node = grown;
 	node.name = unique_name(b, name, op);
 	if (!node.name || graph_names_add(&b->nodes, node.name, b->n_nodes))
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	if (node.op == NPL_OPS && graph_why_not(op))
 		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' is not supported: %s", node.name, op,
 				graph_why_not(op));
@@ -229,5 +226,5 @@ int graph_scratch(struct graph_builder *b, int n_in)
 	b->tensor = calloc((size_t)widest + NPL_MAX_OUTPUTS, sizeof *b->tensor);
 	b->tensor_ref = calloc((size_t)widest, sizeof *b->tensor_ref);
 	b->widest = b->tensor && b->tensor_ref ? widest : 0;
-	return b->widest ? 0 : graph_no_memory(b);
+	return b->widest ? 0 : npl_no_memory(b->err);
 }

@@ -92,7 +92,6 @@ struct graph_input {
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
 			struct graph_limits limits, struct npl_err *err);
 void graph_builder_free(struct graph_builder *b); /* frees the builder's own memory; the graph belongs to the caller */
-int graph_no_memory(struct graph_builder *b);
 /* Adds a value; returns its index or a negative code. Refuses a name that exists already. */
 int graph_add_value(struct graph_builder *b, const struct npl_value *value);
 int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */

@@ -3,6 +3,7 @@
  * The end of building: links the inputs of nodes to the values that they name, infers shapes and folds. */
 #include "build.h"
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ static int link_nodes(struct graph_builder *b)
 		struct graph_node *node = &b->node[i];
 		node->in = npl_arena_array(&b->graph->arena, (size_t)node->n_in, sizeof *node->in);
 		if (!node->in)
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 		for (int k = 0; k < node->n_in; k++) {
 			node->in[k] = *node->in_name[k] ? graph_names_find(&b->values, node->in_name[k]) : -1;
 			if (node->in[k] < 0 && *node->in_name[k]) {
@@ -35,7 +36,7 @@ static int drop_statistics(struct graph_builder *b)
 {
 	bool *read = calloc((size_t)b->n_values + 1, sizeof *read);
 	if (!read)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int i = 0; i < b->n_outputs; i++)
 		read[b->output[i]] = true;
 	for (int i = 0; i < b->n_nodes; i++)

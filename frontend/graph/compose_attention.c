@@ -8,6 +8,7 @@
 
 #include "build.h"
 #include "core/base/half.h"
+#include "core/base/refuse.h"
 
 enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, INPUTS };
 enum { Y, PRESENT_KEY, PRESENT_VALUE, SHOWN, OUTPUTS };
@@ -27,7 +28,7 @@ static const char *named(struct composer *c, const char *part)
 {
 	const char *name = npl_arena_printf(&c->b->graph->arena, "%s/%s", c->owner, part);
 	if (!name)
-		c->rc = graph_no_memory(c->b);
+		c->rc = npl_no_memory(c->b->err);
 	return name;
 }
 
@@ -45,7 +46,7 @@ static int add(struct composer *c, const char *part, const char *op, const struc
 		list = (struct npl_attr_list){.attr = npl_arena_array(arena, 1, sizeof *attr), .n = 1};
 		int64_t *ints = npl_arena_array(arena, (size_t)attr->n, sizeof *ints);
 		if (!list.attr || !ints) {
-			c->rc = graph_no_memory(c->b);
+			c->rc = npl_no_memory(c->b->err);
 			return -1;
 		}
 		if (attr->n)
@@ -92,7 +93,7 @@ static int reshape(struct composer *c, const char *part, int x, int n, const int
 {
 	int64_t *copy = npl_arena_array(&c->b->graph->arena, (size_t)n, sizeof *copy);
 	if (!copy) {
-		c->rc = graph_no_memory(c->b);
+		c->rc = npl_no_memory(c->b->err);
 		return -1;
 	}
 	memcpy(copy, dim, (size_t)n * sizeof *copy);
@@ -136,7 +137,7 @@ static int causal_mask(struct composer *c)
 	}
 	unsigned char *sees = npl_arena_alloc(&c->b->graph->arena, bytes);
 	if (!sees) {
-		c->rc = graph_no_memory(c->b);
+		c->rc = npl_no_memory(c->b->err);
 		return -1;
 	}
 	for (int64_t i = 0; i < c->rows; i++)

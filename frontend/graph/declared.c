@@ -7,6 +7,7 @@
 
 #include "build.h"
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 
 static bool contradicts(const struct graph_input *declaration, enum npl_dtype dtype, const struct npl_shape *shape,
 			bool dims)
@@ -53,7 +54,7 @@ int graph_declare_output(struct graph_builder *b, const struct graph_input *decl
 	struct graph_input *grown = npl_grow(b->declared_output, b->n_declared_outputs, &b->declared_output_capacity,
 					     sizeof *grown);
 	if (!grown)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	b->declared_output = grown;
 	grown[b->n_declared_outputs] = *declaration;
 	grown[b->n_declared_outputs++].output_index = b->n_outputs - 1;
@@ -77,7 +78,7 @@ int graph_warn_outputs(struct graph_builder *b, int max_warnings)
 			declared_text(declaration, declared, sizeof declared), npl_dtype_name(value->dtype),
 			npl_shape_text(&value->shape, text, sizeof text));
 		if (!list[graph->n_warnings++])
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 		max_warnings--;
 	}
 	return 0;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "core/ops/integer_inputs.h"
 
 void graph_sweep(struct graph_builder *b)
@@ -64,7 +65,7 @@ static int pack_values(struct graph_builder *b, const int *map)
 	struct npl_graph *graph = b->graph;
 	graph->value = npl_arena_array(&graph->arena, (size_t)graph->n_values, sizeof *graph->value);
 	if (!graph->value)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int v = 0; v < b->n_values; v++)
 		if (map[v] >= 0) {
 			graph->value[map[v]] = b->value[v];
@@ -74,7 +75,7 @@ static int pack_values(struct graph_builder *b, const int *map)
 	graph->n_outputs = b->n_outputs;
 	graph->input = renumbered(b, b->input, b->n_inputs, map);
 	graph->output = renumbered(b, b->output, b->n_outputs, map);
-	return graph->input && graph->output ? 0 : graph_no_memory(b);
+	return graph->input && graph->output ? 0 : npl_no_memory(b->err);
 }
 
 static int pack_node(struct graph_builder *b, const struct graph_node *from, const int *map)
@@ -92,7 +93,7 @@ static int pack_node(struct graph_builder *b, const struct graph_node *from, con
 	node->in = renumbered(b, from->in, from->n_in, map);
 	node->out = renumbered(b, from->out, from->n_out, map);
 	if (!node->in || !node->out)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int k = 0; k < node->n_out; k++)
 		graph->value[node->out[k]].producer = graph->n_nodes;
 	graph->n_nodes++;
@@ -137,7 +138,7 @@ static int count_parameters(struct graph_builder *b)
 	struct npl_graph *graph = b->graph;
 	bool *counted = calloc((size_t)graph->n_values + 1, sizeof *counted);
 	if (!counted)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int i = 0; i < graph->n_nodes; i++)
 		for (int k = 0; k < graph->node[i].n_in; k++) {
 			const struct npl_node *node = &graph->node[i];
@@ -174,14 +175,14 @@ int graph_finish(struct graph_builder *b)
 	graph_sweep(b);
 	int *map = malloc(((size_t)b->n_values + 1) * sizeof *map);
 	if (!map)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	number_values(b, map);
 	int rc = pack_values(b, map), left = 0;
 	for (int i = 0; i < b->n_nodes; i++)
 		left += !b->node[i].removed;
 	b->graph->node = npl_arena_array(&b->graph->arena, (size_t)left, sizeof *b->graph->node);
 	if (!rc && !b->graph->node)
-		rc = graph_no_memory(b);
+		rc = npl_no_memory(b->err);
 	for (int i = 0; i < b->n_nodes && !rc; i++)
 		if (!b->node[b->order[i]].removed)
 			rc = pack_node(b, &b->node[b->order[i]], map);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
+
 enum { SCALE = 1, SHIFT = 2, MEAN = 3, VARIANCE = 4 };
 
 /* Returns the channel of element i of a weight: in Conv (M, ...) and transposed Gemm (N,K) it is the slowest dimension,
@@ -66,7 +68,7 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 		const float *old = fold_data(b, &b->value[node->in[1]]);
 		float *scaled = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *scaled);
 		if (!old || !scaled)
-			return old ? graph_no_memory(b) : b->err->code;
+			return old ? npl_no_memory(b->err) : b->err->code;
 		for (int64_t i = 0; i < count; i++)
 			scaled[i] = (float)(old[i] * factor[channel_of(node, i, channels, count / channels)]);
 		made.data = scaled;
@@ -109,7 +111,7 @@ int fold_batchnorm(struct graph_builder *b, struct graph_node *bn)
 		return 0;
 	double *factor = calloc((size_t)channels, 2 * sizeof *factor);
 	if (!factor)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	double *offset = factor + channels;
 	bool same = true;
 	int rc = channel_factors(b, bn, channels, factor, offset, &same);

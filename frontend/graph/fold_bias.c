@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
+
 /* Returns the dimension of the output that dimension 0 of the constant meets: right-aligned, or `axis` by the rule
  * before opset 7. */
 static int alignment(const struct graph_node *add, const struct npl_shape *constant, int rank)
@@ -68,7 +70,7 @@ static int merge(struct graph_builder *b, struct graph_node *add, int side, stru
 		return b->err->code;
 	double *offset = calloc((size_t)channels + 1, sizeof *offset);
 	if (!offset)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int64_t c = 0; c < channels; c++)
 		offset[c] = fold_channel(constant, data, c);
 	bool matmul = node->op == NPL_OP_MATMUL && y->shape.rank == 2;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the folding passes share: which values are constant, channel by channel, and how a bias joins a product. */
+#include "core/base/refuse.h"
 #include "fold.h"
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t chan
 	float *sum = npl_arena_array(&b->graph->arena, (size_t)channels, sizeof *sum);
 	int *in = npl_arena_array(&b->graph->arena, 3, sizeof *in);
 	if (!sum || !in)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	if (old >= 0 && !old_data)
 		return b->err->code;
 	for (int64_t c = 0; c < channels; c++) {

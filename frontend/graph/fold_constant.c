@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "core/base/refuse.h"
 
 /* Returns the steps of a kernel for each element, where it has no window. */
 static int64_t steps_of(enum npl_op op, const struct npl_attrs *attrs)
@@ -82,7 +83,7 @@ static int run(struct graph_builder *b, struct graph_node *node)
 	for (int k = 0; k < node->n_out; k++) {
 		out[k].data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(&out[k]));
 		if (!out[k].data)
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 	}
 	int rc = npl_op_run(node->op, &node->attrs, b->tensor_ref, node->n_in, out, node->n_out, b->err);
 	for (int k = 0; k < node->n_out && !rc; k++)

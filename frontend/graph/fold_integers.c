@@ -5,6 +5,7 @@
  * bit. */
 #include "build.h"
 #include "core/base/dtype.h"
+#include "core/base/refuse.h"
 
 static int remember_integers(struct graph_builder *b, const struct graph_node *node)
 {
@@ -18,7 +19,7 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 	if (scale->dtype != NPL_F32 || b->value[node->out[0]].dtype != NPL_F32)
 		return 0;
 	if (!from || !zeros)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	for (int64_t i = 0; i < parts && zero; i++)
 		zeros[i] = zero->dtype == NPL_I8   ? ((const int8_t *)zero->data)[i]
 			   : zero->dtype == NPL_U8 ? ((const uint8_t *)zero->data)[i]
@@ -77,7 +78,7 @@ static const void *move(struct graph_builder *b, const struct graph_node *node, 
 	b->tensor[0].data = (void *)from->data;
 	out->data = npl_arena_alloc(&b->graph->arena, bytes);
 	if (!out->data) {
-		graph_no_memory(b);
+		npl_no_memory(b->err);
 		return NULL;
 	}
 	int rc = npl_op_run(node->op, &node->attrs, b->tensor_ref, node->n_in, out, 1, b->err);
@@ -96,7 +97,7 @@ static int move_integers(struct graph_builder *b, const struct graph_node *node)
 	if (!data)
 		return b->err->code;
 	if (!moved)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	*moved = *from;
 	moved->data = data;
 	moved->axis = axis;

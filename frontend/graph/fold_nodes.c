@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
+
 /* Says whether the node's output equals its input in every element and dimension. */
 static bool changes_nothing(const struct graph_builder *b, const struct graph_node *node)
 {
@@ -47,7 +49,7 @@ int fold_nodes(struct graph_builder *b)
 	bool *is_output = calloc(n + 1, sizeof *is_output);
 	int rc = 0;
 	if (!alias || !is_output) {
-		rc = graph_no_memory(b);
+		rc = npl_no_memory(b->err);
 		goto out;
 	}
 	for (size_t v = 0; v < n; v++)

@@ -8,6 +8,7 @@
 
 #include "build.h"
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "npulab/progress.h"
 
 /* Attributes without effect on what npulab computes, whatever their value: hints for in-place execution
@@ -123,7 +124,7 @@ int graph_infer(struct graph_builder *b)
 		for (int k = before - 1; k < b->n_nodes && !rc; k++) {
 			int *grown = npl_grow(order, length, &capacity, sizeof *order);
 			if (!grown)
-				rc = graph_no_memory(b);
+				rc = npl_no_memory(b->err);
 			else
 				(order = grown)[length++] = k < before ? b->order[i] : k;
 		}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "build.h"
+#include "core/base/refuse.h"
 
 /* A binary heap of node indices, smallest on top. */
 struct heap {
@@ -94,7 +95,7 @@ int graph_sort(struct graph_builder *b)
 	struct heap ready = {.item = calloc(n + 1, sizeof *ready.item)};
 	int rc = 0;
 	if (!b->order || !pending || !first || !reader || !ready.item) {
-		rc = graph_no_memory(b);
+		rc = npl_no_memory(b->err);
 		goto out;
 	}
 	for (int i = 0; i < b->n_nodes; i++)

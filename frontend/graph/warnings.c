@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 
 #define MOST 100 /* the most warnings, so that a network with many faults does not fill the screen */
@@ -88,7 +89,7 @@ int graph_warn(struct graph_builder *b)
 	    outputs = graph->n_outputs < MOST ? graph->n_outputs : MOST;
 	const char **list = npl_arena_array(&graph->arena, (size_t)values + (size_t)outputs + 1, sizeof *list);
 	if (!list)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	graph->warning = list;
 	for (int v = 0; v < graph->n_values; v++) {
 		struct npl_value *value = &graph->value[v];
@@ -109,14 +110,14 @@ int graph_warn(struct graph_builder *b)
 			(long long)tally.nan, (long long)n, npl_plural(n), tally.nan == 1 ? "is" : "are",
 			(long long)tally.infinite);
 		if (!list[graph->n_warnings++])
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 	}
 	if (odd > MOST) {
 		list[MOST] = npl_arena_printf(&graph->arena, "%d more tensor%s with NaN or infinite elements",
 					      odd - MOST, npl_plural(odd - MOST));
 		graph->n_warnings = MOST + 1;
 		if (!list[MOST])
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 	}
 	return graph_warn_outputs(b, outputs);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "frontend/graph/values.h"
 #include "npulab/tensor_file.h"
@@ -41,7 +42,7 @@ int graph_declare_input(struct graph_builder *b, const struct graph_input *input
 		return 0; /* models before IR version 4 list every initialiser as an input too */
 	struct graph_input *grown = npl_grow(b->declared, b->n_declared, &b->declared_capacity, sizeof *grown);
 	if (!grown)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	b->declared = grown;
 	grown[b->n_declared++] = *input;
 	return 0;
@@ -80,10 +81,10 @@ static int name_dim(struct dims *d, const struct graph_input *input, int i)
 		return found;
 	struct dim *grown = name ? npl_grow(d->dim, d->n, &d->capacity, sizeof *grown) : NULL;
 	if (!grown)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	d->dim = grown;
 	if (graph_names_add(&d->names, name, d->n))
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	d->dim[d->n] = (struct dim){.name = name, .value = -1};
 	return d->n++;
 }
@@ -138,7 +139,7 @@ static int unknown_dim(const struct dims *d, const char *name)
 {
 	const char **names = calloc((size_t)d->n + 1, sizeof *names);
 	if (!names)
-		return graph_no_memory(d->b);
+		return npl_no_memory(d->b->err);
 	for (int i = 0; i < d->n; i++)
 		names[i] = d->dim[i].name;
 	const char *nearest = npl_nearest(name, names, d->n);
@@ -200,7 +201,7 @@ static int take_given(struct dims *d)
 		const struct npl_tensor *given = given_shape(b, i);
 		char *from = given ? npl_arena_printf(&b->graph->arena, "input '%s'", b->declared[i].name) : NULL;
 		if (given && !from)
-			return graph_no_memory(b);
+			return npl_no_memory(b->err);
 		if (given && take_shape(d, &b->declared[i], &given->shape, 0, from))
 			return b->err->code;
 	}
@@ -281,7 +282,7 @@ static int take_files(struct dims *d)
 		free(name);
 		free(is_bound);
 		free(rows);
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	}
 	for (int i = 0; i < b->n_declared; i++) {
 		name[i] = b->declared[i].name;
@@ -367,7 +368,7 @@ static int64_t dim_value(struct dims *d, int i, int k)
 		return 1;
 	const char *options_text = all_unknown(d);
 	if (!options_text)
-		graph_no_memory(b);
+		npl_no_memory(b->err);
 	else if (input->symbol[k] && *input->symbol[k])
 		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is symbolic ('%s'): give%s", input->name, k,
 			 input->symbol[k], options_text);
@@ -412,7 +413,7 @@ static int add_known(struct graph_builder *b, const struct graph_input *input, c
 	copy.name = input->name;
 	copy.data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(known));
 	if (!copy.data)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	if (npl_tensor_bytes(known))
 		memcpy(copy.data, known->data, npl_tensor_bytes(known));
 	return graph_add_constant(b, &copy);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/files/file.h"
 #include "frontend/graph/build.h"
 #include "frontend/graph/graph_files.h"
@@ -39,12 +40,12 @@ static int load_as(bool shapes_repeat_it, const char *path, const void *data, si
 	struct graph_builder b;
 	struct npl_graph *made = calloc(1, sizeof *made);
 	if (!made)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	graph_builder_init(&b, made, options, limits, err);
 	b.constant_shapes_assume_batch_1 = shapes_repeat_it;
 	made->name = base_name(&made->arena, path);
 	made->batch = 1;
-	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
+	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : npl_no_memory(b.err);
 	if (!rc)
 		rc = graph_complete(&b);
 	*has_alternative = b.kept_shape;
@@ -94,7 +95,7 @@ static int keep_files(struct npl_graph *graph, struct npl_file *model, struct on
 	if (files)
 		files->file = npl_arena_array(&graph->arena, (size_t)external->n_files + 1, sizeof *files->file);
 	if (!files || !files->file)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	graph->files = files;
 	files->file[files->n++] = *model;
 	*model = (struct npl_file){0};

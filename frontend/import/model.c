@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/files/data_names.h"
 #include "core/files/settings.h"
@@ -107,8 +108,7 @@ int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_f
 		return err->code;
 	if (ships) {
 		files->name = npl_arena_strdup(arena, name);
-		return files->name ? read_settings(path, NULL, arena, files, err)
-				   : npl_fail(err, NPL_ENOMEM, "out of memory");
+		return files->name ? read_settings(path, NULL, arena, files, err) : npl_no_memory(err);
 	}
 	if (!access(name, F_OK))
 		return find_path(name, arena, files, err);

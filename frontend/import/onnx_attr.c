@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "core/base/refuse.h"
+
 #define MAX_LIST 1000000 /* the most entries of a list; the */
 
 enum {
@@ -126,7 +128,7 @@ static int set_tensor(const struct onnx_reader *reader, const struct onnx_field 
 {
 	struct npl_tensor *tensor = npl_arena_alloc(reader->arena, sizeof *tensor);
 	if (!tensor)
-		return npl_fail(reader->err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(reader->err);
 	int rc = onnx_expect(reader, field, ONNX_BYTES, "a tensor attribute");
 	if (!rc)
 		rc = onnx_tensor(reader, field->bytes, tensor);
@@ -186,7 +188,7 @@ static int read_value(const struct onnx_reader *reader, struct onnx_span message
 								 sizeof *lists->strings);
 	if ((type == T_INTS && !attr->ints) || (type == T_FLOATS && !attr->floats) ||
 	    (type == T_STRINGS && !attr->strings))
-		return npl_fail(reader->err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(reader->err);
 	attr->type = kinds[type].type;
 	attr->s = "";
 	struct onnx_field field;

@@ -8,15 +8,11 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 
 #define MAX_FILES 4096 /* more mappings than this reach the system's limit */
-
-static int no_memory(struct npl_err *err)
-{
-	return npl_fail(err, NPL_ENOMEM, "out of memory");
-}
 
 int onnx_external_open(struct onnx_external *external, const char *model_path, struct npl_err *err)
 {
@@ -26,7 +22,7 @@ int onnx_external_open(struct onnx_external *external, const char *model_path, s
 		external->folder = strndup(model_path, slash == model_path ? 1 : (size_t)(slash - model_path));
 	else
 		external->folder = strdup(".");
-	return external->folder ? 0 : no_memory(err);
+	return external->folder ? 0 : npl_no_memory(err);
 }
 
 void onnx_external_close(struct onnx_external *external)
@@ -109,11 +105,11 @@ static int open_file(const struct onnx_reader *reader, const char *location)
 	struct onnx_external_file *files = npl_grow(external->file, external->n_files, &external->file_capacity,
 						    sizeof *files);
 	if (!files)
-		return no_memory(reader->err);
+		return npl_no_memory(reader->err);
 	external->file = files;
 	struct onnx_external_file file = {.location = strdup(location)};
 	if (!file.location)
-		return no_memory(reader->err);
+		return npl_no_memory(reader->err);
 	int rc = npl_file_map_beneath(external->folder, location, SIZE_MAX, &file.file, reader->err);
 	if (rc) {
 		free(file.location);
@@ -160,7 +156,7 @@ int onnx_external_data(const struct onnx_reader *reader, struct onnx_span tensor
 	struct onnx_extent *extents = npl_grow(external->extent, external->n_extents, &external->extent_capacity,
 					       sizeof *extents);
 	if (!extents)
-		return no_memory(reader->err);
+		return npl_no_memory(reader->err);
 	external->extent = extents;
 	extents[external->n_extents++] = extent;
 	raw->at = (const unsigned char *)file->data + extent.offset;

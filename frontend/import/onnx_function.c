@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "onnx_proto.h"
 
 enum {
@@ -21,11 +22,6 @@ enum {
 	FUNCTION_DEFAULT = 11,
 	FUNCTION_OVERLOAD = 13
 };
-
-static int no_memory(const struct onnx_reader *reader)
-{
-	return npl_fail(reader->err, NPL_ENOMEM, "out of memory");
-}
 
 int onnx_function_blame(const struct onnx_reader *reader, const struct onnx_function *f)
 {
@@ -66,7 +62,7 @@ int onnx_functions_add(const struct onnx_reader *reader, struct onnx_functions *
 		return rc;
 	const char *key = key_of(reader, f.domain, f.name, f.overload);
 	if (!key)
-		return no_memory(reader);
+		return npl_no_memory(reader->err);
 	if (graph_names_find(&functions->table, key) >= 0) {
 		npl_fail(reader->err, NPL_EINPUT, "the model defines it twice");
 		return onnx_function_blame(reader, &f);
@@ -74,11 +70,11 @@ int onnx_functions_add(const struct onnx_reader *reader, struct onnx_functions *
 	struct onnx_function *grown = npl_grow(functions->function, functions->n, &functions->capacity,
 					       sizeof *functions->function);
 	if (!grown)
-		return no_memory(reader);
+		return npl_no_memory(reader->err);
 	functions->function = grown;
 	grown[functions->n] = f;
 	if (graph_names_add(&functions->table, key, functions->n))
-		return no_memory(reader);
+		return npl_no_memory(reader->err);
 	functions->n++;
 	return 0;
 }
@@ -99,7 +95,7 @@ struct onnx_function *onnx_functions_find(const struct onnx_reader *reader, cons
 		return NULL;
 	const char *key = key_of(reader, node->domain, node->op, node->overload);
 	if (!key) {
-		*rc = no_memory(reader);
+		*rc = npl_no_memory(reader->err);
 		return NULL;
 	}
 	int i = graph_names_find(&functions->table, key);
@@ -127,7 +123,7 @@ static int count_parts(const struct onnx_reader *reader, struct onnx_function *f
 	f->attribute = npl_arena_array(reader->arena, (size_t)f->n_attributes, sizeof *f->attribute);
 	f->defaults.attr = npl_arena_array(reader->arena, (size_t)f->defaults.n, sizeof *f->defaults.attr);
 	f->node = npl_arena_array(reader->arena, (size_t)f->n_nodes, sizeof *f->node);
-	return f->in && f->out && f->attribute && f->defaults.attr && f->node ? 0 : no_memory(reader);
+	return f->in && f->out && f->attribute && f->defaults.attr && f->node ? 0 : npl_no_memory(reader->err);
 }
 
 static int read_default(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr)
@@ -195,7 +191,7 @@ static int number_value(const struct onnx_reader *reader, struct onnx_function *
 	if (graph_names_find(numbers, name) >= 0)
 		return npl_fail(reader->err, NPL_EINPUT, "two of its values are called '%s'", name);
 	if (graph_names_add(numbers, name, f->n_values))
-		return no_memory(reader);
+		return npl_no_memory(reader->err);
 	f->value[f->n_values++] = name;
 	return 0;
 }
@@ -208,7 +204,7 @@ static int number_values(const struct onnx_reader *reader, struct onnx_function 
 	f->value = npl_arena_array(reader->arena, max_values, sizeof *f->value);
 	f->is_unread = npl_arena_array(reader->arena, max_values, sizeof *f->is_unread);
 	if (!f->value || !f->is_unread)
-		return no_memory(reader);
+		return npl_no_memory(reader->err);
 	for (int i = 0; i < f->n_in; i++)
 		if (number_value(reader, f, numbers, f->in[i]))
 			return reader->err->code;
@@ -216,7 +212,7 @@ static int number_values(const struct onnx_reader *reader, struct onnx_function 
 		struct onnx_body_node *node = &f->node[i];
 		node->out = npl_arena_array(reader->arena, (size_t)node->node.n_out, sizeof *node->out);
 		if (!node->out)
-			return no_memory(reader);
+			return npl_no_memory(reader->err);
 		for (int k = 0; k < node->node.n_out; k++) {
 			node->out[k] = *node->node.out[k] ? f->n_values : -1;
 			if (node->out[k] < 0)
@@ -235,7 +231,7 @@ static int link_values(const struct onnx_reader *reader, struct onnx_function *f
 		struct onnx_body_node *node = &f->node[i];
 		node->in = npl_arena_array(reader->arena, (size_t)node->node.n_in, sizeof *node->in);
 		if (!node->in)
-			return no_memory(reader);
+			return npl_no_memory(reader->err);
 		for (int k = 0; k < node->node.n_in; k++) {
 			const char *name = node->node.in[k];
 			node->in[k] = *name ? graph_names_find(numbers, name) : -1;
@@ -250,7 +246,7 @@ static int link_values(const struct onnx_reader *reader, struct onnx_function *f
 	}
 	f->result = npl_arena_array(reader->arena, (size_t)f->n_out, sizeof *f->result);
 	if (!f->result)
-		return no_memory(reader);
+		return npl_no_memory(reader->err);
 	for (int k = 0; k < f->n_out; k++) {
 		f->result[k] = graph_names_find(numbers, f->out[k]);
 		if (f->result[k] < 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "frontend/graph/build.h"
 #include "onnx_external.h"
 #include "onnx_function.h"
@@ -169,7 +170,7 @@ static int take_names(struct import *import, struct onnx_span message)
 		if (rc)
 			return rc;
 		if (graph_names_find(&functions->taken, name) < 0 && graph_names_add(&functions->taken, name, 0))
-			return graph_no_memory(import->b);
+			return npl_no_memory(import->b->err);
 	}
 	return rc;
 }
@@ -247,7 +248,7 @@ static int check_versions(struct graph_builder *b, const struct model *model)
 	b->graph->ir_version = (int)model->ir_version;
 	b->graph->producer_name = npl_arena_printf(&b->graph->arena, "%s%s%s", model->producer,
 						   *model->producer_version ? " " : "", model->producer_version);
-	return b->graph->producer_name ? 0 : graph_no_memory(b);
+	return b->graph->producer_name ? 0 : npl_no_memory(b->err);
 }
 
 int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external)

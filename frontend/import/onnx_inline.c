@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "onnx_function.h"
 
@@ -35,7 +36,7 @@ static void *allocate_for_call(struct inliner *in, size_t count, size_t bytes)
 	in->functions->bytes += size;
 	void *room = npl_arena_alloc(in->reader->arena, size);
 	if (!room)
-		npl_fail(in->reader->err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(in->reader->err);
 	return room;
 }
 
@@ -63,7 +64,7 @@ static const char *make_unique_name(struct inliner *in, const char *path, const 
 			continue;
 		if (!graph_names_add(taken, text, 0))
 			return text;
-		npl_fail(in->reader->err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(in->reader->err);
 		return NULL;
 	}
 }

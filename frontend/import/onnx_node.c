@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "frontend/graph/build.h"
 #include "onnx_proto.h"
 
@@ -129,7 +130,7 @@ int onnx_node(const struct onnx_reader *reader, struct onnx_span message, int in
 	node->list.attr = npl_arena_array(reader->arena, (size_t)node->list.n, sizeof *node->list.attr);
 	node->reference = npl_arena_array(reader->arena, (size_t)node->list.n, sizeof *node->reference);
 	if (!node->name || !node->in || !node->out || !node->list.attr || !node->reference)
-		return npl_fail(reader->err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(reader->err);
 	rc = fill_node(reader, message, in_function, node);
 	return rc ? npl_prefix(reader->err, "node '%s' (%s)", node->name, node->op) : 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "frontend/graph/names.h"
 #include "onnx_proto.h"
 
@@ -43,16 +44,11 @@ struct walk {
 	int depth;
 };
 
-static int no_memory(struct walk *walk)
-{
-	return npl_fail(walk->reader->err, NPL_ENOMEM, "out of memory");
-}
-
 static int append(struct walk *walk, struct list *list, const struct item *item)
 {
 	struct item *grown = npl_grow(list->item, list->n, &list->capacity, sizeof *grown);
 	if (!grown)
-		return no_memory(walk);
+		return npl_no_memory(walk->reader->err);
 	list->item = grown;
 	grown[list->n++] = *item;
 	return 0;
@@ -70,13 +66,13 @@ static int add_operator(struct walk *walk, const char *domain, const char *op)
 {
 	const char *name = full_name(walk, domain, op);
 	if (!name)
-		return no_memory(walk);
+		return npl_no_memory(walk->reader->err);
 	if (graph_names_find(&walk->visited, name) >= 0)
 		return 0;
 	const struct item item = {.name = name, .missing = name != op || npl_op_find(op) == NPL_OPS};
 	bool function = graph_names_find(&walk->defined, name) >= 0;
 	int rc = append(walk, function ? &walk->calls : &walk->operators, &item);
-	return rc ? rc : graph_names_add(&walk->visited, name, 0) ? no_memory(walk) : 0;
+	return rc ? rc : graph_names_add(&walk->visited, name, 0) ? npl_no_memory(walk->reader->err) : 0;
 }
 
 static int add_function(struct walk *walk, struct onnx_span function)
@@ -98,12 +94,14 @@ static int add_function(struct walk *walk, struct onnx_span function)
 		return rc;
 	item.name = full_name(walk, domain, name);
 	if (!item.name)
-		return no_memory(walk);
+		return npl_no_memory(walk->reader->err);
 	const int first = graph_names_find(&walk->defined, item.name), index = walk->functions.n;
 	item.next = first >= 0 && first < index ? walk->functions.item[first].next : -1;
 	rc = append(walk, &walk->functions, &item);
 	if (rc || first < 0)
-		return rc ? rc : graph_names_add(&walk->defined, item.name, index) ? no_memory(walk) : 0;
+		return rc                                                  ? rc
+		       : graph_names_add(&walk->defined, item.name, index) ? npl_no_memory(walk->reader->err)
+									   : 0;
 	walk->functions.item[first].next = index;
 	return 0;
 }
@@ -157,7 +155,7 @@ static int add_initialiser(struct walk *walk, struct onnx_span tensor)
 			return rc;
 	if (rc || graph_names_find(&walk->initialisers, name) >= 0)
 		return rc;
-	return graph_names_add(&walk->initialisers, name, 0) ? no_memory(walk) : 0;
+	return graph_names_add(&walk->initialisers, name, 0) ? npl_no_memory(walk->reader->err) : 0;
 }
 
 /* Adds an input or output. A type that npulab does not have is no error here: the importer reports it. */
@@ -270,7 +268,7 @@ static int hand_out(struct walk *walk, struct onnx_survey *survey)
 	survey->missing = npl_arena_array(arena, ops, sizeof *survey->missing);
 	if (!survey->input || !survey->input_type || !survey->input_shape || !survey->output_type ||
 	    !survey->operators || !survey->missing)
-		return no_memory(walk);
+		return npl_no_memory(walk->reader->err);
 	for (int i = 0; i < walk->input.n; i++)
 		if (graph_names_find(&walk->initialisers, walk->input.item[i].name) < 0) {
 			survey->input_type[survey->n_inputs] = walk->input.item[i].type;

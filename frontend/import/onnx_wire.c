@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/base/refuse.h"
+
 #define MAX_NAME_BYTES 65536
 
 static int fail_malformed(const struct onnx_reader *reader, const unsigned char *at, const char *problem)
@@ -105,7 +107,7 @@ int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field
 	if (length && memchr(field->bytes.at, 0, length))
 		return npl_fail(reader->err, NPL_EINPUT, "%s holds a NUL byte", field_name);
 	*text = npl_arena_strndup(reader->arena, (const char *)field->bytes.at, length);
-	return *text ? 0 : npl_fail(reader->err, NPL_ENOMEM, "out of memory");
+	return *text ? 0 : npl_no_memory(reader->err);
 }
 
 int onnx_numbers_begin(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/refuse.h"
 #include "core/files/file.h"
 #include "frontend/graph/build.h"
 #include "npulab/sha256.h"
@@ -50,7 +51,7 @@ static int add_layer(struct topology *t, const char *name, const char *op, struc
 	struct npl_arena *arena = &b->graph->arena;
 	char text[192];
 	if (!name)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	struct npl_value w = {.dtype = NPL_F32,
 			      .shape = *weights,
 			      .constant = true,
@@ -62,16 +63,16 @@ static int add_layer(struct topology *t, const char *name, const char *op, struc
 	const char *in_name = npl_arena_printf(arena, "%s.input", name),
 		   *w_name = npl_arena_printf(arena, "%s.weight", name);
 	if (!in_name || !w_name)
-		return graph_no_memory(b);
+		return npl_no_memory(b->err);
 	if (npl_shape_count(weights) < 0)
 		return npl_fail(&t->err, NPL_EINPUT, "weights of shape %s are more than there can be",
 				npl_shape_text(weights, text, sizeof text));
 	in_name = graph_free_name(b, in_name);
-	int x = in_name ? graph_append_shaped(b, in_name, NPL_F32, input) : graph_no_memory(b);
+	int x = in_name ? graph_append_shaped(b, in_name, NPL_F32, input) : npl_no_memory(b->err);
 	if (x < 0)
 		return x;
 	w.name = graph_free_name(b, w_name);
-	int v = w.name ? graph_add_value(b, &w) : graph_no_memory(b), y;
+	int v = w.name ? graph_add_value(b, &w) : npl_no_memory(b->err), y;
 	if (v < 0)
 		return v;
 	int rc = graph_append_node(b, name, op, attrs, 2, (const int[]){x, v}, 1, &y);
@@ -111,7 +112,7 @@ static int add_conv(struct topology *t, const struct npl_csv_row *row)
 	int64_t *list = npl_arena_array(&t->b.graph->arena, 6, sizeof *list);
 	struct npl_attr *attr = npl_arena_array(&t->b.graph->arena, 3, sizeof *attr);
 	if (!list || !attr)
-		return graph_no_memory(&t->b);
+		return npl_no_memory(t->b.err);
 	(void)windows(field[HEIGHT], field[FILTER_HEIGHT], field[STRIDE], &list[2]);
 	(void)windows(field[WIDTH], field[FILTER_WIDTH], stride_width, &list[3]);
 	list[4] = field[STRIDE];
@@ -170,14 +171,14 @@ static int add_warnings(struct topology *t)
 	struct npl_graph *graph = t->b.graph;
 	const char **warning = npl_arena_array(&graph->arena, 2, sizeof *warning);
 	if (!warning)
-		return graph_no_memory(&t->b);
+		return npl_no_memory(t->b.err);
 	if (t->table.sparse)
 		warning[graph->n_warnings++] =
 			"the topology gives sparsity ratios, which are ignored: its layers are dense";
 	if (t->table.misnamed[0])
 		warning[graph->n_warnings++] = npl_arena_strdup(&graph->arena, t->table.misnamed);
 	graph->warning = warning;
-	return graph->n_warnings && !warning[graph->n_warnings - 1] ? graph_no_memory(&t->b) : 0;
+	return graph->n_warnings && !warning[graph->n_warnings - 1] ? npl_no_memory(t->b.err) : 0;
 }
 
 static int hash_file(struct topology *t, const char *path)
@@ -214,7 +215,7 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 		rc = npl_fail(&t.err, NPL_EUSAGE, "%s: a topology has no open dimension '%s'", path,
 			      t.b.options.dims->name);
 	if (!rc)
-		rc = made->name ? npl_csv_load_ragged(path, &t.arena, &t.table.csv, &t.err) : graph_no_memory(&t.b);
+		rc = made->name ? npl_csv_load_ragged(path, &t.arena, &t.table.csv, &t.err) : npl_no_memory(t.b.err);
 	if (!rc)
 		rc = hash_file(&t, path);
 	if (!rc)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/files/words.h"
 
 #define BINS   2048
@@ -60,7 +61,7 @@ int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *op
 	struct npl_calibration *c = calloc(1, sizeof *c);
 	*calibration = c;
 	if (!c)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	c->graph = graph;
 	c->options = *options;
 	c->seen = calloc(n, sizeof *c->seen);

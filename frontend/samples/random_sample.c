@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/half.h"
+#include "core/base/refuse.h"
 #include "frontend/graph/values.h"
 
 /* Says whether the operator picks elements of input 0 by input 1 along the axis of struct npl_gather_attrs. Such
@@ -27,7 +28,7 @@ int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_e
 	/* per value: the input whose elements it holds, or -1 */
 	int *input = malloc(((size_t)graph->n_values + 1) * sizeof *input);
 	if (!input)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (int v = 0; v < graph->n_values; v++)
 		input[v] = -1;
 	for (int i = 0; i < graph->n_inputs; i++) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "frontend/graph/follow.h"
 #include "frontend/graph/values.h"
@@ -74,7 +75,7 @@ static int fail_no_input(const struct npl_graph *graph, const char *spec, const 
 		name[i] = graph_input(graph, i)->name;
 	const int code = name && input_name ? npl_fail(err, NPL_EINPUT, "--input %s: the model has no input '%s'%s",
 						       spec, input_name, NPL_NEAREST(input_name, name, graph->n_inputs))
-					    : npl_fail(err, NPL_ENOMEM, "out of memory");
+					    : npl_no_memory(err);
 	free(name);
 	free(input_name);
 	return code;
@@ -111,7 +112,7 @@ static int make_random(const struct npl_graph *graph, uint64_t seed, bool values
 {
 	struct npl_random random = {.state = seed};
 	int64_t *below = calloc((size_t)graph->n_inputs + 1, sizeof *below);
-	int rc = below ? npl_index_limits(graph, below, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = below ? npl_index_limits(graph, below, err) : npl_no_memory(err);
 	samples->random = true;
 	for (int i = 0; i < graph->n_inputs && !rc; i++) {
 		struct npl_tensor *t = &samples->input[i];
@@ -172,7 +173,7 @@ static int check_cut(const struct npl_graph *graph, struct npl_samples *samples,
 	const size_t bytes = ((size_t)graph->n_outputs + 1) * sizeof *samples->rows;
 	samples->rows = calloc(1, bytes);
 	if (!samples->rows)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (graph->batching.known) {
 		if (graph->batching.mixed_by)
 			return fail_indivisible(graph, samples, graph->batching.mixed_by, err);
@@ -218,7 +219,7 @@ static int make_samples(const struct npl_graph *graph, const char *const *files,
 {
 	*samples = (struct npl_samples){.n_inputs = graph->n_inputs};
 	samples->input = calloc((size_t)graph->n_inputs + 1, sizeof *samples->input);
-	int rc = samples->input ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = samples->input ? 0 : npl_no_memory(err);
 	if (!rc)
 		rc = n_files ? load_inputs(graph, files, n_files, samples, err)
 			     : make_random(graph, seed, values, samples, err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "host_reasons.h"
 
@@ -92,7 +93,7 @@ static int calibrate(struct npl_graph *graph, const struct npl_tensor *inputs, s
 {
 	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
 	*range = malloc(((size_t)graph->n_values + 1) * sizeof **range);
-	int rc = outputs && *range ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = outputs && *range ? 0 : npl_no_memory(err);
 	for (int v = 0; v < graph->n_values && !rc; v++)
 		(*range)[v] = NPL_RANGE_EMPTY;
 	if (!rc)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/files/file.h"
 #include "layer_pattern.h"
@@ -77,13 +78,13 @@ static int cut_rule(const struct reader *r, const char **at, struct rule *rule, 
 	size_t length = *end == '=' ? strcspn(end + 1, ",") : 0;
 	rule->device = copy_trimmed(r, end + (*end == '='), end + (*end == '=') + length, false);
 	if (!rule->pattern || !rule->device)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (!*rule->device || !*rule->pattern)
 		return BAD(r, "'%s': expected PATTERN=DEVICE", start);
 	const char *slash = rule->matches_name ? "/" : "";
 	rule->text = npl_arena_printf(r->arena, "%s%s%s=%s", slash, rule->pattern, slash, rule->device);
 	if (!rule->text)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	*at = end + 1 + length;
 	*at = skip_blanks(*at + (**at == ','));
 	return 0;
@@ -116,7 +117,7 @@ static int warn_unused(const struct reader *r, const struct rule *rule, const ch
 		r->arena, "%s: '%s' places nothing: '%s' before it has all that it matches, and the first match wins",
 		r->location, rule->text, earlier_rule);
 	if (!line)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	placement->warning[placement->n_warnings++] = line;
 	return 0;
 }
@@ -175,7 +176,7 @@ static int open_placement(const struct reader *r, size_t max_rules, struct npl_e
 	placement->warning = npl_arena_array(r->arena, max_rules, sizeof *placement->warning);
 	placement->n_names = placement->n_warnings = 0;
 	if (!placement->device || !placement->rule || !placement->names || !placement->warning)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		placement->device[i] = NPL_ON_HOST;
 		placement->rule[i] = NULL;
@@ -257,7 +258,7 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 	bool holds_nul = file.bytes && memchr(file.data, 0, file.bytes);
 	npl_file_unmap(&file);
 	if (!text)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	if (holds_nul)
 		return BAD(&r, "%s", "a zero byte, expected text");
 	for (const char *c = text; *c; c++)
@@ -270,7 +271,7 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 			*next++ = '\0';
 		r.location = npl_arena_printf(arena, "%s:%d", path, ++number);
 		if (!r.location)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+			return npl_no_memory(err);
 		if (read_line(&r, line, &rules, err))
 			return err->code;
 	}

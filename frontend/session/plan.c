@@ -375,7 +375,7 @@ static bool plan_unchanged(struct npl_session *s, int i, const int *place, const
 		step->note = npl_arena_printf(&s->arena, "in float32: %s", refusal);
 	}
 	if (!step->note)
-		npl_fail(err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(err);
 	return step->note != NULL;
 }
 
@@ -434,7 +434,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	step->y_shape = s->graph->value[step->out].shape;
 	s->range_of[step->out] = step->out;
 	step->note = npl_arena_strdup(&s->arena, *reason ? reason : "the device does not run it");
-	return step->note ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return step->note ? 0 : npl_no_memory(err);
 }
 
 int npl_plan(struct npl_session *s, const int *place, struct npl_err *err)

@@ -59,7 +59,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 		return err->code;
 	struct npl_session *s = calloc(1, sizeof *s);
 	if (!s)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	bool takes_int8[NPL_SESSION_DEVICES];
 	int rc = 0;
 	s->graph = graph;

@@ -2,6 +2,7 @@
  *
  * Split as slices (split.h). */
 #include "split.h"
+#include "core/base/refuse.h"
 
 #include "core/computer/clock.h"
 #include "frontend/quantise/quantise.h"
@@ -43,7 +44,7 @@ static int describe_slices(struct npl_session *s, const struct npl_node *node, s
 	int rank = s->graph->value[node->in[0]].shape.rank;
 	step->split_slices = npl_arena_array(&s->arena, (size_t)node->n_out, sizeof *step->split_slices);
 	if (!step->split_slices)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	for (int k = 0; k < node->n_out; k++) {
 		int64_t size = s->graph->value[node->out[k]].shape.dim[axis];
 		struct npl_slice_attrs *slice = &step->split_slices[k].slice;

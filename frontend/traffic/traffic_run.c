@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "npulab/progress.h"
 #include "npulab/result.h"
 #include "traffic_impl.h"
@@ -205,7 +206,7 @@ int npl_traffic_run(struct npl_memory *memory, struct npl_traffic *traffic, cons
 	const struct npl_memory_info *info = npl_memory_info(memory);
 	struct run *run = calloc(1, sizeof *run);
 	if (!run)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	run->memory = memory;
 	run->traffic = traffic;
 	run->options = options ? options : &none;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/device_inside.h"
 #include "core/measured.h"
 #include "npulab/driver.h"
@@ -58,7 +59,7 @@ static int processor_open(const void *config, void **state, struct npl_err *err)
 {
 	struct processor *p = calloc(1, sizeof *p);
 	if (!p)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	p->config = config;
 	if (npl_processor_check(config, err) || open_link(p, err)) {
 		free(p);

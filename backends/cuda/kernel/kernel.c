@@ -12,6 +12,7 @@
 
 #include "core/base/arith.h"
 #include "core/base/grow.h"
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "job.h"
 
@@ -40,7 +41,7 @@ int cu_kernels_open(const struct cu_driver *driver, const struct cu_nvrtc *nvrtc
 {
 	*kernels = calloc(1, sizeof **kernels);
 	if (!*kernels)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	**kernels = (struct cu_kernels){.driver = driver, .nvrtc = nvrtc, .capability = capability};
 	return 0;
 }
@@ -172,7 +173,7 @@ static int find_kernel(struct cu_kernels *kernels, const char *name, const char 
 		kernels->kernel = grown;
 	if (!kernel.key || !grown) {
 		free(kernel.key);
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	}
 	int rc = load_kernel(kernels, name, file, macros, &kernel, err);
 	if (rc) {

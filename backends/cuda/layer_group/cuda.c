@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backends/cuda/load/alignment.h"
+#include "core/base/refuse.h"
 #include "layer_group.h"
 #include "npulab/driver.h"
 
@@ -99,7 +100,7 @@ int cu_open(const struct cu_loader *loader, const struct cu_config *config, stru
 	struct cu_device *d = calloc(1, sizeof *d);
 	*device = NULL;
 	if (!d)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	d->config = config;
 	d->precision = (enum cu_precision)config->precision;
 	d->patch_bytes = (size_t)config->patch_mib << 20;

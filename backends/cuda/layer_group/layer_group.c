@@ -14,6 +14,7 @@
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/half.h"
 #include "core/base/memory_plan.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "layout.h"
 
@@ -42,9 +43,8 @@ int cu_layer_group_open(void *state, const struct npl_layer_group *request, void
 	group->request.resident = NULL;
 	group->request.n_resident = 0;
 	group->pass = calloc((size_t)request->n + 1, sizeof *group->pass);
-	int rc = group->pass && group->request.wanted && group->request.constant
-			 ? cu_device_enter(device, err)
-			 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = group->pass && group->request.wanted && group->request.constant ? cu_device_enter(device, err)
+										 : npl_no_memory(err);
 	for (int l = 0; l < request->n && !rc; l++)
 		group->pass[l] = request->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
 	if (!rc && !request->timing_only)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "npulab/thread.h"
@@ -173,7 +174,7 @@ int cu_nvml_open_meter(const struct cu_loader *loader, const char *bus_id, struc
 					   .close = close_meter};
 	struct cu_nvml_meter *m = calloc(1, sizeof *m);
 	if (!m)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	m->shortest_seconds = SHORTEST_SECONDS;
 	m->poll_seconds = POLL_SECONDS;
 	if (cu_nvml_open(loader, bus_id, &m->nvml, err)) {

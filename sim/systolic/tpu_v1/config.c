@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "sim/common/params.h"
 #include "tpu.h"
@@ -221,7 +222,7 @@ int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl
 	*note = of_channels && of_bytes ? npl_arena_printf(arena, "weight_memory.preset is %s%s%s",
 							   config->weight_preset, of_channels, of_bytes)
 					: NULL;
-	return *note ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return *note ? 0 : npl_no_memory(err);
 }
 
 static int refuse_size(const struct tpu_config *config, const struct npl_memory_info *info, struct npl_err *err)

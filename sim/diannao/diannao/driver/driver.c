@@ -25,13 +25,13 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
 {
 	struct dn_machine *machine = calloc(1, sizeof *machine);
 	if (!machine)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	machine->config = *(const struct dn_config *)config;
 	int rc = dn_config_check(&machine->config, err);
 	if (!rc)
 		rc = dn_memory_open(&machine->config, false, &machine->memory, err);
 	if (!rc && !(machine->memory_yaml = npl_memory_yaml(machine->memory, &machine->arena)))
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = npl_no_memory(err);
 	if (rc) {
 		dn_close(machine);
 		return rc;

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
+
 static uint64_t to_memory(const struct dn_fast *f, uint64_t boundary)
 {
 	return f->one_clock || boundary == DN_NEVER ? boundary : npl_hz_ceil(boundary, &f->machine, &f->memory_clock);
@@ -103,7 +105,7 @@ static int open_buffer(struct dn_fast *f, struct dn_fast_buffer *b, int64_t rows
 	b->rows = (uint64_t)rows;
 	b->mask = ring_mask((uint64_t)f->config->dma_queue);
 	b->load = malloc((b->mask + 1) * sizeof *b->load);
-	return b->load ? 0 : npl_fail(f->err, NPL_ENOMEM, "out of memory");
+	return b->load ? 0 : npl_no_memory(f->err);
 }
 
 static int open_dma(struct dn_fast *f)
@@ -136,7 +138,7 @@ static int open_run(struct dn_fast *f)
 	f->queue = malloc((f->queue_mask + 1) * sizeof *f->queue);
 	f->store = malloc((f->store_mask + 1) * sizeof *f->store);
 	if (!f->queue || !f->store)
-		return npl_fail(f->err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(f->err);
 	if (open_buffer(f, &f->nbin, c->nbin_rows) || open_buffer(f, &f->sb, c->sb_rows) || open_dma(f))
 		return f->err->code;
 	f->repeat.enabled = f->execution->stream.count_alike && !f->execution->observer &&
@@ -170,7 +172,7 @@ int dn_run_fast(const struct dn_execution *execution, struct dn_outcome *outcome
 {
 	struct dn_fast *f = calloc(1, sizeof *f); /* on the heap: its 70 KB are more than a small stack has */
 	if (!f)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	f->execution = execution;
 	f->outcome = outcome;
 	f->config = execution->config;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/q16/q16.h"
 #include "fast.h"
 #include "npulab/layer.h"
@@ -48,7 +49,7 @@ int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters
 	const struct dn_config *c = execution->config;
 	struct dn_fast_values *v = *values = calloc(1, sizeof *v);
 	if (!v)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	v->execution = execution;
 	v->count = counters;
 	v->tn = (size_t)c->tn;
@@ -60,7 +61,7 @@ int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters
 	    !open_rows(&v->sb, c->sb_rows, v->tn * v->tn)) {
 		dn_fast_values_close(v);
 		*values = NULL;
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
  * Keeps the queue of a generator and makes the instructions of a visit (impl.h). */
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "impl.h"
 
 #define FIRST_CAPACITY 256
@@ -61,7 +62,7 @@ int dn_generator_open(const struct dn_config *config, const struct dn_layer *lay
 	if (g)
 		g->queue = calloc(FIRST_CAPACITY, sizeof *g->queue);
 	if (!g || !g->queue)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	g->capacity = FIRST_CAPACITY;
 	g->config = config;
 	g->layer = layer;

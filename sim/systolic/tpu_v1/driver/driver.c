@@ -32,7 +32,7 @@ static int complete(struct tpu_machine *machine, struct npl_err *err)
 		return 0;
 	config->weight_peak_bytes_per_second = npl_memory_info(machine->weights)->peak_bytes_per_second;
 	machine->memory_yaml = npl_memory_yaml(machine->weights, &machine->arena);
-	return machine->memory_yaml ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	return machine->memory_yaml ? 0 : npl_no_memory(err);
 }
 
 static int tpu_open(const void *config, void **state, struct npl_err *err)
@@ -41,7 +41,7 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 		return NPL_EINPUT;
 	struct tpu_machine *machine = malloc(sizeof *machine);
 	if (!machine)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	*machine = (struct tpu_machine){.config = *(const struct tpu_config *)config};
 	if (complete(machine, err)) {
 		tpu_close(machine);

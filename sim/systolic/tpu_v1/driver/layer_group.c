@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attribution.h"
+#include "core/base/refuse.h"
 #include "driver_impl.h"
 #include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/rtl/run.h"
@@ -121,7 +122,7 @@ int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void 
 	const struct tpu_machine *machine = state;
 	struct tpu_layer_group *handle = calloc(1, sizeof *handle);
 	if (!handle)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		return npl_no_memory(err);
 	handle->group = *group;
 	handle->config = &machine->config;
 	int rc = tpu_generate(&machine->config, group, &handle->generated, err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "values.h"
 
 /* Events of one kind as the schedule has them, in the order of time. There is a boundary every `step` bytes; the index
@@ -129,7 +130,7 @@ int tpu_run_fast(const struct tpu_execution *execution, struct tpu_outcome *outc
 	struct tpu_fast_cache *own_cache = NULL, **cache = execution->cache ? execution->cache : &own_cache;
 	if (!*cache)
 		*cache = calloc(1, sizeof **cache);
-	const int rc = *cache ? run(*cache, execution, outcome, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	const int rc = *cache ? run(*cache, execution, outcome, err) : npl_no_memory(err);
 	tpu_fast_cache_free(own_cache);
 	return rc;
 }

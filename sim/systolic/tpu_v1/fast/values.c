@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
+
 /* Finds the activates that are the last to read their accumulator rows. It walks backwards with the rows that are read
  * later, as they are or after something was added to them. Accumulators are not read after the program. */
 static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
@@ -200,7 +202,7 @@ static struct tpu_fast_machine *machine_for(struct tpu_fast_machine **cached, co
 	tpu_fast_machine_free(m);
 	*cached = m = calloc(1, sizeof *m);
 	if (!m) {
-		npl_fail(err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(err);
 		return NULL;
 	}
 	if (open_machine(m, config, err)) {
