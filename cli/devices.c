@@ -8,6 +8,7 @@
 
 #include "common.h"
 #include "core/base/refuse.h"
+#include "core/base/text.h"
 #include "npulab/device.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
@@ -25,9 +26,7 @@ struct row {
 /* Returns why a device cannot be used, without the device's name, which the table has already. */
 static const char *unavailable_reason(const char *name, const struct row *row)
 {
-	size_t length = strlen(name);
-	const char *msg = row->why.msg;
-	return !strncmp(msg, name, length) && !strncmp(msg + length, ": ", 2) ? msg + length + 2 : msg;
+	return npl_without_prefix(row->why.msg, name, strlen(name));
 }
 
 static void print_details(const char *const *names, const struct row *rows, int n)

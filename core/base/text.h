@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Returns the candidate nearest to word by edit distance, for "unknown key 'array.row', did you mean 'array.rows'?".
  * Case differences count least, and the first of equals wins. A candidate that begins with word, of two letters or
@@ -19,6 +20,13 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n);
 static inline const char *npl_plural(int64_t n)
 {
 	return n == 1 ? "" : "s";
+}
+
+/* Returns what follows "PREFIX: " in a message, where the first n characters of `prefix` are the prefix; the whole
+ * message where it does not begin so. */
+static inline const char *npl_without_prefix(const char *msg, const char *prefix, size_t n)
+{
+	return !strncmp(msg, prefix, n) && !strncmp(msg + n, ": ", 2) ? msg + n + 2 : msg;
 }
 
 /* Writes "; the nearest is 'array.rows'". Where no candidate is near it writes "; expected a, b or c", or "" where

@@ -124,16 +124,14 @@ static int list_unavailable(struct opening *o, int d, struct npl_unavailables *l
 			    struct npl_err *err)
 {
 	/* In a row of cuda's, "cuda: no driver" becomes "no driver". */
-	const size_t name = strcspn(o->label[d], "@");
-	const bool has_label = !strncmp(error->msg, o->label[d], name) && !strncmp(error->msg + name, ": ", 2);
+	const char *reason = npl_without_prefix(error->msg, o->label[d], strcspn(o->label[d], "@"));
 	if (!list->device)
 		list->device = npl_arena_array(list->arena, (size_t)o->options->n_devices, sizeof *list->device);
 	struct npl_unavailable *entry = list->device ? &list->device[list->n] : NULL;
 	if (entry)
-		*entry = (struct npl_unavailable){
-			.instance = npl_arena_strdup(list->arena, o->label[d]),
-			.reason = npl_arena_strdup(list->arena, error->msg + (has_label ? name + 2 : 0)),
-			.entries_before = d - list->n};
+		*entry = (struct npl_unavailable){.instance = npl_arena_strdup(list->arena, o->label[d]),
+						  .reason = npl_arena_strdup(list->arena, reason),
+						  .entries_before = d - list->n};
 	if (!entry || !entry->instance || !entry->reason)
 		return npl_no_memory(err);
 	list->n++;

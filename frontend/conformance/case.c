@@ -236,13 +236,6 @@ static enum npl_case_status run_data_sets(struct attempt *a)
 	return status;
 }
 
-/* Returns the importer's message without the path, which the report names anyway. */
-static const char *without_path(const char *message, const char *path)
-{
-	size_t n = strlen(path);
-	return !strncmp(message, path, n) && !strncmp(message + n, ": ", 2) ? message + n + 2 : message;
-}
-
 /* Returns the names of all missing operators, for a sentence. */
 static const char *missing_text(const struct onnx_survey *survey, struct npl_arena *arena)
 {
@@ -283,7 +276,7 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 		return npl_no_memory(err);
 	if (survey_file(a.model, arena, &survey, &a.error)) {
 		c->status = NPL_CASE_FAILED;
-		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
+		reason = npl_arena_strdup(arena, npl_without_prefix(a.error.msg, a.model, strlen(a.model)));
 	} else if (survey.n_missing) {
 		c->status = NPL_CASE_UNSUPPORTED;
 		c->n_missing = survey.n_missing;
@@ -291,7 +284,7 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 		reason = missing_text(&survey, arena);
 	} else {
 		c->status = run_data_sets(&a);
-		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
+		reason = npl_arena_strdup(arena, npl_without_prefix(a.error.msg, a.model, strlen(a.model)));
 	}
 	c->reason = c->status == NPL_CASE_PASSED ? NULL : reason;
 	return reason ? 0 : npl_no_memory(err);
