@@ -9,19 +9,10 @@
 #include "core/base/half.h"
 #include "core/device_inside.h"
 #include "direct.h"
-#include "frontend/compare/draw.h"
-#include "npulab/random.h"
+#include "frontend/compare/square_product.h"
 #include "npulab/single_layer.h"
 
 enum { MOST_TURNS = 200, LEAST_SIZE = 256 };
-
-struct product {
-	struct npl_tensor x, w, y;
-	struct npl_attrs attrs;
-	struct npl_layer layer;
-	const struct npl_layer *list;
-	const struct npl_tensor *constant, *wanted;
-};
 
 struct figures {
 	double device, direct, many; /* seconds */
@@ -31,44 +22,15 @@ struct figures {
 };
 
 /* The layer, with drawn operands; `bytes`: in int8, unsigned bytes in and 8 bits out. */
-static int open_product(bool integers, bool bytes, int64_t size, struct product *p, struct npl_err *err)
+static int open_product(bool integers, bool bytes, int64_t size, struct square_product *p, struct npl_err *err)
 {
-	struct npl_random random = {.state = 1};
-	const enum npl_dtype type = integers ? NPL_I8 : NPL_F32;
-	*p = (struct product){
-		.attrs = {.op = NPL_OP_GEMM, .opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}}};
-	p->x = (struct npl_tensor){.name = "x", .dtype = bytes ? NPL_U8 : type, .shape = npl_shape_of(2, size, size)};
-	p->x.quant = (struct npl_quant){.scale = integers ? 1 : 0, .zero_point = bytes ? 128 : 0};
-	p->w = p->x;
-	p->w.name = "w";
-	p->w.dtype = type;
-	p->w.quant.zero_point = 0;
-	p->y = p->x;
-	p->y.name = "y";
-	p->y.dtype = integers && !bytes ? NPL_I32 : p->x.dtype;
-	p->y.quant.scale = bytes ? (float)(74 * 74 / 32.0 * sqrt((double)size)) : 0; /* four deviations of a sum */
-	p->layer = (struct npl_layer){.name = "product",
-				      .op = NPL_OP_GEMM,
-				      .attrs = &p->attrs,
-				      .n_in = 2,
-				      .in = {&p->x, &p->w},
-				      .out = &p->y,
-				      .macs = (uint64_t)size * (uint64_t)size * (uint64_t)size};
-	p->list = &p->layer;
-	p->constant = &p->x;
-	p->wanted = &p->y;
-	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err))
-		return err->code;
-	npl_draw(&p->x, &random);
-	npl_draw(&p->w, &random);
-	return 0;
-}
-
-static void close_product(struct product *p)
-{
-	npl_tensor_free(&p->x);
-	npl_tensor_free(&p->w);
-	npl_tensor_free(&p->y);
+	square_product_init(p, integers ? NPL_I8 : NPL_F32, size);
+	if (bytes) {
+		p->x.dtype = p->y.dtype = NPL_U8;
+		p->x.quant.zero_point = p->y.quant.zero_point = 128;
+		p->y.quant.scale = (float)(74 * 74 / 32.0 * sqrt((double)size)); /* four deviations of a sum */
+	}
+	return square_product_draw(p, err);
 }
 
 /* As the direct call wants an operand: in the type that the device computes in. NULL: out of memory. */
@@ -83,7 +45,7 @@ static void *narrowed(const struct cu_device *device, const struct npl_tensor *t
 	return data;
 }
 
-static int open_direct(const struct cu_device *device, const struct product *p, int runs, struct direct *direct,
+static int open_direct(const struct cu_device *device, const struct square_product *p, int runs, struct direct *direct,
 		       struct npl_err *err)
 {
 	void *x = narrowed(device, &p->x), *w = narrowed(device, &p->w);
@@ -109,10 +71,11 @@ static double element(enum npl_dtype dtype, const void *data, int64_t i)
 }
 
 /* Both results, once. */
-static int compare_results(struct npl_device *device, struct product *p, const struct direct *direct, double *error,
-			   struct npl_err *err)
+static int compare_results(struct npl_device *device, struct square_product *p, const struct direct *direct,
+			   double *error, struct npl_err *err)
 {
-	const struct npl_layer_group group = {.n = 1, .layer = &p->list, .n_wanted = 1, .wanted = &p->wanted};
+	const struct npl_layer_group group = {
+		.n = 1, .layer = &p->list, .n_wanted = 1, .wanted = &(const struct npl_tensor *){&p->y}};
 	const int64_t count = npl_tensor_count(&p->y);
 	struct npl_layer_group_handle *opened = NULL;
 	struct npl_result result = {0};
@@ -176,7 +139,7 @@ static int measure(struct npl_device *device, bool bytes, int64_t size, const st
 	const struct cu_device *cuda = npl_device_state(device);
 	struct npl_layer_group_handle *group = NULL;
 	struct direct direct = {0};
-	struct product p;
+	struct square_product p;
 	*f = (struct figures){.error = NAN};
 	int rc = open_product(cuda->precision == CU_INT8, bytes, size, &p, err);
 	/* nobody wants the result: it stays on the GPU */
@@ -191,7 +154,7 @@ static int measure(struct npl_device *device, bool bytes, int64_t size, const st
 		rc = take_turns(group, &direct, options, nvml, f, err);
 	npl_device_close_layer_group(group);
 	direct_close(&direct);
-	close_product(&p);
+	square_product_free(&p);
 	return rc;
 }
 

@@ -12,11 +12,10 @@
 
 #include "core/computer/clock.h"
 #include "devices_open.h"
-#include "draw.h"
 #include "frontend/quantise/quantise.h"
 #include "npulab/progress.h"
-#include "npulab/random.h"
 #include "npulab/single_layer.h"
+#include "square_product.h"
 
 #define LEAST_SIZE 256
 #define MOST_SIZE  8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
@@ -63,70 +62,20 @@ static int time_layer(struct npl_device *device, const struct npl_layer *layer, 
 	return 0;
 }
 
-struct product {
-	struct npl_tensor x, w, y;
-	struct npl_attrs attrs;
-	struct npl_layer layer;
-	const struct npl_layer *list;
-	const struct npl_tensor *constant;
-	bool result_stays; /* the result stays on the device */
-};
-
-static void close_product(struct product *p)
-{
-	npl_tensor_free(&p->x);
-	npl_tensor_free(&p->w);
-	npl_tensor_free(&p->y);
-}
-
-/* Makes a product of two square matrices. Its tensors have data only if `data` is set, the result only if it leaves the
- * device. */
-static int open_product(const struct npl_device_info *info, enum npl_format format, int64_t size, bool data,
-			struct product *p, struct npl_err *err)
-{
-	const bool integers = format == NPL_FORMAT_INT8;
-	struct npl_random random = {.state = 1};
-	*p = (struct product){
-		.attrs = {.op = NPL_OP_GEMM, .opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}}};
-	p->x = (struct npl_tensor){
-		.name = "x", .dtype = npl_format_dtype(format), .shape = npl_shape_of(2, size, size)};
-	p->x.quant.scale = integers ? 1 : 0;
-	p->w = p->x;
-	p->w.name = "w";
-	p->y = p->x;
-	p->y.name = "y";
-	p->y.dtype = integers ? NPL_I32 : p->x.dtype;
-	p->y.quant.scale = 0;
-	p->layer = (struct npl_layer){.name = "product",
-				      .op = NPL_OP_GEMM,
-				      .attrs = &p->attrs,
-				      .n_in = 2,
-				      .in = {&p->x, &p->w},
-				      .out = &p->y,
-				      .macs = (uint64_t)size * (uint64_t)size * (uint64_t)size};
-	p->list = &p->layer;
-	p->constant = &p->x;
-	p->result_stays = info->link.measured;
-	if (!data)
-		return 0;
-	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err) ||
-	    (!p->result_stays && npl_tensor_alloc(&p->y, err)))
-		return err->code;
-	npl_draw(&p->x, &random);
-	npl_draw(&p->w, &random);
-	return 0;
-}
-
 static int measure_size(struct npl_device *device, enum npl_format format, int64_t size, struct npl_roof *roof,
 			struct timing *t, struct npl_err *err)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
 	const double begin = npl_clock_seconds();
 	struct npl_layer_group_handle *group = NULL;
-	struct product p;
-	int rc = open_product(info, format, size, true, &p, err);
+	const bool result_stays = info->link.measured; /* the result stays on the device */
+	struct square_product p;
+	square_product_init(&p, npl_format_dtype(format), size);
+	int rc = square_product_draw(&p, err);
+	if (!rc && !result_stays)
+		rc = npl_tensor_alloc(&p.y, err);
 	const struct npl_layer_group request = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.constant};
-	if (!rc && p.result_stays)
+	if (!rc && result_stays)
 		rc = npl_device_open_layer_group(device, &request, &group, err);
 	const double opening_seconds = npl_clock_seconds() - begin;
 	if (!rc)
@@ -140,7 +89,7 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 			 format == info->format ? npl_device_precision(info) : npl_format_name(format));
 	}
 	npl_device_close_layer_group(group);
-	close_product(&p);
+	square_product_free(&p);
 	return rc;
 }
 
@@ -150,12 +99,12 @@ static int measure_peak(struct npl_device *device, enum npl_format format, struc
 			struct npl_err *err)
 {
 	struct npl_roof *roof = &roofs->roof[roofs->n_roofs];
-	struct product product;
+	struct square_product product;
 	struct timing t = {0};
 	char reason[200];
 	int rc = 0;
 	*roof = (struct npl_roof){.format = format};
-	open_product(npl_device_get_info(device), format, LEAST_SIZE, false, &product, err);
+	square_product_init(&product, npl_format_dtype(format), LEAST_SIZE);
 	if (!npl_device_supports(device, &product.layer, reason, sizeof reason))
 		return 0;
 	for (int64_t size = LEAST_SIZE; size <= MOST_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL &&
