@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "exact.h"
+
 #define LANE static inline __attribute__((always_inline)) double
 
 /* The two parts of ln 2, of which n * LN2_HIGH is exact for |n| < 2^20. Arguments are reduced as in fdlibm (Sun
@@ -70,15 +72,6 @@ LANE lane_two_to(uint64_t n)
 	return lane_of((n + 1023) << 52);
 }
 
-/* Returns c[n - 1] z^(n - 1) + ... + c[0]. The loop is unrolled where n is a constant. */
-LANE lane_polynomial(const double *c, int n, double z)
-{
-	double sum = c[n - 1];
-	for (int i = n - 2; i >= 0; i--)
-		sum = sum * z + c[i];
-	return sum;
-}
-
 /* Returns e^x * 2^power. The power of two is applied as two factors. Beyond the ends their product overflows or
  * vanishes by itself; the first factor never does, so that a subnormal result is rounded once. A NaN stays a NaN. */
 LANE lane_exp_times(double x, int power)
@@ -88,7 +81,7 @@ LANE lane_exp_times(double x, int power)
 	double shifted = x * 1.44269504088896338700 + WHOLE, n = shifted - WHOLE;
 	double r = (x - n * LN2_HIGH) - n * LN2_LOW; /* |r| <= 0.347 */
 	uint64_t whole = lane_bits(shifted) - lane_bits(WHOLE) + (uint64_t)power, half = ((whole + 4096) >> 1) - 2048;
-	return lane_polynomial(lane_series, 15, r) * lane_two_to(half) * lane_two_to(whole - half);
+	return op_polynomial(lane_series, 15, r) * lane_two_to(half) * lane_two_to(whole - half);
 }
 
 LANE lane_exp(double x)
@@ -102,7 +95,7 @@ LANE lane_expm1(double x)
 	double x2 = x * x, x5 = x2 * x2 * x;
 	/* The series has 19 terms and is evaluated in two parts, since the compiler unrolls a loop of 16 terms at
 	 * most. */
-	double series = lane_polynomial(lane_series + 2, 10, x) + x5 * x5 * lane_polynomial(lane_series + 12, 9, x);
+	double series = op_polynomial(lane_series + 2, 10, x) + x5 * x5 * op_polynomial(lane_series + 12, 9, x);
 	double small = x + x2 * series, large = lane_exp(x) - 1.0;
 	/* For x = -0 the sum is +0, and the result must be -0. */
 	return copysign(lane_choose(fabs(x) < 1.0, small, large), x);
@@ -127,7 +120,7 @@ LANE lane_log_series(double s)
 {
 	static const double c[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
 				   1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
-	return 2.0 * s * lane_polynomial(c, 11, s * s);
+	return 2.0 * s * op_polynomial(c, 11, s * s);
 }
 
 /* Returns log x where x is no positive finite number, else `logarithm`. */
