@@ -10,6 +10,7 @@
 #include "blas.h"
 #include "core/base/pool.h"
 #include "core/int8/layer.h"
+#include "core/ops/ops.h"
 #include "dnn.h"
 #include "npulab/device.h"
 
@@ -88,13 +89,10 @@ int cpu_recurrent_run(struct cpu_state *cpu, const struct npl_layer *layer, stru
 /* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols), whose results follow each other. */
 struct cpu_stack {
 	int64_t products, rows, inner, cols;
-	int rank; /* the stack's dimensions, and an operand's step in elements along each */
-	int64_t dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK];
+	struct op_walk walk; /* op_walk_at gives the first element of each operand of a product */
 };
 /* Finds the products of a MatMul. Returns 0, or NPL_EINTERNAL where the layer's shapes do not fit each other. */
 int cpu_stack_open(const struct npl_layer *layer, struct cpu_stack *stack, struct npl_err *err);
-/* Writes the index of the first element of each operand of a product. */
-void cpu_stack_at(const struct cpu_stack *stack, int64_t product, int64_t *a, int64_t *b);
 
 /* int8_matmul.c runs MatMul of two 8-bit tensors into a third. */
 int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,

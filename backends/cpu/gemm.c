@@ -113,7 +113,7 @@ int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *
 	struct product p = {.m = stack.rows, .n = stack.cols, .k = stack.inner, .alpha = 1};
 	for (int64_t i = 0; i < stack.products; i++) {
 		int64_t a, b;
-		cpu_stack_at(&stack, i, &a, &b);
+		op_walk_at(&stack.walk, i, &a, &b);
 		p.a = (const float *)layer->in[0]->data + a;
 		p.b = (const float *)layer->in[1]->data + b;
 		p.c = out + i * p.m * p.n;

@@ -38,7 +38,7 @@ static void run_block(void *context, int64_t task, int worker)
 	uint8_t *memory = job->workspace + (job->sums_bytes + job->product_bytes) * (size_t)worker;
 	const int64_t at = (product * stack->rows + row) * stack->cols;
 	int32_t *sums = job->raw ? (int32_t *)job->out->data + at : (int32_t *)(void *)memory;
-	cpu_stack_at(stack, product, &a, &b);
+	op_walk_at(&stack->walk, product, &a, &b);
 	const struct npl_int8_product p = {
 		.m = rows,
 		.n = stack->cols,

@@ -66,3 +66,13 @@ bool op_walk_next(const struct op_walk *walk, int inner, int64_t index[NPL_MAX_R
 	}
 	return false;
 }
+
+void op_walk_at(const struct op_walk *walk, int64_t i, int64_t *offset_a, int64_t *offset_b)
+{
+	*offset_a = *offset_b = 0;
+	for (int d = walk->rank - 1; d >= 0; d--) {
+		*offset_a += i % walk->dim[d] * walk->a[d];
+		*offset_b += i % walk->dim[d] * walk->b[d];
+		i /= walk->dim[d];
+	}
+}

@@ -26,6 +26,16 @@ struct op_stack op_stack_of(const struct npl_shape *shape, bool is_left)
 	return stack;
 }
 
+void op_stack_walk(struct op_walk *walk, const struct npl_shape *batch, const struct op_stack *a,
+		   const struct op_stack *b)
+{
+	op_walk_init(walk, batch, &a->batch, &b->batch);
+	for (int d = 0; d < walk->rank; d++) {
+		walk->a[d] *= a->rows * a->cols;
+		walk->b[d] *= b->rows * b->cols;
+	}
+}
+
 int op_matmul_result(const struct npl_shape *a_shape, const struct npl_shape *b_shape, struct npl_shape *y,
 		     struct npl_err *err)
 {
@@ -138,11 +148,11 @@ int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	struct op_walk walk;
 	if (op_broadcast_shape(&a.batch, &b.batch, &batch, err))
 		return NPL_EINTERNAL;
-	op_walk_init(&walk, &batch, &a.batch, &b.batch);
+	op_stack_walk(&walk, &batch, &a, &b);
 	int64_t index[NPL_MAX_RANK] = {0}, a_at = 0, b_at = 0;
 	do {
-		const char *left = (const char *)in[0]->data + (size_t)(a_at * a.rows * a.cols) * element;
-		const char *right = (const char *)in[1]->data + (size_t)(b_at * b.rows * b.cols) * element;
+		const char *left = (const char *)in[0]->data + (size_t)a_at * element;
+		const char *right = (const char *)in[1]->data + (size_t)b_at * element;
 		if (out->dtype != NPL_F32)
 			plain_products.by_dtype[out->dtype](a.rows, b.cols, a.cols, left, right, y);
 		else if (float_product(&a, &b, (const float *)(const void *)left, (const float *)(const void *)right,

@@ -176,6 +176,8 @@ void op_walk_init(struct op_walk *walk, const struct npl_shape *out, const struc
  * after the last step. */
 bool op_walk_next(const struct op_walk *walk, int inner, int64_t index[NPL_MAX_RANK], int64_t *offset_a,
 		  int64_t *offset_b);
+/* Gives the operands' offsets at position i of all. */
+void op_walk_at(const struct op_walk *walk, int64_t i, int64_t *offset_a, int64_t *offset_b);
 
 /* matmul.c: the sizes of the matrices of one operand of a MatMul, and the shape of the stack of them. */
 struct op_stack {
@@ -183,6 +185,9 @@ struct op_stack {
 	struct npl_shape batch;
 };
 struct op_stack op_stack_of(const struct npl_shape *shape, bool is_left);
+/* Walks the products of two stacks, in elements of the operands; `batch` is the shape of the stack of results. */
+void op_stack_walk(struct op_walk *walk, const struct npl_shape *batch, const struct op_stack *a,
+		   const struct op_stack *b);
 /* Gives the shape of a product; NPL_EINPUT when the operands do not multiply. */
 int op_matmul_result(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *y, struct npl_err *err);
 

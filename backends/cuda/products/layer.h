@@ -6,6 +6,7 @@
 #ifndef NPULAB_BACKENDS_CUDA_PRODUCTS_LAYER_H
 #define NPULAB_BACKENDS_CUDA_PRODUCTS_LAYER_H
 
+#include "core/ops/ops.h"
 #include "device.h"
 #include "product.h"
 
@@ -46,8 +47,8 @@ struct cu_conv {
 
 /* A stack of matrix products: `outer` batches of them. */
 struct cu_stack {
-	int rank; /* number of the outer dimensions */
-	int64_t outer, dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK], step_y;
+	struct op_walk walk; /* op_walk_at gives where the operands of an outer product begin, in elements */
+	int64_t outer, step_y;
 	struct cu_stack_operand { /* an operand of a product of integers */
 		struct cu_packing packing;
 		bool packed, sums;  /* it is packed before the product; with the sums of its rows */
@@ -131,10 +132,8 @@ int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_va
 struct npl_shape cu_matrices(const struct npl_shape *shape, bool left);
 /* Plans the products of stacks a and b: joins the inner dimensions of the batch that one stride can follow (batch,
  * strides and alignment of `shape`); the outer dimensions go into `stack`. */
-void cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const struct npl_shape *b,
-		   struct cu_product_shape *shape);
-/* Writes where the operands of an outer product begin, in elements. */
-void cu_stack_at(const struct cu_stack *stack, int64_t outer, int64_t *a, int64_t *b);
+int cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const struct npl_shape *b,
+		  struct cu_product_shape *shape, struct npl_err *err);
 
 /* Functions of stack_integers.c. */
 bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n);

@@ -88,7 +88,8 @@ int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err)
 	a.dim[a.rank - 1] = ld;
 	b.dim[b.rank - 2] = columns;
 	b.dim[b.rank - 1] = ld;
-	cu_stack_plan(&layer->stack, &a, &b, &shape);
+	if (cu_stack_plan(&layer->stack, &a, &b, &shape, err))
+		return err->code;
 	layer->stack.products_at = take_scratch(layer, layer->stack.step_y * (int64_t)sizeof(int32_t));
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
@@ -143,7 +144,7 @@ int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, str
 		return err->code;
 	for (int64_t i = 0; i < stack->outer; i++) {
 		int64_t a, b;
-		cu_stack_at(stack, i, &a, &b);
+		op_walk_at(&stack->walk, i, &a, &b);
 		if (cu_product_run(&d->blas, &layer->product[0], w + (uint64_t)b, x + (uint64_t)a, 0,
 				   scratch + stack->products_at, false, d->workspace.address, d->stream, err) ||
 		    finish(layer, i, a, b, out, scratch, err))
