@@ -11,15 +11,18 @@
 #include "integer.h"
 #include "measured.h"
 #include "npulab/driver.h"
+#include "param_rows.h"
 
 struct reference {
 	int precision; /* index of the choice in `params`: f32, int8, 8x16 */
 };
 
-static const struct npl_param params[] = {
-	{"precision", NPL_PARAM_CHOICE, offsetof(struct reference, precision), "f32", 0, 0, "",
-	 "number format: float32, or integers by the rules of docs/integers.md", "f32/float32 int8 8x16/int8x16"},
-	{0}};
+#define CHOICE(...) NPL_CHOICE_ROW(struct reference, __VA_ARGS__)
+
+static const struct npl_param params[] = {CHOICE("precision", precision, "f32",
+						 "number format: float32, or integers by the rules of docs/integers.md",
+						 "f32/float32 int8 8x16/int8x16"),
+					  {0}};
 
 static const enum npl_format formats[] = {NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_INT8X16};
 

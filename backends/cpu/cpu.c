@@ -25,25 +25,30 @@
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/measured.h"
+#include "core/param_rows.h"
 #include "npulab/driver.h"
 #include "npulab/thread.h"
 #include "room.h"
 #include "widened.h"
 
+#define NUMBER(...) NPL_NUMBER_ROW(struct cpu_config, __VA_ARGS__)
+#define TEXT(...)   NPL_TEXT_ROW(struct cpu_config, __VA_ARGS__)
+#define CHOICE(...) NPL_CHOICE_ROW(struct cpu_config, __VA_ARGS__)
+
 static const struct npl_param params[] = {
-	{"threads", NPL_PARAM_INT, offsetof(struct cpu_config, threads), "0", 0, 1024, "threads",
-	 "threads of the library; 0: every processor this process may run on", NULL},
-	{"precision", NPL_PARAM_CHOICE, offsetof(struct cpu_config, precision), "f32", 0, 0, "",
-	 "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster", "f32/float32 int8"},
-	{"convolution", NPL_PARAM_CHOICE, offsetof(struct cpu_config, convolution), "onednn", 0, 0, "",
-	 "onednn, where it can be had; blas: patches times weights by OpenBLAS, in int8 our own kernels",
-	 "onednn blas"},
-	{"powercap", NPL_PARAM_STRING, offsetof(struct cpu_config, powercap), NPL_POWERCAP_ROOT, 0, 0, "",
-	 "the folder where Linux shows the packages' energy counters", NULL},
-	{"tdp_watts", NPL_PARAM_DOUBLE, offsetof(struct cpu_config, tdp_watts), "0", 0, 10000, "W",
-	 "of one package, to guess energy from where it cannot be measured; 0: as published/tdp.csv has it", NULL},
-	{"tdp_cores", NPL_PARAM_INT, offsetof(struct cpu_config, tdp_cores), "0", 0, 100000, "cores",
-	 "of the package that draws tdp_watts; 0: as that table has it, or else as Linux counts", NULL},
+	NUMBER("threads", INT, threads, "0", 0, 1024, "threads",
+	       "threads of the library; 0: every processor this process may run on"),
+	CHOICE("precision", precision, "f32",
+	       "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster",
+	       "f32/float32 int8"),
+	CHOICE("convolution", convolution, "onednn",
+	       "onednn, where it can be had; blas: patches times weights by OpenBLAS, in int8 our own kernels",
+	       "onednn blas"),
+	TEXT("powercap", powercap, NPL_POWERCAP_ROOT, "the folder where Linux shows the packages' energy counters"),
+	NUMBER("tdp_watts", DOUBLE, tdp_watts, "0", 0, 10000, "W",
+	       "of one package, to guess energy from where it cannot be measured; 0: as published/tdp.csv has it"),
+	NUMBER("tdp_cores", INT, tdp_cores, "0", 0, 100000, "cores",
+	       "of the package that draws tdp_watts; 0: as that table has it, or else as Linux counts"),
 	{0}};
 
 static void cpu_close(void *state)

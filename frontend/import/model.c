@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/files/data_names.h"
 #include "core/files/settings.h"
+#include "core/param_rows.h"
 #include "npulab/device.h"
 
 static const char *file_part(const char *path)
@@ -40,15 +41,16 @@ struct settings { /* the keys of a NAME.yaml */
 	int64_t batch;
 };
 
+#define NUMBER(...) NPL_NUMBER_ROW(struct settings, __VA_ARGS__)
+#define TEXT(...)   NPL_TEXT_ROW(struct settings, __VA_ARGS__)
+
 static const struct npl_param schema[] = {
-	{"input", NPL_PARAM_STRING, offsetof(struct settings, input), "", 0, 0, "", "samples to run (.npy)", NULL},
-	{"labels", NPL_PARAM_STRING, offsetof(struct settings, labels), "", 0, 0, "", "their classes (.npy)", NULL},
-	{"calibration", NPL_PARAM_STRING, offsetof(struct settings, calibration), "", 0, 0, "",
-	 "samples to calibrate quantisation on (.npy)", NULL},
-	{"batch", NPL_PARAM_INT, offsetof(struct settings, batch), "0", 0, 1 << 20, "samples", "default batch", NULL},
-	{"license", NPL_PARAM_STRING, offsetof(struct settings, license), "", 0, 0, "", "licence of model and data",
-	 NULL},
-	{"source", NPL_PARAM_STRING, offsetof(struct settings, source), "", 0, 0, "", "attribution", NULL},
+	TEXT("input", input, "", "samples to run (.npy)"),
+	TEXT("labels", labels, "", "their classes (.npy)"),
+	TEXT("calibration", calibration, "", "samples to calibrate quantisation on (.npy)"),
+	NUMBER("batch", INT, batch, "0", 0, 1 << 20, "samples", "default batch"),
+	TEXT("license", license, "", "licence of model and data"),
+	TEXT("source", source, "", "attribution"),
 	{0},
 };
 

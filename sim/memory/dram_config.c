@@ -6,23 +6,16 @@
 #include <string.h>
 
 #include "core/base/arith.h"
-
+#include "core/param_rows.h"
 #include "dram.h"
 #include "npulab/result.h"
 
-#define AT(member) offsetof(struct dram_config, member)
-#define COUNT(key, member, fallback, most, help)                                                                       \
-	{                                                                                                              \
-		key, NPL_PARAM_INT, AT(member), fallback, 1, most, "", help, NULL                                      \
-	}
-#define CLOCKS(key, member, fallback, help)                                                                            \
-	{                                                                                                              \
-		"timing." key, NPL_PARAM_INT, AT(member), fallback, 0, 1e6, "clocks", help, NULL                       \
-	}
-#define CURRENT(key, member, help)                                                                                     \
-	{                                                                                                              \
-		"currents." key, NPL_PARAM_DOUBLE, AT(member), "0", 0, 1e5, "mA", help, NULL                           \
-	}
+#define NUMBER(...)                              NPL_NUMBER_ROW(struct dram_config, __VA_ARGS__)
+#define TEXT(...)                                NPL_TEXT_ROW(struct dram_config, __VA_ARGS__)
+#define ORIGIN(...)                              NPL_ORIGIN_ROW(struct dram_config, __VA_ARGS__)
+#define COUNT(key, member, fallback, most, help) NUMBER(key, INT, member, fallback, 1, most, "", help)
+#define CLOCKS(key, member, fallback, help)      NUMBER("timing." key, INT, member, fallback, 0, 1e6, "clocks", help)
+#define CURRENT(key, member, help)               NUMBER("currents." key, DOUBLE, member, "0", 0, 1e5, "mA", help)
 
 const struct npl_param dram_params[] = {
 	COUNT("clock.hz_numerator", hz_numerator, NULL, 1e15, "command clock: numerator of its hertz"),
@@ -37,7 +30,7 @@ const struct npl_param dram_params[] = {
 	COUNT("organisation.device_bits", device_bits, NULL, 1024, "data lines of a device"),
 	COUNT("organisation.bus_bits", bus_bits, NULL, 1024, "data lines of a channel"),
 	COUNT("organisation.burst_length", burst_length, NULL, 64, "transfers of an access"),
-	{"mapping", NPL_PARAM_STRING, AT(mapping), NULL, 0, 0, "", "of addresses, most significant field first", NULL},
+	TEXT("mapping", mapping, NULL, "of addresses, most significant field first"),
 	CLOCKS("CL", cl, NULL, "RD to its first data"),
 	CLOCKS("CWL", cwl, NULL, "WR to its first data"),
 	CLOCKS("tRCD", trcd_rd, NULL, "ACT to RD"),
@@ -59,20 +52,18 @@ const struct npl_param dram_params[] = {
 	CLOCKS("turnaround", turnaround, NULL, "idle on the data bus between reads and writes, and two ranks"),
 	COUNT("controller.read_queue", read_queue, "32", DRAM_MAX_QUEUE, "reads that wait, per channel"),
 	COUNT("controller.write_queue", write_queue, "32", DRAM_MAX_QUEUE, "writes that wait, per channel"),
-	{"controller.write_high", NPL_PARAM_INT, AT(write_high), "26", 0, DRAM_MAX_QUEUE, "",
-	 "writes go out when more than so many wait", NULL},
-	{"controller.write_low", NPL_PARAM_INT, AT(write_low), "6", 0, DRAM_MAX_QUEUE, "",
-	 "until fewer than so many wait", NULL},
-	{"currents.VDD", NPL_PARAM_DOUBLE, AT(vdd), "0", 0, 100, "V", "supply", NULL},
+	NUMBER("controller.write_high", INT, write_high, "26", 0, DRAM_MAX_QUEUE, "",
+	       "writes go out when more than so many wait"),
+	NUMBER("controller.write_low", INT, write_low, "6", 0, DRAM_MAX_QUEUE, "", "until fewer than so many wait"),
+	NUMBER("currents.VDD", DOUBLE, vdd, "0", 0, 100, "V", "supply"),
 	CURRENT("IDD0", idd0, "one bank, ACT and PRE every tRC"),
 	CURRENT("IDD2N", idd2n, "standby, all banks closed"),
 	CURRENT("IDD3N", idd3n, "standby, a row open"),
 	CURRENT("IDD4R", idd4r, "reads without a gap"),
 	CURRENT("IDD4W", idd4w, "writes without a gap"),
 	CURRENT("IDD5B", idd5b, "refresh without a gap"),
-	{"currents.origin", NPL_PARAM_ORIGIN, AT(energy_origin), "absent", 0, 0, "",
-	 "where the currents, per device, are from; absent: not known",
-	 "currents.VDD currents.IDD0 currents.IDD2N currents.IDD3N currents.IDD4R currents.IDD4W currents.IDD5B"},
+	ORIGIN("currents.origin", energy_origin, "where the currents, per device, are from",
+	       "currents.VDD currents.IDD0 currents.IDD2N currents.IDD3N currents.IDD4R currents.IDD4W currents.IDD5B"),
 	{0},
 };
 

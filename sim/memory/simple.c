@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/param_rows.h"
 #include "memory.h"
 
 struct config {
@@ -31,24 +32,21 @@ struct simple {
 	struct npl_memory_completion completion[NPL_MEMORY_MAX_SIMPLE_PENDING];
 };
 
-#define AT(member) offsetof(struct config, member)
+#define NUMBER(...) NPL_NUMBER_ROW(struct config, __VA_ARGS__)
+#define CHOICE(...) NPL_CHOICE_ROW(struct config, __VA_ARGS__)
+#define ORIGIN(...) NPL_ORIGIN_ROW(struct config, __VA_ARGS__)
 
 static const struct npl_param ideal_params[] = {{0}};
 
 static const struct npl_param fixed_params[] = {
-	{"bytes_per_second", NPL_PARAM_INT, AT(bytes_per_second), NULL, 1000, 1e15, "bytes/s",
-	 "of all requests together", NULL},
-	{"latency_seconds", NPL_PARAM_DOUBLE, AT(latency_seconds), "0", 0, 1, "s",
-	 "from the last byte moved to the answer", NULL},
-	{"whole_cycles", NPL_PARAM_CHOICE, AT(whole_cycles), "no", 0, 0, "",
-	 "whether the port is taken for whole cycles of who asks", "no yes"},
-	{"access_bytes", NPL_PARAM_INT, AT(access_bytes), "0", 0, 1 << 20, "bytes",
-	 "that every request moves, aligned; 0: what it asks for", NULL},
-	{"capacity_bytes", NPL_PARAM_INT, AT(capacity_bytes), "0", 0, 1e15, "bytes", "0: no limit", NULL},
-	{"energy.pj_per_byte", NPL_PARAM_DOUBLE, AT(pj_per_byte), "0", 0, 1e9, "pJ", "per byte moved, read or written",
-	 NULL},
-	{"energy.origin", NPL_PARAM_ORIGIN, AT(origin), "absent", 0, 0, "",
-	 "where that figure is from; absent: not known", "energy.pj_per_byte"},
+	NUMBER("bytes_per_second", INT, bytes_per_second, NULL, 1000, 1e15, "bytes/s", "of all requests together"),
+	NUMBER("latency_seconds", DOUBLE, latency_seconds, "0", 0, 1, "s", "from the last byte moved to the answer"),
+	CHOICE("whole_cycles", whole_cycles, "no", "whether the port is taken for whole cycles of who asks", "no yes"),
+	NUMBER("access_bytes", INT, access_bytes, "0", 0, 1 << 20, "bytes",
+	       "that every request moves, aligned; 0: what it asks for"),
+	NUMBER("capacity_bytes", INT, capacity_bytes, "0", 0, 1e15, "bytes", "0: no limit"),
+	NUMBER("energy.pj_per_byte", DOUBLE, pj_per_byte, "0", 0, 1e9, "pJ", "per byte moved, read or written"),
+	ORIGIN("energy.origin", origin, "where that figure is from", "energy.pj_per_byte"),
 	{0},
 };
 

@@ -6,59 +6,59 @@
 
 #include <stddef.h>
 
+#include "core/param_rows.h"
 #include "npulab/error.h"
 #include "processor_model.h"
 
-#define AT(member) offsetof(struct npl_processor_model, member)
-#define NUMBER(key, member, otherwise, least, most, unit, help)                                                        \
-	{                                                                                                              \
-		key, NPL_PARAM_DOUBLE, AT(member), otherwise, least, most, unit, help, NULL                            \
-	}
+#define NUMBER(...) NPL_NUMBER_ROW(struct npl_processor_model, __VA_ARGS__)
+#define TEXT(...)   NPL_TEXT_ROW(struct npl_processor_model, __VA_ARGS__)
+#define CHOICE(...) NPL_CHOICE_ROW(struct npl_processor_model, __VA_ARGS__)
+#define ORIGIN(...) NPL_ORIGIN_ROW(struct npl_processor_model, __VA_ARGS__)
 
 const struct npl_param npl_processor_params[] = {
-	{"cores", NPL_PARAM_INT, AT(cores), NULL, 1, 65536, "cores", "of a GPU its streaming multiprocessors", NULL},
-	NUMBER("clock_hz", clock_hz, NULL, 1e3, 1e12, "Hz", "of a core at work"),
-	{"precision", NPL_PARAM_CHOICE, AT(precision), "f32", 0, 0, "", "of products and of values on their way",
-	 NPL_PROCESSOR_PRECISION_WORDS},
-	NUMBER("macs_per_cycle.f32", macs[NPL_PROCESSOR_F32], NULL, 1e-3, 1e9, "MAC",
+	NUMBER("cores", INT, cores, NULL, 1, 65536, "cores", "of a GPU its streaming multiprocessors"),
+	NUMBER("clock_hz", DOUBLE, clock_hz, NULL, 1e3, 1e12, "Hz", "of a core at work"),
+	CHOICE("precision", precision, "f32", "of products and of values on their way", NPL_PROCESSOR_PRECISION_WORDS),
+	NUMBER("macs_per_cycle.f32", DOUBLE, macs[NPL_PROCESSOR_F32], NULL, 1e-3, 1e9, "MAC",
 	       "multiply-accumulates of a core in a cycle, in float32"),
-	NUMBER("macs_per_cycle.tf32", macs[NPL_PROCESSOR_TF32], "0", 0, 1e9, "MAC",
+	NUMBER("macs_per_cycle.tf32", DOUBLE, macs[NPL_PROCESSOR_TF32], "0", 0, 1e9, "MAC",
 	       "likewise with operands of 10 fraction bits; 0: none"),
-	NUMBER("macs_per_cycle.f16", macs[NPL_PROCESSOR_F16], "0", 0, 1e9, "MAC", "likewise in float16; 0: none"),
-	NUMBER("vectors.lanes", lanes, NULL, 1, 4096, "values", "float32 values that one vector instruction works on"),
-	NUMBER("vectors.simple_per_cycle", rate[NPL_SIMPLE], "1", 1e-6, 1e6, "instructions",
+	NUMBER("macs_per_cycle.f16", DOUBLE, macs[NPL_PROCESSOR_F16], "0", 0, 1e9, "MAC",
+	       "likewise in float16; 0: none"),
+	NUMBER("vectors.lanes", DOUBLE, lanes, NULL, 1, 4096, "values",
+	       "float32 values that one vector instruction works on"),
+	NUMBER("vectors.simple_per_cycle", DOUBLE, rate[NPL_SIMPLE], "1", 1e-6, 1e6, "instructions",
 	       "of a core: arithmetic, comparisons, conversions"),
-	NUMBER("vectors.divide_per_cycle", rate[NPL_DIVIDE], "1", 1e-6, 1e6, "instructions",
+	NUMBER("vectors.divide_per_cycle", DOUBLE, rate[NPL_DIVIDE], "1", 1e-6, 1e6, "instructions",
 	       "divisions and square roots"),
-	NUMBER("vectors.function_per_cycle", rate[NPL_FUNCTION], "1", 1e-6, 1e6, "instructions",
+	NUMBER("vectors.function_per_cycle", DOUBLE, rate[NPL_FUNCTION], "1", 1e-6, 1e6, "instructions",
 	       "steps of the polynomials behind exp, log, erf and their like"),
-	NUMBER("vectors.reduce_per_cycle", rate[NPL_REDUCE], "1", 1e-6, 1e6, "instructions",
+	NUMBER("vectors.reduce_per_cycle", DOUBLE, rate[NPL_REDUCE], "1", 1e-6, 1e6, "instructions",
 	       "that put values together into sums and maxima"),
-	NUMBER("scattered_per_cycle", rate[NPL_SCATTER], "1", 1e-6, 1e6, "values",
+	NUMBER("scattered_per_cycle", DOUBLE, rate[NPL_SCATTER], "1", 1e-6, 1e6, "values",
 	       "that a core fetches from scattered addresses"),
-	NUMBER("private_cache.bytes", private_bytes, "0", 0, 1e12, "bytes", "a core's own cache; 0: none"),
-	NUMBER("private_cache.bytes_per_second", private_rate, "0", 0, 1e18, "bytes/s", "of one core"),
-	NUMBER("shared_cache.bytes", shared_bytes, "0", 0, 1e13, "bytes", "the cache of all cores; 0: none"),
-	NUMBER("shared_cache.bytes_per_second", shared_rate, "0", 0, 1e18, "bytes/s", "to all cores"),
-	NUMBER("shared_cache.core_bytes_per_second", shared_core_rate, "0", 0, 1e18, "bytes/s",
+	NUMBER("private_cache.bytes", DOUBLE, private_bytes, "0", 0, 1e12, "bytes", "a core's own cache; 0: none"),
+	NUMBER("private_cache.bytes_per_second", DOUBLE, private_rate, "0", 0, 1e18, "bytes/s", "of one core"),
+	NUMBER("shared_cache.bytes", DOUBLE, shared_bytes, "0", 0, 1e13, "bytes", "the cache of all cores; 0: none"),
+	NUMBER("shared_cache.bytes_per_second", DOUBLE, shared_rate, "0", 0, 1e18, "bytes/s", "to all cores"),
+	NUMBER("shared_cache.core_bytes_per_second", DOUBLE, shared_core_rate, "0", 0, 1e18, "bytes/s",
 	       "to one core; 0: as to all"),
-	NUMBER("memory.bytes_per_second", memory_rate, NULL, 1e3, 1e18, "bytes/s", "to all cores"),
-	NUMBER("memory.core_bytes_per_second", memory_core_rate, "0", 0, 1e18, "bytes/s", "to one core; 0: as to all"),
-	NUMBER("overlap", overlap, "1", 0, 1, "",
+	NUMBER("memory.bytes_per_second", DOUBLE, memory_rate, NULL, 1e3, 1e18, "bytes/s", "to all cores"),
+	NUMBER("memory.core_bytes_per_second", DOUBLE, memory_core_rate, "0", 0, 1e18, "bytes/s",
+	       "to one core; 0: as to all"),
+	NUMBER("overlap", DOUBLE, overlap, "1", 0, 1, "",
 	       "share of the lesser of arithmetic and traffic that goes on behind the greater"),
-	NUMBER("efficiency", efficiency, "1", 1e-3, 1, "", "share of all these rates that operators attain"),
-	NUMBER("fork_join_seconds", fork_join_seconds, "0", 0, 1, "s", "to take one more core to work and wait for it"),
-	NUMBER("overhead_seconds", overhead_seconds, "0", 0, 1, "s", "to start an operator"),
-	NUMBER("energy.idle_watts", idle_watts, "0", 0, 1e6, "W", "of all of it, with nothing to do"),
-	NUMBER("energy.core_watts", core_watts, "0", 0, 1e6, "W", "more, for each core at work"),
-	{"energy.origin", NPL_PARAM_ORIGIN, AT(origin), "absent", 0, 0, "",
-	 "where these figures are from; absent: not known", "energy.idle_watts energy.core_watts"},
-	{"host_link.name", NPL_PARAM_STRING, AT(link_name), "", 0, 0, "",
-	 "way to the host's memory; empty: it works there", NULL},
+	NUMBER("efficiency", DOUBLE, efficiency, "1", 1e-3, 1, "", "share of all these rates that operators attain"),
+	NUMBER("fork_join_seconds", DOUBLE, fork_join_seconds, "0", 0, 1, "s",
+	       "to take one more core to work and wait for it"),
+	NUMBER("overhead_seconds", DOUBLE, overhead_seconds, "0", 0, 1, "s", "to start an operator"),
+	NUMBER("energy.idle_watts", DOUBLE, idle_watts, "0", 0, 1e6, "W", "of all of it, with nothing to do"),
+	NUMBER("energy.core_watts", DOUBLE, core_watts, "0", 0, 1e6, "W", "more, for each core at work"),
+	ORIGIN("energy.origin", origin, "where these figures are from", "energy.idle_watts energy.core_watts"),
+	TEXT("host_link.name", link_name, "", "way to the host's memory; empty: it works there"),
 	NPL_LINK_PARAMS("host_link", struct npl_processor_model, link, "plain", "3", "16", "256", "16", "0", "0", "0"),
-	NUMBER("host_link.pj_per_byte", link_pj_per_byte, "0", 0, 1e9, "pJ", "energy of the link, per byte"),
-	{"host_link.energy_origin", NPL_PARAM_ORIGIN, AT(link_origin), "absent", 0, 0, "",
-	 "where that figure is from; absent: not known", "host_link.pj_per_byte"},
+	NUMBER("host_link.pj_per_byte", DOUBLE, link_pj_per_byte, "0", 0, 1e9, "pJ", "energy of the link, per byte"),
+	ORIGIN("host_link.energy_origin", link_origin, "where that figure is from", "host_link.pj_per_byte"),
 	{0},
 };
 

@@ -12,22 +12,25 @@
 
 #include "backends/cuda/load/alignment.h"
 #include "core/base/refuse.h"
+#include "core/param_rows.h"
 #include "layer_group.h"
 #include "npulab/driver.h"
 
+#define NUMBER(...) NPL_NUMBER_ROW(struct cu_config, __VA_ARGS__)
+#define CHOICE(...) NPL_CHOICE_ROW(struct cu_config, __VA_ARGS__)
+
 static const struct npl_param params[] = {
-	{"device", NPL_PARAM_INT, offsetof(struct cu_config, device), "0", 0, 63, "",
-	 "which GPU, as the driver counts them", NULL},
-	{"precision", NPL_PARAM_CHOICE, offsetof(struct cu_config, precision), "f32", 0, 0, "",
-	 "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the integer rules",
-	 "f32/float32 tf32 f16/float16 bf16/bfloat16 int8"},
-	{"layout", NPL_PARAM_CHOICE, offsetof(struct cu_config, planar), "auto", 0, 0, "",
-	 "of images in 16 bits; auto: channels last from one convolution of cuDNN's to the next; planar: as ONNX has them",
-	 "auto planar"},
-	{"patch_mib", NPL_PARAM_INT, offsetof(struct cu_config, patch_mib), "256", 1, 65536, "MiB",
-	 "memory for a convolution's patches at a time, where cuDNN does not make it", NULL},
-	{"tdp_watts", NPL_PARAM_DOUBLE, offsetof(struct cu_config, tdp_watts), "0", 0, 10000, "W",
-	 "of the board, to guess energy from where it cannot be measured; 0: as published/tdp.csv has it", NULL},
+	NUMBER("device", INT, device, "0", 0, 63, "", "which GPU, as the driver counts them"),
+	CHOICE("precision", precision, "f32",
+	       "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the integer rules",
+	       "f32/float32 tf32 f16/float16 bf16/bfloat16 int8"),
+	CHOICE("layout", planar, "auto",
+	       "of images in 16 bits; auto: channels last from one convolution of cuDNN's to the next; planar: as ONNX has them",
+	       "auto planar"),
+	NUMBER("patch_mib", INT, patch_mib, "256", 1, 65536, "MiB",
+	       "memory for a convolution's patches at a time, where cuDNN does not make it"),
+	NUMBER("tdp_watts", DOUBLE, tdp_watts, "0", 0, 10000, "W",
+	       "of the board, to guess energy from where it cannot be measured; 0: as published/tdp.csv has it"),
 	{0}};
 
 const struct cu_loader *cu_loader = &cu_system_loader;

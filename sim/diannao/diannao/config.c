@@ -4,14 +4,13 @@
  * has the sources), with two exceptions. What was fitted to the paper's machine is neutral: a request takes no cycles
  * of its own, and memory never makes the machine wait, as the figure of the paper's memory is fitted too. Energies are
  * absent until a file gives them with their origin. */
+#include "core/param_rows.h"
 #include "dn.h"
 
-#include "sim/common/params.h"
-
-#define PARAM(...)  SIM_PARAM(struct dn_config, __VA_ARGS__)
-#define TEXT(...)   SIM_TEXT(struct dn_config, __VA_ARGS__)
-#define CHOICE(...) SIM_CHOICE(struct dn_config, __VA_ARGS__)
-#define ORIGIN(...) SIM_ORIGIN(struct dn_config, __VA_ARGS__)
+#define PARAM(...)  NPL_NUMBER_ROW(struct dn_config, __VA_ARGS__)
+#define TEXT(...)   NPL_TEXT_ROW(struct dn_config, __VA_ARGS__)
+#define CHOICE(...) NPL_CHOICE_ROW(struct dn_config, __VA_ARGS__)
+#define ORIGIN(...) NPL_ORIGIN_ROW(struct dn_config, __VA_ARGS__)
 
 const struct npl_param dn_params[] = {
 	PARAM("clock_hz", INT, clock_hz, "980000000", 1000, 1e10, "Hz", "clock"),

@@ -11,13 +11,13 @@
 #include "core/base/arith.h"
 #include "core/base/refuse.h"
 #include "core/base/text.h"
-#include "sim/common/params.h"
+#include "core/param_rows.h"
 #include "tpu.h"
 
-#define PARAM(...)              SIM_PARAM(struct tpu_config, __VA_ARGS__)
-#define TEXT(...)               SIM_TEXT(struct tpu_config, __VA_ARGS__)
-#define CHOICE(...)             SIM_CHOICE(struct tpu_config, __VA_ARGS__)
-#define ORIGIN(key, member, of) SIM_ORIGIN(struct tpu_config, key, member, "where that figure is from", of)
+#define PARAM(...)              NPL_NUMBER_ROW(struct tpu_config, __VA_ARGS__)
+#define TEXT(...)               NPL_TEXT_ROW(struct tpu_config, __VA_ARGS__)
+#define CHOICE(...)             NPL_CHOICE_ROW(struct tpu_config, __VA_ARGS__)
+#define ORIGIN(key, member, of) NPL_ORIGIN_ROW(struct tpu_config, key, member, "where that figure is from", of)
 /* Makes the rows of the energy of one kind of event, and of the figure's source. */
 #define ENERGY(key, figure, member, help)                                                                              \
 	PARAM(key "." figure, DOUBLE, member.pj, "0", 0, 1e9, "pJ", help),                                             \
