@@ -101,7 +101,8 @@ static int hypertransport(const struct npl_link_config *c, const char *prefix, s
 static int plain(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model, struct npl_err *err)
 {
 	if (c->bytes_per_second < 1)
-		return npl_fail(err, NPL_EINPUT, "%s: expected 1 byte per second at least, got %" PRId64, prefix,
+		return npl_fail(err, NPL_EINPUT,
+				"%s.bytes_per_second is %" PRId64 ", expected a bandwidth for a plain link", prefix,
 				c->bytes_per_second);
 	model->line = (struct npl_ratio){c->bytes_per_second, 1};
 	return 0;

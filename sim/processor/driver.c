@@ -45,14 +45,7 @@ static const size_t element_bytes[] = {[NPL_PROCESSOR_F32] = 4, [NPL_PROCESSOR_T
 
 static int open_link(struct processor *p, struct npl_err *err)
 {
-	const struct npl_link_config *link = &p->config->link;
-	if (!*p->config->link_name)
-		return 0;
-	if (link->kind == NPL_LINK_PLAIN && link->bytes_per_second <= 0)
-		return npl_fail(err, NPL_EINPUT,
-				"host_link.bytes_per_second is %lld, expected a bandwidth for a plain link",
-				(long long)link->bytes_per_second);
-	return npl_link_model_of(link, "host_link", &p->link, err);
+	return *p->config->link_name ? npl_link_model_of(&p->config->link, "host_link", &p->link, err) : 0;
 }
 
 static int processor_open(const void *config, void **state, struct npl_err *err)

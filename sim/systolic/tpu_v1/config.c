@@ -134,11 +134,11 @@ int tpu_config_derive(struct tpu_config *config, struct npl_err *err)
 	struct npl_link_config link_config = config->link;
 	struct npl_link_model link;
 	const bool is_plain = link_config.kind == NPL_LINK_PLAIN;
-	if (is_plain != (link_config.bytes_per_second > 0))
-		return npl_fail(err, NPL_EINPUT, "host_link.bytes_per_second is %lld, expected %s",
-				(long long)link_config.bytes_per_second,
-				is_plain ? "a bandwidth for a plain link"
-					 : "0 for a link that is not of the kind plain");
+	if (!is_plain && link_config.bytes_per_second > 0)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"host_link.bytes_per_second is %lld, expected 0 for a link that is not of the kind plain",
+			(long long)link_config.bytes_per_second);
 	if (is_plain) /* the link's only bandwidth is all there is to it */
 		link_config.limit_bytes_per_second = 0;
 	if (npl_link_model_of(&link_config, "host_link", &link, err))
