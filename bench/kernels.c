@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "core/op_functions.h"
 #include "frontend/compare/draw.h"
 #include "npulab/device.h"
 #include "npulab/random.h"
@@ -58,7 +59,6 @@ static void bench_layer(const char *device, const char *set, const char *what, e
 	struct npl_tensor w = {.dtype = type, .shape = w_shape, .quant.scale = scale};
 	struct npl_tensor y = {.dtype = type, .quant.scale = scale};
 	const struct npl_tensor *in[] = {&x, &w};
-	const struct npl_op_def *def = &npl_op_defs[op];
 	struct npl_tensor fx = x, fw = w;
 	fx.dtype = fw.dtype = NPL_F32;
 	const struct npl_tensor *plain[] = {&fx, &fw};
@@ -76,7 +76,7 @@ static void bench_layer(const char *device, const char *set, const char *what, e
 				     .n_in = 2,
 				     .in = {in[0], in[1]},
 				     .out = &y,
-				     .macs = def->macs(&attrs, plain, 2, &y)};
+				     .macs = npl_op_macs(op, &attrs, plain, 2, &y)};
 	bench_print(what, (double)c.layer.macs, "GMAC/s", bench_seconds(run_layer, &c));
 	npl_tensor_free(&x);
 	npl_tensor_free(&w);

@@ -22,8 +22,8 @@ bool npl_layer_widens(const struct npl_layer *layer);
 /* Returns NPL_EINTERNAL when an operand or, unless timing_only, the output has no data. */
 int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err);
 
-/* Runs npl_op_defs[op].run into out[], a tensor for each result, and applies the fused activation to the first; seconds
- * is the time of both. */
+/* Runs the reference kernel into out[], a tensor for each result, and applies the fused activation to the first;
+ * seconds is the time of both. */
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err);
 
 /* Applies a fused activation in place. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The table of operators, expanded from ops.def, and the look-up of operators by name. */
-#include "npulab/op.h"
+#include "op_functions.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "core/base/text.h"
 #include "core/ops/ops.h"
 
-/* There is a function PREFIX_macs exactly where the operators of this prefix do multiply-accumulates. */
 const struct npl_op_def npl_op_defs[NPL_OPS] = {
 #define NPL_OP(id, onnx_name, versions, min_inputs, max_inputs, n_outputs, prefix, op_family, op_flags, cost)          \
 	[NPL_OP_##id] = {                                                                                              \
@@ -19,6 +18,15 @@ const struct npl_op_def npl_op_defs[NPL_OPS] = {
 		.outputs = n_outputs,                                                                                  \
 		.family = NPL_FAMILY_##op_family,                                                                      \
 		.flags = op_flags,                                                                                     \
+	},
+#include "npulab/ops.def"
+#undef NPL_OP
+};
+
+/* There is a function PREFIX_macs exactly where the operators of this prefix do multiply-accumulates. */
+const struct npl_op_functions npl_op_functions[NPL_OPS] = {
+#define NPL_OP(id, onnx_name, versions, min_inputs, max_inputs, n_outputs, prefix, op_family, op_flags, cost)          \
+	[NPL_OP_##id] = {                                                                                              \
 		.attrs = prefix##_attrs,                                                                               \
 		.shape = prefix##_shape,                                                                               \
 		.run = prefix##_run,                                                                                   \

@@ -8,6 +8,7 @@
 #include "core/base/half.h"
 #include "core/base/refuse.h"
 #include "npulab/op.h"
+#include "op_functions.h"
 
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor)
 {
@@ -25,7 +26,7 @@ int npl_op_check_attrs(enum npl_op op, const struct npl_attrs *attrs, struct npl
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err)
 {
 	*attrs = (struct npl_attrs){.op = op, .opset = attrs->opset};
-	return npl_op_defs[op].attrs(list, attrs, err);
+	return npl_op_functions[op].attrs(list, attrs, err);
 }
 
 /* Says whether input k may have another float type than the first: scales and ratios, a normalisation's vectors, an
@@ -78,7 +79,7 @@ static int shape_half(enum npl_op op, struct npl_attrs *attrs, const struct npl_
 		at[k] = &widened[k];
 	}
 	if (!rc)
-		rc = npl_op_defs[op].shape(attrs, at, n_in, out, n_out, err);
+		rc = npl_op_functions[op].shape(attrs, at, n_in, out, n_out, err);
 	const bool rounds_all = !(npl_op_defs[op].flags & NPL_OP_FLOAT_STATISTICS);
 	for (int k = 0; k < n_out && !rc; k++)
 		if (out[k].dtype == NPL_F32 && (k == 0 || rounds_all))
@@ -99,7 +100,7 @@ int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tenso
 		return NPL_EINPUT;
 	if (half != NPL_DTYPES)
 		return shape_half(op, attrs, in, n_in, out, n_out, half, err);
-	return npl_op_defs[op].shape(attrs, in, n_in, out, n_out, err);
+	return npl_op_functions[op].shape(attrs, in, n_in, out, n_out, err);
 }
 
 /* Makes a float32 tensor of the same shape. */
@@ -131,7 +132,7 @@ static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct 
 			rc = as_float(&out[k], &result[k], err);
 	}
 	if (!rc)
-		rc = npl_op_defs[op].run(attrs, at, n_in, result, n_out, err);
+		rc = npl_op_functions[op].run(attrs, at, n_in, result, n_out, err);
 	for (int k = 0; k < n_out && !rc; k++)
 		if (npl_op_widens(op, &out[k]) && out[k].data)
 			npl_half_narrow(out[k].dtype, result[k].data, npl_tensor_count(&out[k]), out[k].data);
@@ -170,5 +171,5 @@ int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_t
 	for (int k = 0; k < n_in && !half; k++)
 		half = npl_op_widens(op, in[k]);
 	return half ? run_half(op, attrs, in, n_in, out, n_out, err)
-		    : npl_op_defs[op].run(attrs, in, n_in, out, n_out, err);
+		    : npl_op_functions[op].run(attrs, in, n_in, out, n_out, err);
 }

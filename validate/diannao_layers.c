@@ -2,6 +2,7 @@
  *
  * The layers of diannao_layers.h. */
 #include "diannao_layers.h"
+#include "core/op_functions.h"
 
 #include <math.h>
 
@@ -65,7 +66,6 @@ static int make_operation(const struct npl_diannao_layer *from, struct operation
 					  [NPL_DIANNAO_CONV] = NPL_OP_CONV,
 					  [NPL_DIANNAO_POOL] = NPL_OP_MAXPOOL};
 	const struct npl_simd_layer *shape = &from->shape;
-	const struct npl_op_def *def = &npl_op_defs[ops[from->kind]];
 	const int64_t *k = shape->kernel;
 	const struct npl_window window = {
 		.rank = 2, .kernel = {k[0], k[1]}, .stride = {shape->stride[0], shape->stride[1]}, .dilation = {1, 1}};
@@ -93,15 +93,15 @@ static int make_operation(const struct npl_diannao_layer *from, struct operation
 	const struct npl_tensor *in[] = {&operation->x, &operation->w};
 	if (npl_op_shape(ops[from->kind], &operation->attrs, in, n_in, &operation->y, 1, err))
 		return npl_prefix(err, "%s", from->name);
-	operation->layer = (struct npl_layer){.name = from->name,
-					      .op = ops[from->kind],
-					      .attrs = &operation->attrs,
-					      .n_in = n_in,
-					      .in = {&operation->x, shape->pools ? NULL : &operation->w},
-					      .out = &operation->y,
-					      .macs = def->macs ? def->macs(&operation->attrs, in, n_in, &operation->y)
-								: 0,
-					      .timing_only = true};
+	operation->layer = (struct npl_layer){
+		.name = from->name,
+		.op = ops[from->kind],
+		.attrs = &operation->attrs,
+		.n_in = n_in,
+		.in = {&operation->x, shape->pools ? NULL : &operation->w},
+		.out = &operation->y,
+		.macs = npl_op_macs(ops[from->kind], &operation->attrs, in, n_in, &operation->y),
+		.timing_only = true};
 	operation->x.dtype = operation->w.dtype = operation->y.dtype =
 		NPL_I16; /* the shape rules are those of floats */
 	return 0;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "core/measured.h"
+#include "core/op_functions.h"
 #include "cpu.h"
 
 /* The least bytes of an operand's piece. Waking threads for shorter ones costs more time than it saves. */
@@ -16,7 +17,7 @@ static bool is_elementwise(enum npl_op op)
 	static const enum npl_op one_of[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_CLIP, NPL_OP_ADD,
 					     NPL_OP_SUM,  NPL_OP_POW,     NPL_OP_CAST, NPL_OP_WHERE};
 	for (size_t i = 0; i < sizeof one_of / sizeof *one_of; i++)
-		if (npl_op_defs[op].run == npl_op_defs[one_of[i]].run)
+		if (npl_op_share_kernel(op, one_of[i]))
 			return true;
 	return false;
 }

@@ -20,6 +20,7 @@
 #include "core/int8/layer.h"
 #include "core/integer.h"
 #include "core/measured.h"
+#include "core/op_functions.h"
 #include "cpu.h"
 
 #define MACS_OF_TWO  4000000 /* MACs that are worth a second thread: some 10 us of one */
@@ -50,7 +51,7 @@ static bool stays_integer(const struct npl_layer *layer)
 
 static bool is_reduction(enum npl_op op)
 {
-	return npl_op_defs[op].run == npl_op_defs[NPL_OP_REDUCESUM].run;
+	return npl_op_share_kernel(op, NPL_OP_REDUCESUM);
 }
 
 static bool is_quantised(const struct npl_tensor *t)

@@ -6,6 +6,7 @@
 
 #include "core/computer/clock.h"
 #include "core/measured.h"
+#include "core/op_functions.h"
 #include "core/ops/reduce.h"
 #include "cpu.h"
 
@@ -114,16 +115,16 @@ static struct slicing slicing_of(const struct npl_layer *layer)
 	struct slicing s = {0};
 	const struct npl_tensor *in = layer->n_in > 0 ? layer->in[0] : NULL;
 	if (!in || layer->n_further || layer->fused || !npl_tensor_count(in) || !npl_tensor_count(layer->out) ||
-	    (in->dtype != layer->out->dtype && npl_op_defs[layer->op].run != npl_op_defs[NPL_OP_ARGMAX].run))
+	    (in->dtype != layer->out->dtype && !npl_op_share_kernel(layer->op, NPL_OP_ARGMAX)))
 		return s;
 	s.attrs = *layer->attrs;
-	if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_SOFTMAX].run)
+	if (npl_op_share_kernel(layer->op, NPL_OP_SOFTMAX))
 		slice_softmax(layer, &s);
 	else if (layer->op == NPL_OP_RESIZE || layer->op == NPL_OP_UPSAMPLE)
 		slice_planes(layer, &s);
-	else if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_REDUCESUM].run)
+	else if (npl_op_share_kernel(layer->op, NPL_OP_REDUCESUM))
 		slice_outer(layer, op_reduced(layer->attrs, in->shape.rank), layer->attrs->reduce.keep_dims, &s);
-	else if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_ARGMAX].run)
+	else if (npl_op_share_kernel(layer->op, NPL_OP_ARGMAX))
 		slice_outer(layer, 1u << layer->attrs->arg.axis, layer->attrs->arg.keep_dims, &s);
 	else if (layer->op == NPL_OP_INSTANCENORMALIZATION)
 		slice_instances(layer, &s);

@@ -11,6 +11,7 @@
 #include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/computer/clock.h"
+#include "core/op_functions.h"
 #include "devices_open.h"
 #include "draw.h"
 #include "energy.h"
@@ -327,7 +328,6 @@ static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, 
 static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node, struct npl_shape *w,
 		       struct npl_tensor *y, struct npl_err *err)
 {
-	const struct npl_op_def *def = &npl_op_defs[spec->op];
 	*w = (struct npl_shape){0};
 	if (spec->op == NPL_OP_GEMM)
 		*w = npl_shape_of(2, spec->outputs, spec->x.dim[1]);
@@ -354,7 +354,7 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 		return npl_fail(err, NPL_EUSAGE, "layer: the operands are empty or too large");
 	if (npl_op_shape(node->op, &node->attrs, in, n_in, y, 1, err))
 		return err->code = NPL_EUSAGE; /* the shapes came from the command line */
-	node->macs = def->macs ? def->macs(&node->attrs, in, n_in, y) : 0;
+	node->macs = npl_op_macs(spec->op, &node->attrs, in, n_in, y);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/refuse.h"
+#include "core/op_functions.h"
 #include "core/ops/integer_inputs.h"
 
 void graph_sweep(struct graph_builder *b)
@@ -32,7 +33,7 @@ void graph_sweep(struct graph_builder *b)
 static void drop_axes(struct graph_builder *b)
 {
 	for (int i = 0; i < b->n_nodes; i++)
-		if (npl_op_defs[b->node[i].op].run == npl_op_defs[NPL_OP_REDUCESUM].run)
+		if (npl_op_share_kernel(b->node[i].op, NPL_OP_REDUCESUM))
 			b->node[i].n_in = 1;
 }
 
@@ -85,9 +86,7 @@ static int pack_node(struct graph_builder *b, const struct graph_node *from, con
 	*node = (struct npl_node){
 		.name = from->name, .op = from->op, .attrs = from->attrs, .n_in = from->n_in, .n_out = from->n_out};
 	graph_node_tensors(b, from);
-	if (npl_op_defs[from->op].macs)
-		node->macs = npl_op_defs[from->op].macs(&from->attrs, b->tensor_ref, from->n_in,
-							&b->tensor[from->n_in]);
+	node->macs = npl_op_macs(from->op, &from->attrs, b->tensor_ref, from->n_in, &b->tensor[from->n_in]);
 	if (__builtin_add_overflow(graph->macs, node->macs, &graph->macs))
 		return npl_fail(b->err, NPL_EINPUT, "the network needs more than 2^64 multiply-accumulates");
 	node->in = renumbered(b, from->in, from->n_in, map);

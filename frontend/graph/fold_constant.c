@@ -8,6 +8,7 @@
 
 #include "build.h"
 #include "core/base/refuse.h"
+#include "core/op_functions.h"
 
 /* Returns the steps of a kernel for each element, where it has no window. */
 static int64_t steps_of(enum npl_op op, const struct npl_attrs *attrs)
@@ -32,9 +33,8 @@ static int64_t steps_of(enum npl_op op, const struct npl_attrs *attrs)
  * its window or its steps per element. */
 static uint64_t work_of(const struct graph_builder *b, const struct graph_node *node, uint64_t elements)
 {
-	const struct npl_op_def *def = &npl_op_defs[node->op];
 	const struct npl_attrs *attrs = &node->attrs;
-	uint64_t macs = def->macs ? def->macs(attrs, b->tensor_ref, node->n_in, &b->tensor[node->n_in]) : 0;
+	uint64_t macs = npl_op_macs(node->op, attrs, b->tensor_ref, node->n_in, &b->tensor[node->n_in]);
 	const struct npl_window *window = npl_op_window(node->op, attrs);
 	const int64_t steps = steps_of(node->op, attrs);
 	const int64_t *factor = window ? window->kernel : &steps;

@@ -80,53 +80,49 @@ struct npl_attr_list {
 };
 
 enum npl_op_flags {
-	NPL_OP_IS_VIEW = 1, /* output is input 0 with another shape: no data moves (Reshape, Flatten, Dropout...) */
-	NPL_OP_NEEDS_VALUES = 2, /* the shape rule reads the values of constant inputs (Reshape's shape) */
-	NPL_OP_KEEPS_RANGE = 4,  /* output values lie within the range of input 0's (pooling, Relu, views): a
-	                            quantised output keeps its input's scale and zero point */
-	NPL_OP_IS_GEMM = 8,      /* does multiply-accumulates with a weight as input 1: Conv, Gemm, MatMul */
-	NPL_OP_HAS_MACS = 16,    /* does multiply-accumulates in another form: LSTM, ConvTranspose... */
+	/* The output is input 0 with another shape: no data moves (Reshape, Flatten, Dropout...). */
+	NPL_OP_IS_VIEW = 1 << 0,
+	/* The shape rule reads the values of constant inputs (Reshape's shape). */
+	NPL_OP_NEEDS_VALUES = 1 << 1,
+	/* Output values lie within the range of input 0's (pooling, Relu, views): a quantised output keeps its input's
+	 * scale and zero point. */
+	NPL_OP_KEEPS_RANGE = 1 << 2,
+	/* It does multiply-accumulates with a weight as input 1: Conv, Gemm, MatMul. */
+	NPL_OP_IS_GEMM = 1 << 3,
+	/* It does multiply-accumulates in another form: LSTM, ConvTranspose... */
+	NPL_OP_HAS_MACS = 1 << 4,
 	/* It handles float16 and bfloat16 itself, because it only moves elements or works on types. Every other
 	 * operator computes them as float32. */
-	NPL_OP_ANY_TYPE = 32,
+	NPL_OP_ANY_TYPE = 1 << 5,
 	/* Results depend on the inputs' shapes and types alone: they are constant even where the inputs vary, and the
 	 * kernel reads no data. Set together with NPL_OP_ANY_TYPE. */
-	NPL_OP_BY_SHAPE = 64,
+	NPL_OP_BY_SHAPE = 1 << 6,
 	/* With NPL_OP_NEEDS_VALUES: the shape rule reads all elements of its constant inputs, not just a list of
 	 * dimensions (NonZero). */
-	NPL_OP_READS_ALL = 128,
-	NPL_OP_FLOAT_STATISTICS = 256, /* results after the first are float32 where the inputs are 16-bit floats */
+	NPL_OP_READS_ALL = 1 << 7,
+	/* Results after the first are float32 where the inputs are 16-bit floats. */
+	NPL_OP_FLOAT_STATISTICS = 1 << 8
 };
 
-/* One operator, from its row of ops.def. in[i] may be NULL for an optional input that is absent. */
+/* One operator, from its row of ops.def. */
 struct npl_op_def {
 	const char *name;          /* the ONNX name */
 	int min_in, max_in;        /* max_in -1: any number */
 	int outputs;               /* the most outputs */
 	enum npl_op_family family; /* the member of npl_attrs that it has */
 	unsigned flags;            /* enum npl_op_flags */
-	/* Reads the attributes of the model file into out, whose op and opset are set and whose rest is zero.
-	 * NPL_EINPUT names the attribute. */
-	int (*attrs)(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);
-	/* Sets dtype and shape of out[] from in[] (data of in[i] is NULL unless constant) and completes attrs
-	 * (window padding, negative axes). NPL_EINPUT says which shapes do not fit. */
-	int (*shape)(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err);
-	/* Computes out[] (allocated, shaped) from in[]. Float kernels loop in cache order; integer kernels are
-	 * exact. */
-	int (*run)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err);
-	/* Returns the multiply-accumulates of one run; NULL: there are none. */
-	uint64_t (*macs)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			 const struct npl_tensor *out);
 };
 
 /* The row of NPL_OP_NONE is empty. */
 extern const struct npl_op_def npl_op_defs[NPL_OPS];
 
-/* The functions of an operator, for callers outside of core/ops/. npl_op_attrs keeps only the opset of attrs, and sets
- * attrs->op as npl_op_shape does; npl_op_run gives the kernel a copy of attrs where attrs->op is another operator.
- * npl_op_shape and npl_op_run widen 16-bit floats for operators that do not handle these. */
+/* The functions of an operator. in[i] may be NULL for an optional input that is absent.
+ *
+ * npl_op_attrs reads the attributes of the model file; NPL_EINPUT names the attribute. It keeps only the opset of attrs,
+ * and sets attrs->op as npl_op_shape does. npl_op_shape sets dtype and shape of out[] from in[] (data of in[i] is NULL
+ * unless constant) and completes attrs (window padding, negative axes); NPL_EINPUT says which shapes do not fit.
+ * npl_op_run computes out[] (allocated, shaped), and gives the kernel a copy of attrs where attrs->op is another
+ * operator. npl_op_shape and npl_op_run widen 16-bit floats for operators that do not handle these. */
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		 struct npl_tensor *out, int n_out, struct npl_err *err);

@@ -6,6 +6,7 @@
 #ifndef NPULAB_TESTS_KIT_DEVICE_CASES_H
 #define NPULAB_TESTS_KIT_DEVICE_CASES_H
 
+#include "core/op_functions.h"
 #include "random_layer_group.h"
 
 enum device_numbers { DEVICE_FLOATS, DEVICE_INTEGERS, DEVICE_Q16, DEVICE_NUMBERS };
@@ -171,8 +172,8 @@ static inline void device_case_expect(struct device_case *c, const struct npl_te
 	cr_assert_eq(npl_op_run(op, &c->attrs, in, c->layer.n_in, &c->want, 1, &err), 0, "%s", err.msg);
 	if (q16 && op == NPL_OP_LRN)
 		device_case_factor(c, &as[0]);
-	if (npl_op_defs[op].macs)
-		c->layer.macs = npl_op_defs[op].macs(&c->attrs, in, c->layer.n_in, &c->want);
+	if (npl_op_functions[op].macs)
+		c->layer.macs = npl_op_macs(op, &c->attrs, in, c->layer.n_in, &c->want);
 	for (int64_t i = 0; i < npl_tensor_count(&c->want); i++) {
 		float *want = (float *)c->want.data + i;
 		*want = c->layer.fused == NPL_ACT_RELU && *want < 0 ? 0 : *want;

@@ -9,6 +9,7 @@
 
 #include "core/base/half.h"
 #include "core/integer.h"
+#include "core/op_functions.h"
 #include "core/ops/window.h"
 #include "tests/kit/activated.h"
 #include "tests/kit/cuda/fake_device.h"
@@ -97,7 +98,7 @@ static bool finish(struct float_layer *f, enum npl_op op)
 		return false;
 	cr_assert_eq(npl_tensor_alloc(&f->y, &err), 0, "%s", err.msg);
 	f->layer.out = &f->y;
-	f->layer.macs = npl_op_defs[op].macs(&f->attrs, f->layer.in, f->layer.n_in, &f->y);
+	f->layer.macs = npl_op_macs(op, &f->attrs, f->layer.in, f->layer.n_in, &f->y);
 	return true;
 }
 

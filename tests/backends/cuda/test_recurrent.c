@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "core/base/half.h"
+#include "core/op_functions.h"
 #include "npulab/driver.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/recurrent_net.h"
@@ -142,7 +143,7 @@ static void make_outputs(struct recurrent *c, int n_out)
 	}
 	c->layer.out = c->got;
 	c->layer.n_further = n_out - 1;
-	c->layer.macs = npl_op_defs[c->attrs.op].macs(&c->attrs, c->layer.in, c->layer.n_in, c->got);
+	c->layer.macs = npl_op_macs(c->attrs.op, &c->attrs, c->layer.in, c->layer.n_in, c->got);
 }
 
 /* Every number as the precision stores it, so that the reference begins with the same ones. */

@@ -2,6 +2,7 @@
  *
  * Promises: the shape rules give the output shapes that ONNX defines, complete the attributes as devices expect them,
  * can be asked twice, and refuse what does not fit with a message that names the shapes. */
+#include "core/op_functions.h"
 #include "tests/kit/ops_support.h"
 
 struct rule {
@@ -157,7 +158,6 @@ Test(ops_shape, conv_with_private_kernels)
 		{S4(2, 8, 2, 7), S4(6, 8, 3, 3), S1(6), .groups = 1, .refusal = "3x3 does not fit the input 2x8x2x7"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct npl_op_def *def = &npl_op_defs[NPL_OP_CONV];
 		struct npl_attrs attrs = {.conv = {.groups = cases[i].groups,
 						   .private_kernels = true,
 						   .window = {.stride = {1, 1}, .dilation = {1, 1}}}};
@@ -175,7 +175,7 @@ Test(ops_shape, conv_with_private_kernels)
 		}
 		cr_assert_eq(code, 0, "%s", err.msg);
 		cr_assert(npl_shape_equal(&out.shape, &cases[i].out), "case %zu", i);
-		cr_assert_eq(def->macs(&attrs, in, 3, &out), cases[i].macs, "case %zu", i);
+		cr_assert_eq(npl_op_macs(NPL_OP_CONV, &attrs, in, 3, &out), cases[i].macs, "case %zu", i);
 	}
 }
 
@@ -522,13 +522,14 @@ Test(ops_shape, values_that_must_be_constant)
 	unsigned char yes = 1, no = 0;
 	struct npl_tensor training = {.dtype = NPL_BOOL, .shape = SCALAR};
 	const struct npl_tensor *dropped[] = {&x, NULL, &training};
-	const struct npl_op_def *dropout = &npl_op_defs[NPL_OP_DROPOUT];
-	cr_assert_eq(dropout->shape(&attrs, dropped, 3, out, 1, &err), NPL_EINPUT, "unknown training_mode");
+	attrs = (struct npl_attrs){.opset = 13};
+	cr_assert_eq(npl_op_shape(NPL_OP_DROPOUT, &attrs, dropped, 3, out, 1, &err), NPL_EINPUT,
+		     "unknown training_mode");
 	training.data = &yes;
-	cr_assert_eq(dropout->shape(&attrs, dropped, 3, out, 1, &err), NPL_EINPUT);
+	cr_assert_eq(npl_op_shape(NPL_OP_DROPOUT, &attrs, dropped, 3, out, 1, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "training_mode must be constant and false"), "%s", err.msg);
 	training.data = &no;
-	cr_assert_eq(dropout->shape(&attrs, dropped, 3, out, 2, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_op_shape(NPL_OP_DROPOUT, &attrs, dropped, 3, out, 2, &err), 0, "%s", err.msg);
 	cr_assert(out[0].dtype == NPL_F32 && out[1].dtype == NPL_BOOL && npl_shape_equal(&out[1].shape, &x.shape));
 }
 

@@ -209,18 +209,17 @@ Test(ops_slice, splits)
 					  {.name = "split", .type = NPL_ATTR_INTS, .ints = size, .n = n}};
 		struct npl_attr_list list = {attr, old && !equal ? 2 : 1};
 		struct npl_attrs attrs = {.opset = old ? 11 : 13}, joining = {.opset = 13, .along.axis = axis};
-		const struct npl_op_def *def = &npl_op_defs[NPL_OP_SPLIT];
 		const struct npl_tensor *in[] = {&x, &sizes}, *parts[NPL_MAX_OUTPUTS];
 		struct npl_err err = {0};
 		int n_in = old || equal ? 1 : 2;
-		cr_assert_eq(def->attrs(&list, &attrs, &err), 0, "%s", err.msg);
-		cr_assert_eq(def->shape(&attrs, in, n_in, out, n, &err), 0, "case %d: %s", i, err.msg);
+		cr_assert_eq(npl_op_attrs(NPL_OP_SPLIT, &list, &attrs, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_op_shape(NPL_OP_SPLIT, &attrs, in, n_in, out, n, &err), 0, "case %d: %s", i, err.msg);
 		for (int k = 0; k < n; k++) {
 			cr_assert_eq(out[k].shape.dim[axis], size[k], "case %d, part %d", i, k);
 			cr_assert_eq(npl_tensor_alloc(&out[k], &err), 0);
 			parts[k] = &out[k];
 		}
-		cr_assert_eq(def->run(&attrs, in, n_in, out, n, &err), 0);
+		cr_assert_eq(npl_op_run(NPL_OP_SPLIT, &attrs, in, n_in, out, n, &err), 0);
 		joined = test_run(NPL_OP_CONCAT, &joining, parts, n);
 		cr_assert(npl_shape_equal(&joined.shape, &x.shape));
 		cr_assert_arr_eq(joined.data, x.data, npl_tensor_bytes(&x), "case %d, seed %u", i, SEED);

@@ -10,16 +10,18 @@
 #include <stdio.h>
 
 #include "core/base/text.h"
+#include "core/op_functions.h"
 #include "core/ops/ops.h"
 
 Test(ops_table, every_operator_is_complete_and_found)
 {
 	for (int op = NPL_OP_NONE + 1; op < NPL_OPS; op++) {
 		const struct npl_op_def *def = &npl_op_defs[op];
-		cr_assert(def->name && def->attrs && def->shape && def->run, "row %d", op);
+		const struct npl_op_functions *functions = &npl_op_functions[op];
+		cr_assert(def->name && functions->attrs && functions->shape && functions->run, "row %d", op);
 		cr_assert_eq((int)npl_op_find(def->name), op);
 		cr_assert_str_eq(npl_op_nearest(def->name), def->name);
-		cr_assert_eq(def->macs != NULL, (def->flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS)) != 0, "%s",
+		cr_assert_eq(functions->macs != NULL, (def->flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS)) != 0, "%s",
 			     def->name);
 	}
 	cr_assert_eq(npl_op_find("conv"), NPL_OPS, "names are case-sensitive");

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "core/op_functions.h"
 #include "npulab/device.h"
 
 #define SEED 0x5eed3001u
@@ -232,7 +233,7 @@ static void check_transposed(uint64_t *seed, int rank, int64_t most)
 			  "seed %llu: element %lld is %g, expected %g", (unsigned long long)start, (long long)i,
 			  (double)((float *)out.data)[i], expected);
 	}
-	cr_assert_eq(npl_op_defs[NPL_OP_CONVTRANSPOSE].macs(&attrs, in, 3, &out), macs);
+	cr_assert_eq(npl_op_macs(NPL_OP_CONVTRANSPOSE, &attrs, in, 3, &out), macs);
 	free(want);
 	test_release(&out);
 	npl_tensor_free(&x);
