@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arithmetic of whole numbers that every folder needs: the smaller and the greater of two, bounds, and division that
- * rounds up.
+ * Arithmetic of whole numbers that every folder needs: the smaller and the greater of two, bounds, division that rounds
+ * up, and the greatest common divisor.
  */
 #ifndef NPULAB_CORE_BASE_ARITH_H
 #define NPULAB_CORE_BASE_ARITH_H
@@ -66,6 +66,17 @@ static inline int64_t npl_round_up_i64(int64_t value, int64_t unit)
 static inline uint64_t npl_round_up_u64(uint64_t value, uint64_t unit)
 {
 	return npl_div_up_u64(value, unit) * unit;
+}
+
+/* Returns the greatest common divisor of two numbers, both at least 0. */
+static inline int64_t npl_gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
 }
 
 #endif

@@ -19,17 +19,6 @@ struct npl_hz {
 	int64_t numerator, denominator;
 };
 
-/* Returns the greatest common divisor of two numbers, both at least 0. */
-static inline int64_t npl_gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* Convert boundary t of the clock `from` into a boundary of the clock `to`: npl_hz_ceil returns the first one at or
  * after it, npl_hz_floor the last one at or before it. */
 uint64_t npl_hz_ceil(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);

@@ -9,7 +9,6 @@
 
 #include "core/base/arith.h"
 #include "impl.h"
-#include "npulab/ratio.h"
 
 int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes)
 {

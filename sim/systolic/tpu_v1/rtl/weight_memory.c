@@ -4,6 +4,7 @@
  * unit asks for as many accesses of the transfer under way as the memory takes. When all are asked for, the next
  * transfer may begin. Answers come in any order; tiles and tables arrive in their order, at the first boundary of the
  * machine at or after their last answer. */
+#include "core/base/arith.h"
 #include "rtl.h"
 
 #include <stdlib.h>
