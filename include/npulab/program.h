@@ -83,8 +83,8 @@ struct npl_execution {
 	uint64_t counter[NPL_MAX_COUNTERS];
 	size_t output_address, output_bytes; /* host memory from the first byte the program writes to the last */
 	uint8_t *output;                     /* NULL when it writes none, or timing_only */
-	size_t buffer_output_address,
-		buffer_output_bytes; /* from the first byte of the buffer that the program writes to the last */
+	/* from the first byte of the buffer that the program writes to the last */
+	size_t buffer_output_address, buffer_output_bytes;
 	uint8_t *buffer_output;
 	size_t buffer_row_bytes;           /* bytes of a row of the buffer, in a machine whose set has_buffer */
 	struct npl_instruction_time *time; /* for each instruction of the program; NULL: not timed */

@@ -24,8 +24,14 @@ extern "C" {
 
 #define NPL_PROGRESS_TEXT 256 /* bytes of the longest text */
 
+/* ---- For a program that shows progress. */
+
 /* Starts or stops the noting of progress, which is off at the start. Forgets earlier notes. */
 void npl_progress_observe(bool observed);
+/* Writes the last note as one printable line without a newline; false: there is none. A count of one is left out. */
+bool npl_progress_text(char *text, size_t bytes);
+
+/* ---- Where work is done: calls of the library and of drivers. A program needs them only for long work of its own. */
 
 /* Notes that a piece of work begins: `part` is a device or model, `unit` what is counted there ("batch"), `index` the
  * unit that begins, from 1, of `count` (0: not known). unit NULL: nothing is counted. Texts are copied. While noting is
@@ -33,9 +39,6 @@ void npl_progress_observe(bool observed);
 void npl_progress_part(const char *part, const char *unit, int64_t index, int64_t count);
 /* Notes a step of that piece of work: "layer" 3 of 120, with its name (or NULL). */
 void npl_progress_step(const char *unit, int64_t index, int64_t count, const char *name);
-
-/* Writes the last note as one printable line without a newline; false: there is none. A count of one is left out. */
-bool npl_progress_text(char *text, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -25,8 +25,8 @@ struct npl_report_context {
 	const char *model_name;
 	const char *description; /* or NULL */
 	bool layers;             /* print tables of the layers too */
-	const struct npl_layer_choice
-		*choice;   /* The layers in these tables and in the CSV; NULL: all, in the network's order. */
+	/* The layers in these tables and in the CSV; NULL: all, in the network's order. */
+	const struct npl_layer_choice *choice;
 	bool single_layer; /* `npulab layer`: seconds are the device's alone, and the link is reported beside them */
 };
 

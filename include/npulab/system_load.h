@@ -28,8 +28,8 @@ struct npl_system_load {
 	double other_processors;
 	bool busy; /* other_processors >= NPL_BUSY_PROCESSORS */
 	const char *root;
-	double start_seconds, start_total_seconds,
-		start_process_seconds; /* seconds of the clock, of all processors, of this process */
+	/* at the start, the seconds of the clock, of all processors and of this process */
+	double start_seconds, start_total_seconds, start_process_seconds;
 };
 
 /* Starts a measurement. root: the folder of loadavg and stat, borrowed until stop; NULL: NPL_PROC_ROOT. */
