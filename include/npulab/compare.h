@@ -127,33 +127,46 @@ struct npl_comparison {
 };
 
 struct npl_compare_options {
-	int n_sets;
-	const char *const *set; /* "DEVICE.KEY=VALUE" */
-	int threads;            /* 0: each device's default */
-	const char *engine;     /* engine of the simulated machines that have several; NULL: the first */
-	struct npl_calibrate calibrate;
-	bool q16_plain;      /* as in npl_session_options */
-	bool layer_accuracy; /* compare every layer too; this copies one batch's values, up to 1 GiB */
-	bool no_accuracy;    /* skip the reference (it still runs where it is needed to calibrate) */
-	bool timing_only;    /* cycles without values; real devices cannot */
-	bool layer_by_layer; /* every layer by itself, as in npl_session_options */
-	bool once;           /* check simulated figures with one further pass, and do not measure npulab's own time */
+	/* ---- Devices and their settings. */
+
 	/* "NAME[@KEY=VALUE]...": each setting applies to this entry alone. `place` holds indices of this list. */
 	const char *const *device_names;
 	int n_devices;
-	/* The modelled host: the name of a machine or a file. NULL: the shipped `host`. Its settings stand in `set`:
-	 * "host.KEY=VALUE". */
+	int n_sets;
+	const char *const *set; /* "DEVICE.KEY=VALUE", for every entry of this name */
+	int threads;            /* 0: each device's default */
+	const char *engine;     /* engine of the simulated machines that have several; NULL: the first */
+
+	/* ---- The modelled host. */
+
+	/* The name of a machine or a file. NULL: the shipped `host`. Its settings stand in `set`: "host.KEY=VALUE". */
 	const char *host;
 	bool without_host; /* no layer can go to the host: settings of the host are refused */
+
+	/* ---- How the network runs. */
+
+	struct npl_calibrate calibrate;
+	bool q16_plain;      /* as in npl_session_options */
+	bool layer_by_layer; /* every layer by itself, as in npl_session_options */
+	bool timing_only;    /* cycles without values; real devices cannot */
+	bool once;           /* check simulated figures with one further pass, and do not measure npulab's own time */
+
+	/* ---- One mixed entry (`run --place`), whose nodes run on several devices. */
+
+	/* Per node: the index of its device. NULL: one entry per device. */
+	const int *place;
+	/* Per node: the rule that placed it, NULL where no rule did; the array may be NULL. */
+	const char *const *placed_by;
+
+	/* ---- What is reported beside times and energies. */
+
+	bool no_accuracy;    /* skip the reference (it still runs where it is needed to calibrate) */
+	bool layer_accuracy; /* compare every layer too; this copies one batch's values, up to 1 GiB */
+	/* NULL, or graph->n_outputs zeroed tensors that receive the outputs of the last device. */
+	struct npl_tensor *outputs;
 	/* Receives the programs of the first batch (program_dump.h), where only one device runs. NULL: they are not
 	 * kept. */
 	const struct npl_program_sink *programs;
-	/* `run --place`: one mixed entry whose nodes run on these devices; NULL: one entry per device */
-	const int *place;
-	/* per node: the rule that placed it, NULL where no rule did; the array may be NULL */
-	const char *const *placed_by;
-	/* NULL, or graph->n_outputs zeroed tensors that receive the outputs of the last device. */
-	struct npl_tensor *outputs;
 };
 
 /* Opens options->device_names into device[], which is zeroed. Each device gets the settings of `set` for its name, then
