@@ -18,8 +18,8 @@ extern "C" {
 struct npl_isa; /* opaque: an instruction set (sim/common/isa.h) */
 struct npl_program_dump;
 
-/* A member is required where neither its comment nor that of the member that it belongs to begins with "Optional". An
- * optional member is NULL, false or 0 where it is absent. */
+/* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where it
+ * is absent. One that is optional "with" others is there only where they are. */
 struct npl_driver {
 	/* ---- What every driver has. */
 
@@ -47,7 +47,7 @@ struct npl_driver {
 
 	/* Optional: the schema of its machine files and of --set. */
 	const struct npl_param *params;
-	/* Bytes of the struct that params fills; 0 without params. */
+	/* Optional, with params: bytes of the struct that params fills. */
 	size_t config_bytes;
 	/* Optional: true where the driver cannot be opened without a machine file. Otherwise the driver's name is a
 	 * device. */
@@ -56,7 +56,7 @@ struct npl_driver {
 	bool may_be_host;
 	/* Optional: the defaults that earlier versions had. A machine file that leaves one out gets a note. */
 	const struct npl_former_default *former_defaults;
-	/* The machine that the former defaults were fitted to, as the note names it; NULL without former_defaults. */
+	/* Optional, with former_defaults: the machine that they were fitted to, as the note names it. */
 	const char *former_machine;
 	/* Optional: beginnings of the keys of sizes and clocks, between blanks: "array. clock_hz". Energies and fitted
 	 * figures of a shipped machine go with these values: a report notes it where the user changed one. */
@@ -73,8 +73,8 @@ struct npl_driver {
 
 	/* Optional: their names, ended by NULL. The first is the one that open chooses. */
 	const char *const *engines;
-	/* Runs on the named engine from now on. The name is one of engines, since core refuses every other. NULL
-	 * without engines. */
+	/* Optional, with engines: runs on the named engine from now on. The name is one of engines, since core refuses
+	 * every other. */
 	int (*choose_engine)(void *state, const char *name, struct npl_err *err);
 
 	/* ---- Layer groups (layer_group.h): layers that come as one task. All three functions, or none. */
@@ -82,11 +82,11 @@ struct npl_driver {
 	/* Optional: prepares a group of supported layers. NPL_EDEVICE: the layers do not go together. */
 	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **opened,
 				struct npl_layer_group_info *info, struct npl_err *err);
-	/* Runs an opened group. results[i], zeroed, becomes the share of layer i, and the shares sum to the whole. The
-	 * observer may be NULL. */
+	/* Optional, with open_layer_group: runs an opened group. results[i], zeroed, becomes the share of layer i, and
+	 * the shares sum to the whole. The observer may be NULL. */
 	int (*run_layer_group)(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			       struct npl_result *results, struct npl_err *err);
-	/* Ends an opened group. It accepts NULL. */
+	/* Optional, with open_layer_group: ends an opened group. It accepts NULL. */
 	void (*close_layer_group)(void *opened);
 
 	/* ---- Programs, of machines that have instructions. */
