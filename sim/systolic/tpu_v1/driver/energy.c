@@ -47,33 +47,27 @@ static int weight_memory_energy(const struct tpu_config *config, const struct np
 int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights,
 		  const struct tpu_counters *counters, uint64_t cycles, struct npl_result *result, struct npl_err *err)
 {
-	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
-	struct tpu_energy link = {config->link_pj_per_byte, config->link_origin};
-	uint64_t link_bytes = counters->host_bytes_in + counters->host_bytes_out;
-	uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
+	const uint64_t link_bytes = counters->host_bytes_in + counters->host_bytes_out;
+	const uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
 	const struct {
 		const char *component;
 		uint64_t events;
 		const struct tpu_energy *event_energy;
-		enum npl_energy_part part;
 	} parts[] = {
-		{"matrix unit", counters->useful_macs + counters->unused_macs, &config->cell, NPL_OF_MACHINE},
-		{"unified buffer read", counters->ub_rows_read * row_bytes, &config->buffer_byte_read, NPL_OF_MACHINE},
-		{"unified buffer write", counters->ub_rows_written * row_bytes, &config->buffer_byte_written,
-		 NPL_OF_MACHINE},
-		{"accumulators", counters->accumulator_writes * row_words, &config->accumulator_word, NPL_OF_MACHINE},
-		{"weight memory", 0, NULL, NPL_OF_MEMORY},
-		{"static", cycles, &idle, NPL_OF_MACHINE},
-		{"host link", link_bytes, &link, NPL_OF_LINK},
+		{"matrix unit", counters->useful_macs + counters->unused_macs, &config->cell},
+		{"unified buffer read", counters->ub_rows_read * row_bytes, &config->buffer_byte_read},
+		{"unified buffer write", counters->ub_rows_written * row_bytes, &config->buffer_byte_written},
+		{"accumulators", counters->accumulator_writes * row_words, &config->accumulator_word},
 	};
-	size_t n = sizeof parts / sizeof *parts - (link_bytes == 0);
-	for (size_t i = 0; i < n; i++) {
-		int rc = parts[i].event_energy
-				 ? npl_result_energy_of(result, parts[i].part, parts[i].component, parts[i].events,
-							parts[i].event_energy->pj, parts[i].event_energy->origin, err)
-				 : weight_memory_energy(config, weights, counters, result, err);
-		if (rc)
-			return rc;
-	}
-	return 0;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (npl_result_energy_of(result, NPL_OF_MACHINE, parts[i].component, parts[i].events,
+					 parts[i].event_energy->pj, parts[i].event_energy->origin, err))
+			return err->code;
+	const int rc = weight_memory_energy(config, weights, counters, result, err);
+	const double cycle_pj = config->static_watts / (double)config->clock_hz * 1e12;
+	if (rc || npl_result_energy(result, "static", cycles, cycle_pj, config->static_origin, err))
+		return err->code;
+	return link_bytes ? npl_result_energy_of(result, NPL_OF_LINK, "host link", link_bytes, config->link_pj_per_byte,
+						 config->link_origin, err)
+			  : 0;
 }
