@@ -8,19 +8,18 @@
 #include "core/base/refuse.h"
 #include "frontend/graph/values.h"
 
-/* Says whether the operator picks elements of input 0 by input 1 along the axis of struct npl_gather_attrs. Such
- * operators are listed by name. */
+/* Says whether the operator picks elements of input 0 by input 1 along the axis of struct npl_gather_attrs. */
 static bool picks(enum npl_op op)
 {
-	return op == npl_op_find("Gather") || op == npl_op_find("GatherElements");
+	return op == NPL_OP_GATHER || op == NPL_OP_GATHERELEMENTS;
 }
 
 /* Says whether the node passes input 0's elements on unchanged. */
 static bool hands_on(const struct npl_node *node)
 {
 	return node->n_in && node->in[0] >= 0 &&
-	       ((npl_op_defs[node->op].flags & (NPL_OP_IS_VIEW | NPL_OP_KEEPS_RANGE)) ||
-		node->op == npl_op_find("Cast") || node->op == npl_op_find("Identity"));
+	       ((npl_op_defs[node->op].flags & (NPL_OP_IS_VIEW | NPL_OP_KEEPS_RANGE)) || node->op == NPL_OP_CAST ||
+		node->op == NPL_OP_IDENTITY);
 }
 
 int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_err *err)
