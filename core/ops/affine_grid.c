@@ -6,18 +6,15 @@
 #include "cast.h"
 #include "ops.h"
 
-int op_affinegrid_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_affinegrid_attrs)
 {
 	return op_attr_flag(list, "align_corners", false, &out->affine_grid.align_corners, err);
 }
 
-int op_affinegrid_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			int n_out, struct npl_err *err)
+OP_SHAPE(op_affinegrid_shape)
 {
 	int64_t size[NPL_MAX_RANK];
 	int n;
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_input_dims(in[1], "size", size, &n, err))
 		return NPL_EINPUT;
 	const struct npl_shape *theta = &in[0]->shape;
@@ -47,14 +44,10 @@ static double coordinate(const struct npl_attrs *attrs, int64_t i, int64_t size)
 	return size > 1 ? 2 * (double)i / (double)(size - 1) - 1 : 0;
 }
 
-int op_affinegrid_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		      struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_affinegrid_run)
 {
 	const int spatial = out->shape.rank - 2;
 	const int64_t positions = op_count(out->shape.dim + 1, spatial);
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	for (int64_t i = 0; i < out->shape.dim[0] * positions; i++) {
 		double at[4] = {0};
 		int64_t remaining = i;

@@ -5,7 +5,7 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_arg_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_arg_attrs)
 {
 	if (op_attr_int(list, "axis", 0, &out->arg.axis, err) ||
 	    op_attr_flag(list, "keepdims", true, &out->arg.keep_dims, err))
@@ -13,10 +13,8 @@ int op_arg_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_e
 	return op_before(out, 12) ? 0 : op_attr_flag(list, "select_last_index", false, &out->arg.select_last, err);
 }
 
-int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_SHAPE(op_arg_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype))
@@ -57,16 +55,12 @@ int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	}
 OP_EACH_NUMBER(DEFINE_ARG)
 
-int op_arg_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-	       int n_out, struct npl_err *err)
+OP_RUN(op_arg_run)
 {
 #define ARG(dtype, type)                                                                                               \
 	case dtype:                                                                                                    \
 		y[i] = arg_##type(is_greatest, attrs->arg.select_last, (const type *)in[0]->data + at, n, inner);      \
 		break;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
 	bool is_greatest = attrs->op == NPL_OP_ARGMAX;
 	const int axis = (int)attrs->arg.axis;

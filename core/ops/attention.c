@@ -16,7 +16,7 @@
 #include "attention.h"
 #include "cast.h"
 
-int op_attention_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_attention_attrs)
 {
 	struct npl_attention_attrs *a = &out->attention;
 	if (op_attr_flag(list, "is_causal", false, &a->causal, err) ||
@@ -111,8 +111,7 @@ int op_attention_read(const struct npl_attrs *attrs, const struct npl_tensor *co
 	return a->in[OP_MASK] ? check_mask(a, a->in[OP_MASK], in[0]->dtype, err) : 0;
 }
 
-int op_attention_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_attention_shape)
 {
 	struct op_attention a;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err))
@@ -142,11 +141,9 @@ int op_attention_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return op_output_fits(&shapes[3], a.size + a.v_size, err);
 }
 
-uint64_t op_attention_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   const struct npl_tensor *out)
+OP_MACS(op_attention_macs)
 {
 	struct op_attention a;
-	(void)out;
 	if (op_attention_read(attrs, in, n_in, &a, NULL))
 		return 0;
 	return (uint64_t)(a.batch * a.q_heads * a.rows * (a.past + a.length)) * (uint64_t)(a.size + a.v_size);
@@ -222,8 +219,7 @@ static void store_present(const struct op_attention *a, const struct npl_tensor 
 				key_at(a, x, past, n / all / a->kv_heads, n / all % a->kv_heads, n % all, e, size));
 }
 
-int op_attention_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_attention_run)
 {
 	struct op_attention a;
 	if (op_attention_read(attrs, in, n_in, &a, err))

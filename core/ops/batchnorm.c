@@ -10,7 +10,7 @@
 
 enum { SCALE = 1, BIAS, MEAN, VARIANCE, INPUTS };
 
-int op_batchnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_batchnorm_attrs)
 {
 	bool spatial;
 	op_attr_accept(list, "consumed_inputs");
@@ -50,8 +50,7 @@ static bool parameter_fits(const struct npl_attrs *attrs, const struct npl_shape
 	return sample || (parameter->rank == 1 && parameter->dim[0] == layout_of(attrs, x).channels);
 }
 
-int op_batchnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_batchnorm_shape)
 {
 	static const char *const names[] = {"input", "scale", "bias", "mean", "variance"};
 	if (op_inputs(in, n_in, INPUTS, NPL_F32, err))
@@ -99,11 +98,8 @@ static float running(const struct npl_attrs *attrs, float running_value, double 
 		       batch_value * (1 - (double)attrs->norm.momentum));
 }
 
-int op_batchnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_batchnorm_run)
 {
-	(void)n_in;
-	(void)err;
 	const struct layout l = layout_of(attrs, &in[0]->shape);
 	const float *x = in[0]->data, *scale = in[SCALE]->data, *bias = in[BIAS]->data;
 	for (int64_t c = 0; c < l.channels; c++) {

@@ -12,7 +12,7 @@
 
 #define BLOCK 1024 /* elements; 8 KB */
 
-int op_cast_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_cast_attrs)
 {
 	if (!op_before(out, 19))
 		op_attr_accept(list, "saturate"); /* concerns results in 8-bit floats, which npulab does not have */
@@ -23,10 +23,8 @@ int op_cast_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 	return out->cast.to == NPL_DTYPES ? npl_fail(err, NPL_EINPUT, "the attribute to is missing") : 0;
 }
 
-int op_cast_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_SHAPE(op_cast_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, attrs->op == NPL_OP_CASTLIKE ? 2 : 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	out->dtype = attrs->op == NPL_OP_CASTLIKE ? in[1]->dtype : attrs->cast.to;
@@ -158,13 +156,8 @@ static bool widen(const struct npl_tensor *x, int64_t first, int64_t n, uint64_t
 	}
 }
 
-int op_cast_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		int n_out, struct npl_err *err)
+OP_RUN(op_cast_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	uint64_t whole[BLOCK];
 	double real[BLOCK];
 	int64_t count = npl_tensor_count(out), element = (int64_t)npl_dtype_size(out->dtype);

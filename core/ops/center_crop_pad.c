@@ -5,17 +5,15 @@
  * than before where the number is odd. */
 #include "ops.h"
 
-int op_centercroppad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_centercroppad_attrs)
 {
 	return op_attr_ints(list, "axes", NPL_MAX_RANK, out->axes.axis, &out->axes.n, err);
 }
 
-int op_centercroppad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_SHAPE(op_centercroppad_shape)
 {
 	int64_t size[NPL_MAX_RANK];
 	int n;
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_input_indices(in[1], "shape", size, &n, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -39,14 +37,10 @@ int op_centercroppad_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_centercroppad_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			 struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_centercroppad_run)
 {
 	static const unsigned char zero[8];
 	struct op_index_map map = {{NULL}};
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
 	if (op_index_map_alloc(&map, &out->shape, err))
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++) {

@@ -7,7 +7,7 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_clip_attrs)
 {
 	out->clip.min = -INFINITY;
 	out->clip.max = INFINITY;
@@ -38,10 +38,8 @@ static int read_limit(const struct npl_tensor *const *in, int n_in, int k, const
 	return 0;
 }
 
-int op_clip_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_SHAPE(op_clip_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_inputs(in, n_in, 1, in[0]->dtype, err))
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype))
@@ -72,11 +70,8 @@ int op_clip_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 		}                                                                                                      \
 	} while (0)
 
-int op_clip_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		int n_out, struct npl_err *err)
+OP_RUN(op_clip_run)
 {
-	(void)n_out;
-	(void)err;
 	const struct npl_tensor *low = n_in > 1 ? in[1] : NULL, *high = n_in > 2 ? in[2] : NULL;
 	int64_t count = npl_tensor_count(out);
 #define CASE(element, type)                                                                                            \

@@ -20,7 +20,7 @@ static int read_list(struct npl_attr_list *list, const char *name, int64_t fallb
 	return 0;
 }
 
-int op_col2im_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_col2im_attrs)
 {
 	struct npl_col2im_attrs *b = &out->col2im;
 	struct npl_attr *pads;
@@ -55,12 +55,10 @@ static int64_t positions_along(const struct npl_col2im_attrs *b, int d)
 	return free_positions < 0 ? 0 : free_positions / b->stride[d] + 1;
 }
 
-int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_col2im_shape)
 {
 	struct npl_col2im_attrs *b = &attrs->col2im;
 	int n, m;
-	(void)n_out;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_input_dims(in[1], "image_shape", b->image, &n, err) ||
 	    op_input_dims(in[2], "block_shape", b->kernel, &m, err))
 		return NPL_EINPUT;
@@ -112,12 +110,9 @@ static bool find_element(const struct npl_col2im_attrs *b, int64_t window, int64
 	return true;
 }
 
-int op_col2im_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_col2im_run)
 {
 	const struct npl_col2im_attrs *b = &attrs->col2im;
-	(void)n_in;
-	(void)n_out;
 	const int64_t image = op_count(b->image, b->rank), elements = op_count(b->kernel, b->rank);
 	const int64_t positions = in[0]->shape.dim[2], planes = out->shape.dim[0] * out->shape.dim[1];
 	double *sum = calloc((size_t)image + 1, sizeof *sum);

@@ -11,15 +11,13 @@
 /* Compress without an axis takes elements. */
 #define NO_AXIS INT64_MIN
 
-int op_compress_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_compress_attrs)
 {
 	return op_attr_int(list, "axis", NO_AXIS, &out->along.axis, err);
 }
 
-int op_compress_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		      int n_out, struct npl_err *err)
+OP_SHAPE(op_compress_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *condition = &in[1]->shape;
@@ -40,12 +38,8 @@ int op_compress_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	return 0;
 }
 
-int op_compress_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_RUN(op_compress_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
 	bool is_flat = attrs->along.axis == NO_AXIS;
 	int axis = is_flat ? 0 : (int)attrs->along.axis;
@@ -63,19 +57,13 @@ int op_compress_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	return 0;
 }
 
-int op_nonzero_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_nonzero_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
-int op_nonzero_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_nonzero_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	int64_t count = npl_tensor_count(in[0]), n_nonzero = 0;
@@ -89,13 +77,8 @@ int op_nonzero_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_nonzero_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_nonzero_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	int64_t stride[NPL_MAX_RANK], count = npl_tensor_count(in[0]), n_nonzero = out->shape.dim[1], k = 0;
 	int64_t *y = out->data;
 	op_strides(&in[0]->shape, stride);

@@ -5,7 +5,7 @@
 
 #include "ops.h"
 
-int op_concat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_concat_attrs)
 {
 	const int64_t absent = INT64_MIN;
 	if (op_attr_int(list, "axis", op_before(out, 4) ? 1 : absent, &out->along.axis, err))
@@ -13,10 +13,8 @@ int op_concat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return out->along.axis == absent ? npl_fail(err, NPL_EINPUT, "the attribute axis is missing") : 0;
 }
 
-int op_concat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_concat_shape)
 {
-	(void)n_out;
 	int required = n_in > 1 ? n_in : 1;
 	if (op_inputs(in, n_in, required, NPL_DTYPES, err) || op_inputs(in, n_in, required, in[0]->dtype, err))
 		return NPL_EINPUT;
@@ -39,11 +37,8 @@ int op_concat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return 0;
 }
 
-int op_concat_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_concat_run)
 {
-	(void)n_out;
-	(void)err;
 	int axis = (int)attrs->along.axis;
 	int64_t outer = op_count(out->shape.dim, axis);
 	size_t element = npl_dtype_size(out->dtype);

@@ -35,7 +35,7 @@ static struct npl_tensor value_of(const struct npl_attr *attr)
 	}
 }
 
-int op_constant_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_constant_attrs)
 {
 	static const struct {
 		const char *name;
@@ -63,28 +63,19 @@ int op_constant_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 	return 0;
 }
 
-int op_constant_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		      int n_out, struct npl_err *err)
+OP_SHAPE(op_constant_shape)
 {
-	(void)in;
-	(void)n_in;
-	(void)n_out;
 	out->dtype = attrs->constant.value.dtype;
 	out->shape = attrs->constant.value.shape;
 	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_constant_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_RUN(op_constant_run)
 {
-	(void)in;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	return op_copy_bytes(&attrs->constant.value, out);
 }
 
-int op_constantofshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_constantofshape_attrs)
 {
 	struct npl_attr *attr;
 	if (op_attr_find(list, "value", NPL_ATTR_TENSOR, &attr, err))
@@ -98,10 +89,8 @@ int op_constantofshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, 
 	return 0;
 }
 
-int op_constantofshape_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_SHAPE(op_constantofshape_shape)
 {
-	(void)n_out;
 	struct npl_shape y;
 	int64_t dims[NPL_MAX_RANK];
 	int n;
@@ -113,13 +102,8 @@ int op_constantofshape_shape(struct npl_attrs *attrs, const struct npl_tensor *c
 	return op_output_fits(&y, 1, err);
 }
 
-int op_constantofshape_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_constantofshape_run)
 {
-	(void)in;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	size_t element = npl_dtype_size(out->dtype), bytes = npl_tensor_bytes(out);
 	char *to = out->data;
 	if (!attrs->constant.value.data && bytes)

@@ -14,7 +14,7 @@
 #define FEW_FILTERS   4     /* per group: fewer are computed row by row */
 #define ALONE_RESULTS 16384 /* fewer results are done before another thread has woken up */
 
-int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_conv_attrs)
 {
 	if (op_attr_int(list, "group", 1, &out->conv.groups, err))
 		return NPL_EINPUT;
@@ -71,21 +71,16 @@ int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const str
 	return op_output_fits(y, op_count(&w->dim[1], w->rank - 1), err);
 }
 
-int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_SHAPE(op_conv_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_F32, err))
 		return NPL_EINPUT;
 	out->dtype = NPL_F32;
 	return op_conv_result(attrs, &in[0]->shape, &in[1]->shape, n_in > 2 ? in[2] : NULL, &out->shape, err);
 }
 
-uint64_t op_conv_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		      const struct npl_tensor *out)
+OP_MACS(op_conv_macs)
 {
-	(void)attrs;
-	(void)n_in;
 	const struct npl_shape *w = &in[1]->shape;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_count(&w->dim[1], w->rank - 1);
 }
@@ -275,10 +270,8 @@ static void convolve(void *context, int64_t i, int worker)
 		atomic_store(&groups->failed, true);
 }
 
-int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		int n_out, struct npl_err *err)
+OP_RUN(op_conv_run)
 {
-	(void)n_out;
 	const int workers = npl_parallel_workers();
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
 	struct groups groups = {.attrs = attrs,

@@ -12,7 +12,7 @@
 
 #define BUFFER_FLOATS 262144 /* 1 MiB of products before they are scattered: they stay in the L2 cache */
 
-int op_convtranspose_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_convtranspose_attrs)
 {
 	if (op_attr_int(list, "group", 1, &out->conv.groups, err) || op_window_attrs(list, &out->conv.window, err) ||
 	    op_window_list(list, "output_padding", &out->conv.window.rank, out->conv.output_padding, err) ||
@@ -60,10 +60,8 @@ static int complete_dimension(struct npl_conv_attrs *conv, int d, int64_t input,
 	return 0;
 }
 
-int op_convtranspose_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_SHAPE(op_convtranspose_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_F32, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *w = &in[1]->shape;
@@ -99,13 +97,11 @@ int op_convtranspose_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 }
 
 /* Counts the pairs of an input position and a tap that meet inside the output, times the channels on both sides. */
-uint64_t op_convtranspose_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			       const struct npl_tensor *out)
+OP_MACS(op_convtranspose_macs)
 {
 	const struct npl_window window = op_window_volume(&attrs->conv.window);
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
 	uint64_t macs = (uint64_t)x.images * (uint64_t)x.channels * (uint64_t)in[1]->shape.dim[1];
-	(void)n_in;
 	for (int d = 0; d < NPL_VOLUME; d++) {
 		uint64_t pairs = 0;
 		for (int64_t tap = 0; tap < window.kernel[d]; tap++) {
@@ -211,10 +207,8 @@ static int run_images(struct scatter *s, const struct npl_attrs *attrs, const st
 	return 0;
 }
 
-int op_convtranspose_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			 struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_convtranspose_run)
 {
-	(void)n_out;
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
 	struct scatter s = {.window = op_window_volume(&attrs->conv.window),
 			    .channels = x.channels / attrs->conv.groups,

@@ -5,18 +5,15 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_cumsum_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_cumsum_attrs)
 {
 	if (op_attr_flag(list, "exclusive", false, &out->cumsum.exclusive, err))
 		return NPL_EINPUT;
 	return op_attr_flag(list, "reverse", false, &out->cumsum.reverse, err);
 }
 
-int op_cumsum_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_cumsum_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype))
@@ -48,16 +45,13 @@ DEFINE_LINE(float, double)
 DEFINE_LINE(double, double)
 OP_EACH_INTEGER(DEFINE_INTEGER_LINE)
 
-int op_cumsum_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_cumsum_run)
 {
 #define LINE(dtype, type)                                                                                              \
 	case dtype:                                                                                                    \
 		line_##type(attrs->cumsum.exclusive, (const type *)in[0]->data + first, (type *)out->data + first, n,  \
 			    step);                                                                                     \
 		break;
-	(void)n_in;
-	(void)n_out;
 	const struct npl_shape *x = &in[0]->shape;
 	int64_t axis = op_whole(in[1], 0);
 	if (op_axis(&axis, x->rank, x->rank - 1, err))

@@ -5,7 +5,7 @@
 #include "ops.h"
 #include "strided.h"
 
-int op_depthspace_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_depthspace_attrs)
 {
 	static const char *const modes[] = {[NPL_DCR] = "DCR", [NPL_CRD] = "CRD", NULL};
 	out->depth_space.mode = NPL_DCR;
@@ -19,10 +19,8 @@ int op_depthspace_attrs(struct npl_attr_list *list, struct npl_attrs *out, struc
 	return op_attr_choice(list, "mode", modes, NPL_DCR, &out->depth_space.mode, err);
 }
 
-int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			int n_out, struct npl_err *err)
+OP_SHAPE(op_depthspace_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -55,13 +53,9 @@ struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct
 	return op_strided_permute(element, 6, (int64_t[]){in[0], out[1], b, b, in[2], in[3]}, from_inner);
 }
 
-int op_depthspace_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		      struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_depthspace_run)
 {
 	const struct op_strided copy = op_depthspace_copy(attrs, in[0], out);
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	op_strided_copy(&copy, in[0]->data, out->data);
 	return 0;
 }

@@ -7,10 +7,8 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_dropout_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_dropout_attrs)
 {
-	(void)out;
-	(void)err;
 	op_attr_accept(list, "ratio");
 	op_attr_accept(list, "seed");
 	op_attr_accept(list, "is_test"); /* opset 6 and before: training models say 0; npulab runs inference */
@@ -27,8 +25,7 @@ static bool keeps_all(const struct npl_tensor *ratio)
 	return value >= 0 && value <= 0;
 }
 
-int op_dropout_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_dropout_shape)
 {
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -49,12 +46,8 @@ int op_dropout_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-int op_dropout_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_dropout_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)err;
 	int64_t count = n_out > 1 ? npl_tensor_count(&out[1]) : 0;
 	for (int64_t i = 0; i < count; i++) {
 		if (out[1].dtype == NPL_F32)

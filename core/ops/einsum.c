@@ -6,7 +6,7 @@
 #include "einsum.h"
 #include "elements.h"
 
-int op_einsum_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_einsum_attrs)
 {
 	if (op_attr_string(list, "equation", NULL, &out->einsum.equation, err))
 		return NPL_EINPUT;
@@ -23,12 +23,10 @@ static int64_t macs_per_element(const struct einsum *e)
 	return macs;
 }
 
-int op_einsum_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_einsum_shape)
 {
 	struct einsum e;
 	int required = n_in > 1 ? n_in : 1;
-	(void)n_out;
 	if (op_inputs(in, n_in, required, NPL_DTYPES, err) || op_inputs(in, n_in, required, in[0]->dtype, err))
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype))
@@ -45,8 +43,7 @@ int op_einsum_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 			: op_output_fits(&out->shape, macs, err);
 }
 
-uint64_t op_einsum_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			const struct npl_tensor *out)
+OP_MACS(op_einsum_macs)
 {
 	struct einsum e;
 	struct npl_err err;
@@ -130,12 +127,10 @@ static void sum_all(const struct einsum *e, const struct npl_tensor *const *in, 
 	}
 }
 
-int op_einsum_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_einsum_run)
 {
 	struct einsum e;
 	bool is_done;
-	(void)n_out;
 	if (einsum_parse(attrs->einsum.equation, in, n_in, &e, err))
 		return NPL_EINTERNAL;
 	int rc = einsum_product(&e, in, out, &is_done, err);

@@ -73,7 +73,7 @@ static int shift_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return 0;
 }
 
-int op_binary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_binary_attrs)
 {
 	out->binary.axis = -1;
 	if (out->op == NPL_OP_MOD && op_attr_flag(list, "fmod", false, &out->binary.fmod, err))
@@ -139,10 +139,8 @@ int op_binary_broadcast(struct npl_attrs *attrs, const struct npl_shape *a, cons
 	return 0;
 }
 
-int op_binary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_binary_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_inputs(in, n_in, 2, in[0]->dtype, err))
 		return NPL_EINPUT;
 	if (!loops_of(attrs)->by_dtype[in[0]->dtype])
@@ -152,12 +150,8 @@ int op_binary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return op_binary_broadcast(attrs, &in[0]->shape, &in[1]->shape, &out->shape, err);
 }
 
-int op_binary_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_binary_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	struct npl_shape b = op_legacy_operand(attrs, &in[0]->shape, &in[1]->shape);
 	op_apply(loops_of(attrs), in[0]->dtype, &in[0]->shape, in[0]->data, &b, in[1]->data, out);
 	return 0;

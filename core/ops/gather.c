@@ -6,7 +6,7 @@
 
 #include "ops.h"
 
-int op_gather_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_gather_attrs)
 {
 	if (out->op == NPL_OP_GATHERND)
 		return op_attr_int(list, "batch_dims", 0, &out->gather.batch_dims, err);
@@ -63,10 +63,8 @@ static int nd_shape(const struct npl_attrs *attrs, const struct npl_shape *x, co
 	return 0;
 }
 
-int op_gather_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_gather_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_pick_type(in[1], err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *indices = &in[1]->shape;
@@ -126,11 +124,8 @@ static int gather_tuples(int batch, const struct npl_tensor *x, const struct npl
 	return 0;
 }
 
-int op_gather_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_gather_run)
 {
-	(void)n_in;
-	(void)n_out;
 	if (attrs->op == NPL_OP_GATHER)
 		return gather_slices((int)attrs->gather.axis, in[0], in[1], out, err);
 	return attrs->op == NPL_OP_GATHERELEMENTS

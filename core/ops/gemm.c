@@ -7,7 +7,7 @@
 
 #include "ops.h"
 
-int op_gemm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_gemm_attrs)
 {
 	if (op_attr_float(list, "alpha", 1.0f, &out->gemm.alpha, err) ||
 	    op_attr_float(list, "beta", 1.0f, &out->gemm.beta, err) ||
@@ -32,10 +32,8 @@ static int check_c(const struct npl_shape *c, const struct npl_shape *y, struct 
 	return 0;
 }
 
-int op_gemm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_SHAPE(op_gemm_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_F32, err))
 		return NPL_EINPUT;
 	const struct npl_shape *a = &in[0]->shape, *b = &in[1]->shape;
@@ -54,10 +52,8 @@ int op_gemm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	return n_in > 2 && in[2] ? check_c(&in[2]->shape, &out->shape, err) : 0;
 }
 
-uint64_t op_gemm_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		      const struct npl_tensor *out)
+OP_MACS(op_gemm_macs)
 {
-	(void)n_in;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)in[0]->shape.dim[!attrs->gemm.trans_a];
 }
 
@@ -89,10 +85,8 @@ static void scale_and_add(const struct npl_attrs *attrs, const struct npl_tensor
 	} while (op_walk_next(&walk, 1, index, &unused, &from));
 }
 
-int op_gemm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		int n_out, struct npl_err *err)
+OP_RUN(op_gemm_run)
 {
-	(void)n_out;
 	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], depth = in[0]->shape.dim[!attrs->gemm.trans_a];
 	float *a = NULL, *y = out->data;
 	if (attrs->gemm.trans_a && !(a = transposed(in[0]->data, depth, rows)))

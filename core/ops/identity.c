@@ -3,19 +3,13 @@
  * Identity: its input. Of tensors only: sequences and optional values are refused where the model is read. */
 #include "ops.h"
 
-int op_identity_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_identity_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
-int op_identity_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		      int n_out, struct npl_err *err)
+OP_SHAPE(op_identity_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
@@ -23,12 +17,7 @@ int op_identity_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	return 0;
 }
 
-int op_identity_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_RUN(op_identity_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	return op_copy_bytes(in[0], out);
 }

@@ -7,15 +7,13 @@
 #include "elements.h"
 #include "integer_operand.h"
 
-int op_integerconv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_integerconv_attrs)
 {
 	return op_conv_attrs(list, out, err);
 }
 
-int op_integerconv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			 int n_out, struct npl_err *err)
+OP_SHAPE(op_integerconv_shape)
 {
-	(void)n_out;
 	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -28,11 +26,9 @@ int op_integerconv_shape(struct npl_attrs *attrs, const struct npl_tensor *const
 	return 0;
 }
 
-uint64_t op_integerconv_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			     const struct npl_tensor *out)
+OP_MACS(op_integerconv_macs)
 {
 	const struct npl_shape *w = &in[npl_integer_inputs_of(attrs->op)->b]->shape;
-	(void)n_in;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_count(&w->dim[1], w->rank - 1);
 }
 
@@ -94,10 +90,8 @@ static void convolve(const struct integer_conv *c, const struct npl_attrs *attrs
 		}
 }
 
-int op_integerconv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		       struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_integerconv_run)
 {
-	(void)n_out;
 	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	const struct npl_tensor *x = in[at->a], *w = in[at->b];
 	if (!npl_tensor_count(out))

@@ -7,18 +7,13 @@
 #include "elements.h"
 #include "integer_operand.h"
 
-int op_integermatmul_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_integermatmul_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
-int op_integermatmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_SHAPE(op_integermatmul_shape)
 {
-	(void)n_out;
 	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -31,11 +26,9 @@ int op_integermatmul_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 	return 0;
 }
 
-uint64_t op_integermatmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			       const struct npl_tensor *out)
+OP_MACS(op_integermatmul_macs)
 {
 	const struct npl_shape *a = &in[npl_integer_inputs_of(attrs->op)->a]->shape;
-	(void)n_in;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)a->dim[a->rank - 1];
 }
 
@@ -71,10 +64,8 @@ static void multiply(const struct integer_matmul *m, const int16_t *a, const int
 		}
 }
 
-int op_integermatmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			 struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_integermatmul_run)
 {
-	(void)n_out;
 	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	const struct npl_tensor *left = in[at->a], *right = in[at->b];
 	struct op_stack a = op_stack_of(&left->shape, true), b = op_stack_of(&right->shape, false);

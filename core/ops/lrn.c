@@ -5,7 +5,7 @@
  * Krizhevsky et al., NIPS 2012, section 3.3, with alpha divided by size as ONNX has it.) Sums are in double. */
 #include "ops.h"
 
-int op_lrn_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_lrn_attrs)
 {
 	if (op_attr_int(list, "size", 0, &out->lrn.size, err) ||
 	    op_attr_float(list, "alpha", 1e-4f, &out->lrn.alpha, err) ||
@@ -15,10 +15,8 @@ int op_lrn_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_e
 	return 0;
 }
 
-int op_lrn_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_SHAPE(op_lrn_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_F32, err))
 		return NPL_EINPUT;
 	if (attrs->lrn.size < 1 || attrs->lrn.size > INT32_MAX)
@@ -52,12 +50,8 @@ static void normalise(const struct npl_attrs *attrs, const float *image, int64_t
 	}
 }
 
-int op_lrn_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-	       int n_out, struct npl_err *err)
+OP_RUN(op_lrn_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *shape = &in[0]->shape;
 	int64_t channels = shape->dim[1], plane = op_count(shape->dim + 2, shape->rank - 2);
 	for (int64_t i = 0; i < shape->dim[0]; i++) {

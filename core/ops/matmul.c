@@ -7,11 +7,8 @@
 
 #include "ops.h"
 
-int op_matmul_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_matmul_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
@@ -82,11 +79,8 @@ static const struct {
 		     [NPL_U32] = plain_uint32_t,
 		     [NPL_U64] = plain_uint64_t}};
 
-int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_matmul_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	bool plain = n_in > 0 && in[0] && plain_products.by_dtype[in[0]->dtype];
 	if (op_inputs(in, n_in, 2, plain ? in[0]->dtype : NPL_F32, err) ||
 	    op_matmul_result(&in[0]->shape, &in[1]->shape, &out->shape, err))
@@ -100,11 +94,8 @@ int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return 0;
 }
 
-uint64_t op_matmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			const struct npl_tensor *out)
+OP_MACS(op_matmul_macs)
 {
-	(void)attrs;
-	(void)n_in;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_stack_of(&in[0]->shape, true).cols;
 }
 
@@ -129,11 +120,8 @@ static void add_bias(const float *bias, int64_t columns, float *y, int64_t count
 			y[i + j] += bias[j];
 }
 
-int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_matmul_run)
 {
-	(void)attrs;
-	(void)n_out;
 	struct op_stack a = op_stack_of(&in[0]->shape, true), b = op_stack_of(&in[1]->shape, false);
 	size_t element = npl_dtype_size(out->dtype);
 	char *y = out->data;

@@ -125,7 +125,7 @@ static op_pool_kernel *kernel_of(enum npl_dtype dtype)
 	}
 }
 
-int op_maxpool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_maxpool_attrs)
 {
 	int64_t order = 0;
 	if (out->op == NPL_OP_GLOBALMAXPOOL)
@@ -138,8 +138,7 @@ int op_maxpool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct n
 	return 0;
 }
 
-int op_maxpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_maxpool_shape)
 {
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -203,10 +202,8 @@ static void find_indices(const struct npl_attrs *attrs, const struct npl_tensor 
 		}
 }
 
-int op_maxpool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_maxpool_run)
 {
-	(void)n_in;
 	op_pool_kernel *kernel = kernel_of(in[0]->dtype);
 	if (!kernel)
 		return npl_fail(err, NPL_EINTERNAL, "MaxPool has no kernel for %s", npl_dtype_name(in[0]->dtype));

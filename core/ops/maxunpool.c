@@ -8,7 +8,7 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_maxunpool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_maxunpool_attrs)
 {
 	if (op_window_attrs(list, &out->pool.window, err))
 		return NPL_EINPUT;
@@ -58,11 +58,9 @@ static int read_output_shape(const struct npl_tensor *output_shape, const struct
 	return 0;
 }
 
-int op_maxunpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_maxunpool_shape)
 {
 	struct npl_shape inferred;
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype) || in[1]->dtype != NPL_I64 || !npl_shape_equal(&in[0]->shape, &in[1]->shape))
@@ -91,13 +89,10 @@ static int64_t in_corner(const struct npl_shape *inner, const struct npl_shape *
 	return to;
 }
 
-int op_maxunpool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_maxunpool_run)
 {
 	struct npl_window window = attrs->pool.window;
 	struct npl_shape inferred;
-	(void)n_in;
-	(void)n_out;
 	if (inferred_shape(&window, &in[0]->shape, &inferred, err))
 		return NPL_EINPUT;
 	const int64_t *index = in[1]->data;

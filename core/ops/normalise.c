@@ -91,7 +91,7 @@ static int stash_type(struct npl_attr_list *list, struct npl_err *err)
 	return 0;
 }
 
-int op_layernorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_layernorm_attrs)
 {
 	if (op_attr_int(list, "axis", -1, &out->norm.axis, err) ||
 	    op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err))
@@ -99,8 +99,7 @@ int op_layernorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return stash_type(list, err);
 }
 
-int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_layernorm_shape)
 {
 	if (float_inputs(in, n_in, 2, err))
 		return NPL_EINPUT;
@@ -149,10 +148,8 @@ static struct npl_shape affine_shape(const struct npl_shape *x, int axis, const 
 	return row;
 }
 
-int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_layernorm_run)
 {
-	(void)err;
 	const struct npl_tensor *x = in[0], *bias = n_in > 2 ? in[2] : NULL;
 	int axis = (int)attrs->norm.axis;
 	int64_t rows = op_count(x->shape.dim, axis), n = op_count(x->shape.dim + axis, x->shape.rank - axis);
@@ -176,23 +173,18 @@ int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	return 0;
 }
 
-int op_rmsnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_rmsnorm_attrs)
 {
 	return op_layernorm_attrs(list, out, err);
 }
 
-int op_rmsnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_rmsnorm_shape)
 {
 	return op_layernorm_shape(attrs, in, n_in, out, n_out, err);
 }
 
-int op_rmsnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_rmsnorm_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_tensor *x = in[0];
 	int axis = (int)attrs->norm.axis;
 	int64_t rows = op_count(x->shape.dim, axis), n = op_count(x->shape.dim + axis, x->shape.rank - axis);
@@ -206,7 +198,7 @@ int op_rmsnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	return 0;
 }
 
-int op_groupnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_groupnorm_attrs)
 {
 	if (op_attr_int(list, "num_groups", 0, &out->norm.groups, err) ||
 	    op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err))
@@ -217,10 +209,8 @@ int op_groupnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 }
 
 /* Scale and bias belong to each group before opset 21, and to each channel from then on. */
-int op_groupnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_groupnorm_shape)
 {
-	(void)n_out;
 	if (float_inputs(in, n_in, 3, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -238,12 +228,8 @@ int op_groupnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-int op_groupnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_groupnorm_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_tensor *x = in[0];
 	const int64_t channels = x->shape.dim[1] / attrs->norm.groups,
 		      plane = op_count(x->shape.dim + 2, x->shape.rank - 2);
@@ -259,17 +245,14 @@ int op_groupnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	return 0;
 }
 
-int op_instancenorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_instancenorm_attrs)
 {
 	op_attr_accept(list, "consumed_inputs");
 	return op_attr_float(list, "epsilon", 1e-5f, &out->norm.epsilon, err);
 }
 
-int op_instancenorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			  int n_out, struct npl_err *err)
+OP_SHAPE(op_instancenorm_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	if (float_inputs(in, n_in, 3, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -285,12 +268,8 @@ int op_instancenorm_shape(struct npl_attrs *attrs, const struct npl_tensor *cons
 	return 0;
 }
 
-int op_instancenorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_instancenorm_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_tensor *x = in[0];
 	int64_t channels = x->shape.dim[1], n = op_count(x->shape.dim + 2, x->shape.rank - 2);
 	for (int64_t i = 0; i < x->shape.dim[0] * channels; i++) {
@@ -301,7 +280,7 @@ int op_instancenorm_run(const struct npl_attrs *attrs, const struct npl_tensor *
 	return 0;
 }
 
-int op_meanvariance_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_meanvariance_attrs)
 {
 	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->norm.axes, &out->norm.n_axes, err))
 		return NPL_EINPUT;
@@ -313,11 +292,9 @@ int op_meanvariance_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 	return 0;
 }
 
-int op_meanvariance_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			  int n_out, struct npl_err *err)
+OP_SHAPE(op_meanvariance_shape)
 {
 	unsigned named_axes = 0;
-	(void)n_out;
 	if (float_inputs(in, n_in, 1, err))
 		return NPL_EINPUT;
 	for (int i = 0; i < attrs->norm.n_axes; i++) {
@@ -362,11 +339,8 @@ static int64_t group_at(const struct groups *g, int64_t i)
 	return at;
 }
 
-int op_meanvariance_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_meanvariance_run)
 {
-	(void)n_in;
-	(void)n_out;
 	const struct npl_tensor *x = in[0];
 	const struct groups g = groups_of(attrs, &x->shape);
 	int64_t count = npl_tensor_count(x);
@@ -394,7 +368,7 @@ int op_meanvariance_run(const struct npl_attrs *attrs, const struct npl_tensor *
 	return 0;
 }
 
-int op_lpnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_lpnorm_attrs)
 {
 	if (op_attr_int(list, "axis", -1, &out->norm.axis, err) || op_attr_int(list, "p", 2, &out->norm.p, err))
 		return NPL_EINPUT;
@@ -403,10 +377,8 @@ int op_lpnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return 0;
 }
 
-int op_lpnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_lpnorm_shape)
 {
-	(void)n_out;
 	if (float_inputs(in, n_in, 1, err) || op_axis(&attrs->norm.axis, in[0]->shape.rank, in[0]->shape.rank - 1, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
@@ -414,12 +386,8 @@ int op_lpnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return 0;
 }
 
-int op_lpnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_lpnorm_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *shape = &in[0]->shape;
 	int axis = (int)attrs->norm.axis;
 	int64_t n = shape->dim[axis], inner = op_count(shape->dim + axis + 1, shape->rank - axis - 1);

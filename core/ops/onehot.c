@@ -8,15 +8,13 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_onehot_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_onehot_attrs)
 {
 	return op_attr_int(list, "axis", -1, &out->one_hot.axis, err);
 }
 
-int op_onehot_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_onehot_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_input_scalar(in[1], "depth", err))
 		return NPL_EINPUT;
 	const struct npl_shape *indices = &in[0]->shape;
@@ -38,12 +36,8 @@ int op_onehot_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return op_output_fits(&y, 1, err);
 }
 
-int op_onehot_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_onehot_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const int axis = (int)attrs->one_hot.axis;
 	int64_t depth = attrs->one_hot.depth, inner = op_count(out->shape.dim + axis + 1, out->shape.rank - 1 - axis);
 	int64_t n = npl_tensor_count(in[0]);

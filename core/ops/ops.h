@@ -11,16 +11,29 @@
 #include "npulab/op.h"
 #include "window.h"
 
+/* Heads of the four functions of an operator, whose parameters are those of struct npl_op_functions. An operator uses
+ * some of them. */
+#define OP_UNUSED __attribute__((unused))
+#define OP_ATTRS(name)                                                                                                 \
+	int name(OP_UNUSED struct npl_attr_list *list, OP_UNUSED struct npl_attrs *out, OP_UNUSED struct npl_err *err)
+#define OP_SHAPE(name)                                                                                                 \
+	int name(OP_UNUSED struct npl_attrs *attrs, OP_UNUSED const struct npl_tensor *const *in, OP_UNUSED int n_in,  \
+		 OP_UNUSED struct npl_tensor *out, OP_UNUSED int n_out, OP_UNUSED struct npl_err *err)
+#define OP_RUN(name)                                                                                                   \
+	int name(OP_UNUSED const struct npl_attrs *attrs, OP_UNUSED const struct npl_tensor *const *in,                \
+		 OP_UNUSED int n_in, OP_UNUSED struct npl_tensor *out, OP_UNUSED int n_out,                            \
+		 OP_UNUSED struct npl_err *err)
+#define OP_MACS(name)                                                                                                  \
+	uint64_t name(OP_UNUSED const struct npl_attrs *attrs, OP_UNUSED const struct npl_tensor *const *in,           \
+		      OP_UNUSED int n_in, OP_UNUSED const struct npl_tensor *out)
+
 /* PREFIX_macs is declared for all prefixes and defined for those with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Operators of
  * one prefix have the same functions, which tell them apart by attrs->op. */
 #define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost)                          \
-	int prefix##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
-	int prefix##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \
-			   struct npl_tensor *out, int n_out, struct npl_err *err);                                    \
-	int prefix##_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                  \
-			 struct npl_tensor *out, int n_out, struct npl_err *err);                                      \
-	uint64_t prefix##_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,            \
-			       const struct npl_tensor *out);
+	OP_ATTRS(prefix##_attrs);                                                                                      \
+	OP_SHAPE(prefix##_shape);                                                                                      \
+	OP_RUN(prefix##_run);                                                                                          \
+	OP_MACS(prefix##_macs);
 #include "npulab/ops.def"
 #undef NPL_OP
 

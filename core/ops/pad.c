@@ -8,7 +8,7 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_pad_attrs)
 {
 	static const char *const modes[] = {[NPL_PAD_MODE_CONSTANT] = "constant",
 					    [NPL_PAD_MODE_REFLECT] = "reflect",
@@ -93,10 +93,8 @@ static int pad_dimension(const struct npl_attrs *attrs, int d, int64_t size, int
 	return 0;
 }
 
-int op_pad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_SHAPE(op_pad_shape)
 {
-	(void)n_out;
 	bool inputs = !op_before(attrs, 11);
 	if (op_inputs(in, n_in, inputs ? 2 : 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -134,10 +132,8 @@ static int64_t source(enum npl_pad_mode mode, int64_t i, int64_t n)
 	return at < n ? at : period - at;
 }
 
-int op_pad_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-	       int n_out, struct npl_err *err)
+OP_RUN(op_pad_run)
 {
-	(void)n_out;
 	uint64_t element[1];
 	struct npl_tensor value = {.dtype = out->dtype, .data = element};
 	struct op_index_map map = {{NULL}};

@@ -228,7 +228,7 @@ static int reduction_shape(bool global, struct npl_window *window, const struct 
 	return op_pool_shape(window, in[0], out, err);
 }
 
-int op_averagepool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_averagepool_attrs)
 {
 	if (out->op == NPL_OP_GLOBALAVERAGEPOOL)
 		return 0;
@@ -237,24 +237,18 @@ int op_averagepool_attrs(struct npl_attr_list *list, struct npl_attrs *out, stru
 	return op_attr_flag(list, "count_include_pad", false, &out->pool.window.count_include_pad, err);
 }
 
-int op_averagepool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			 int n_out, struct npl_err *err)
+OP_SHAPE(op_averagepool_shape)
 {
-	(void)n_out;
 	return reduction_shape(attrs->op == NPL_OP_GLOBALAVERAGEPOOL, &attrs->pool.window, in, n_in, out, err);
 }
 
-int op_averagepool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		       struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_averagepool_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	reduce_all(&attrs->pool.window, 0, in[0], out);
 	return 0;
 }
 
-int op_lppool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_lppool_attrs)
 {
 	if (op_attr_int(list, "p", 2, &out->pool.p, err))
 		return NPL_EINPUT;
@@ -264,19 +258,13 @@ int op_lppool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return out->op == NPL_OP_GLOBALLPPOOL ? 0 : op_pool_attrs(list, &out->pool.window, err);
 }
 
-int op_lppool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_lppool_shape)
 {
-	(void)n_out;
 	return reduction_shape(attrs->op == NPL_OP_GLOBALLPPOOL, &attrs->pool.window, in, n_in, out, err);
 }
 
-int op_lppool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_lppool_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	reduce_all(&attrs->pool.window, attrs->pool.p, in[0], out);
 	return 0;
 }

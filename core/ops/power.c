@@ -10,15 +10,13 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_power_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_power_attrs)
 {
 	return op_binary_attrs(list, out, err);
 }
 
-int op_power_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_power_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < 2; k++)
@@ -91,12 +89,8 @@ static bool small_power(const struct npl_tensor *base, const struct npl_tensor *
 	return true;
 }
 
-int op_power_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_power_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	if (small_power(in[0], in[1], out))
 		return 0;
 	struct npl_shape b_shape = op_legacy_operand(attrs, &in[0]->shape, &in[1]->shape);

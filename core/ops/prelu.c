@@ -12,10 +12,8 @@ OP_EACH_FLOAT(RECTIFY)
 OP_EACH_SIGNED(INTEGERS)
 static const struct op_loops loops = {{OP_EACH_FLOAT(ENTRY) OP_EACH_SIGNED(ENTRY)}};
 
-int op_prelu_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_prelu_attrs)
 {
-	(void)out;
-	(void)err;
 	op_attr_accept(list, "consumed_inputs");
 	return 0;
 }
@@ -31,10 +29,8 @@ static struct npl_shape slope_shape(const struct npl_attrs *attrs, const struct 
 	return shape;
 }
 
-int op_prelu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_prelu_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_inputs(in, n_in, 2, in[0]->dtype, err))
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype))
@@ -45,12 +41,8 @@ int op_prelu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return op_broadcast_to(&in[1]->shape, &slope, &in[0]->shape, err);
 }
 
-int op_prelu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_prelu_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	struct npl_shape slope = slope_shape(attrs, &in[0]->shape, &in[1]->shape);
 	if (!loops.by_dtype[out->dtype])
 		return op_copy_bytes(in[0], out); /* unsigned: none is negative */

@@ -29,7 +29,7 @@ static int optional_type(struct npl_attr_list *list, const char *name, enum npl_
 	return op_attr_type(list, name, type, err);
 }
 
-int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_quantize_attrs)
 {
 	const bool is_dequantise = out->op == NPL_OP_DEQUANTIZELINEAR;
 	int64_t block = 0;
@@ -128,10 +128,8 @@ static int reals_type(const struct npl_attrs *attrs, enum npl_dtype q, enum npl_
 	return check_integers(attrs, q, true, err);
 }
 
-int op_quantize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		      int n_out, struct npl_err *err)
+OP_SHAPE(op_quantize_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || check_parameters(attrs, in, n_in, err))
 		return NPL_EINPUT;
 	const struct npl_tensor *zero = n_in > 2 ? in[2] : NULL;
@@ -180,11 +178,8 @@ static void dequantise(const struct npl_tensor *x, int64_t i, float scale, int64
 		op_store_real(out, i, (double)(op_whole(x, i) - zero) * (double)scale);
 }
 
-int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_RUN(op_quantize_run)
 {
-	(void)n_out;
-	(void)err;
 	const struct npl_tensor *x = in[0], *zero = n_in > 2 ? in[2] : NULL;
 	bool is_dequantise = attrs->op == NPL_OP_DEQUANTIZELINEAR;
 	const enum npl_dtype precision = attrs->quantise.precision == NPL_DTYPES ? in[1]->dtype
@@ -209,18 +204,13 @@ int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	return 0;
 }
 
-int op_dynamicquantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_dynamicquantize_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
-int op_dynamicquantize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_SHAPE(op_dynamicquantize_shape)
 {
-	(void)attrs;
 	if (op_inputs(in, n_in, 1, NPL_F32, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < n_out; k++) {
@@ -230,12 +220,8 @@ int op_dynamicquantize_shape(struct npl_attrs *attrs, const struct npl_tensor *c
 	return 0;
 }
 
-int op_dynamicquantize_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_dynamicquantize_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)err;
 	const float *x = in[0]->data;
 	int64_t count = npl_tensor_count(in[0]);
 	float low = 0, high = 0; /* the range always holds 0 */

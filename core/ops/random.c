@@ -44,7 +44,7 @@ static int read_law(struct npl_attr_list *list, struct npl_attrs *out, struct np
 						(double)law->high);
 }
 
-int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_random_attrs)
 {
 	struct npl_attr *seeded;
 	float seed;
@@ -63,10 +63,8 @@ int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return 0;
 }
 
-int op_random_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_random_shape)
 {
-	(void)n_out;
 	bool has_model = copies_shape(attrs->op);
 	struct npl_shape y;
 	if ((has_model && op_inputs(in, n_in, 1, NPL_DTYPES, err)) ||
@@ -80,13 +78,8 @@ int op_random_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_random_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_random_run)
 {
-	(void)in;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	if (out->dtype == NPL_F32)
 		npl_random_floats(&attrs->random.law, 0, npl_tensor_count(out), out->data);
 	else

@@ -8,11 +8,8 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_range_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_range_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
@@ -34,12 +31,9 @@ static int64_t count_integers(int64_t start, int64_t limit, int64_t delta)
 	return n > (uint64_t)NPL_MAX_ELEMENTS ? NPL_MAX_ELEMENTS + 1 : (int64_t)n;
 }
 
-int op_range_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_range_shape)
 {
 	static const char *const names[] = {"start", "limit", "delta"};
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_inputs(in, n_in, 3, in[0]->dtype, err))
 		return NPL_EINPUT;
 	if (!op_is_number(in[0]->dtype) || in[0]->dtype == NPL_U64)
@@ -61,18 +55,13 @@ int op_range_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_range_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_range_run)
 {
 #define FILL(dtype, type)                                                                                              \
 	case dtype:                                                                                                    \
 		for (int64_t i = 0; i < n; i++)                                                                        \
 			((type *)out->data)[i] = (type)((uint64_t)start + (uint64_t)i * (uint64_t)delta);              \
 		return 0;
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	int64_t n = npl_tensor_count(out), start = op_whole(in[0], 0), delta = op_whole(in[2], 0);
 	switch (out->dtype) {
 		OP_EACH_INTEGER(FILL)

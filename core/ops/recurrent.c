@@ -66,7 +66,7 @@ static int read_clip(struct npl_attr_list *list, struct npl_recurrent_attrs *r, 
 	return 0;
 }
 
-int op_recurrent_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_recurrent_attrs)
 {
 	static const char *const directions[] = {
 		[NPL_FORWARD] = "forward", [NPL_REVERSE] = "reverse", [NPL_BIDIRECTIONAL] = "bidirectional", NULL};
@@ -148,8 +148,7 @@ static int check_inputs(const struct npl_attrs *attrs, const struct npl_tensor *
 	return 0;
 }
 
-int op_recurrent_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_recurrent_shape)
 {
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -171,12 +170,9 @@ int op_recurrent_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return op_output_fits(&all, s.gates * (s.input + s.hidden), err);
 }
 
-uint64_t op_recurrent_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   const struct npl_tensor *out)
+OP_MACS(op_recurrent_macs)
 {
 	const struct sizes s = sizes_of(attrs, in);
-	(void)n_in;
-	(void)out;
 	return (uint64_t)(s.directions * s.steps * s.batch) * (uint64_t)(s.gates * s.hidden) *
 	       (uint64_t)(s.input + s.hidden);
 }
@@ -383,8 +379,7 @@ static int run_direction(const struct call *call, int64_t direction, struct npl_
 	return rc;
 }
 
-int op_recurrent_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_recurrent_run)
 {
 	return npl_recurrent_run(NULL, attrs, in, n_in, out, n_out, err);
 }

@@ -42,7 +42,7 @@ static bool takes(const struct npl_attrs *attrs, enum npl_dtype dtype)
 	return op_is_number(dtype) || (dtype == NPL_BOOL && compares && !op_before(attrs, 20));
 }
 
-int op_reduce_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_reduce_attrs)
 {
 	if (op_attr_flag(list, "keepdims", true, &out->reduce.keep_dims, err))
 		return NPL_EINPUT;
@@ -61,10 +61,8 @@ unsigned op_reduced(const struct npl_attrs *attrs, int rank)
 	return dims;
 }
 
-int op_reduce_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_reduce_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (!takes(attrs, in[0]->dtype))
@@ -261,12 +259,8 @@ static uint64_t whole_result(struct rule rule, const struct npl_tensor *x, const
 	return sum;
 }
 
-int op_reduce_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_reduce_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
 	struct rule rule = rules[attrs->op];
 	unsigned reduced_axes = op_reduced(attrs, x->rank);

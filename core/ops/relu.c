@@ -4,19 +4,14 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_relu_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_relu_attrs)
 {
-	(void)out;
-	(void)err;
 	op_attr_accept(list, "consumed_inputs");
 	return 0;
 }
 
-int op_relu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_SHAPE(op_relu_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	enum npl_dtype dtype = in[0]->dtype;
@@ -36,12 +31,8 @@ int op_relu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 		return 0;                                                                                              \
 	}
 
-int op_relu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		int n_out, struct npl_err *err)
+OP_RUN(op_relu_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
 	int64_t count = npl_tensor_count(out);
 	switch (in[0]->dtype) {
 		OP_EACH_NUMBER(RECTIFY)

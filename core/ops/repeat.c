@@ -5,11 +5,8 @@
 #include "core/base/text.h"
 #include "ops.h"
 
-int op_repeat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_repeat_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
@@ -33,10 +30,8 @@ static int tile_shape(const struct npl_shape *x, const int64_t *repeats, int n, 
 	return op_output_fits(y, 1, err);
 }
 
-int op_repeat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_repeat_shape)
 {
-	(void)n_out;
 	bool expand = attrs->op == NPL_OP_EXPAND;
 	int64_t values[NPL_MAX_RANK];
 	int n;
@@ -48,12 +43,8 @@ int op_repeat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 		      : tile_shape(&in[0]->shape, values, n, &out->shape, err);
 }
 
-int op_repeat_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_repeat_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
 	struct op_index_map map = {{NULL}};
 	struct npl_tensor x = *in[0]; /* with the output's rank: dimensions of 1 before its own */
 	int extra_rank = out->shape.rank - x.shape.rank;

@@ -6,7 +6,7 @@
 
 #include "ops.h"
 
-int op_reshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_reshape_attrs)
 {
 	if (!op_before(out, 5))
 		return op_attr_flag(list, "allowzero", false, &out->reshape.allow_zero, err);
@@ -27,10 +27,8 @@ static const char *list_text(const int64_t *list, int n, char *buf, size_t size)
 	return buf;
 }
 
-int op_reshape_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_reshape_shape)
 {
-	(void)n_out;
 	char text[256];
 	if (op_inputs(in, n_in, op_before(attrs, 5) ? 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -73,12 +71,7 @@ int op_reshape_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-int op_reshape_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_reshape_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	return op_copy_bytes(in[0], out);
 }

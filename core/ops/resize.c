@@ -62,7 +62,7 @@ static int attrs_18(struct npl_attr_list *list, struct npl_resize_attrs *r, stru
 	return op_attr_flag(list, "antialias", false, &r->antialias, err);
 }
 
-int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_resize_attrs)
 {
 	static const char *const modes[] = {[NPL_RESIZE_NEAREST] = "nearest",
 					    [NPL_RESIZE_LINEAR] = "linear",
@@ -281,10 +281,8 @@ static int complete_dimension(struct npl_attrs *attrs, int d, int64_t from, int6
 	return 0;
 }
 
-int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_resize_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (attrs->resize.mode != NPL_RESIZE_NEAREST && in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
@@ -543,11 +541,8 @@ static int interpolate(const struct npl_attrs *attrs, const struct npl_tensor *x
 	return rc;
 }
 
-int op_resize_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_resize_run)
 {
-	(void)n_in;
-	(void)n_out;
 	const struct npl_resize_attrs *r = &attrs->resize;
 	struct op_index_map map = {{NULL}};
 	uint64_t element[1];

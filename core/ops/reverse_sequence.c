@@ -7,7 +7,7 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_reversesequence_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_reversesequence_attrs)
 {
 	int64_t *time = &out->reverse_sequence.time_axis, *batch = &out->reverse_sequence.batch_axis;
 	if (op_attr_int(list, "time_axis", 0, time, err) || op_attr_int(list, "batch_axis", 1, batch, err))
@@ -18,10 +18,8 @@ int op_reversesequence_attrs(struct npl_attr_list *list, struct npl_attrs *out, 
 	return 0;
 }
 
-int op_reversesequence_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_SHAPE(op_reversesequence_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape, *lengths = &in[1]->shape;
@@ -36,11 +34,8 @@ int op_reversesequence_shape(struct npl_attrs *attrs, const struct npl_tensor *c
 	return 0;
 }
 
-int op_reversesequence_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			   struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_reversesequence_run)
 {
-	(void)n_in;
-	(void)n_out;
 	const struct npl_shape *x = &in[0]->shape;
 	const bool batch_first = attrs->reverse_sequence.time_axis == 1;
 	const int64_t steps = x->dim[batch_first], batch = x->dim[!batch_first];

@@ -10,7 +10,7 @@
 
 enum { COSINE = 1, SINE, POSITIONS };
 
-int op_rotary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_rotary_attrs)
 {
 	if (op_attr_flag(list, "interleaved", false, &out->rotary.interleaved, err) ||
 	    op_attr_int(list, "num_heads", 0, &out->rotary.heads, err) ||
@@ -68,10 +68,8 @@ static int check_caches(const struct npl_tensor *const *in, const struct npl_ten
 	return 0;
 }
 
-int op_rotary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_SHAPE(op_rotary_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_inputs(in, 3, 3, in[0]->dtype, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -113,10 +111,8 @@ static void turn(const struct npl_attrs *attrs, const struct npl_tensor *const *
 		op_store_real(out, at + i, npl_tensor_real(in[0], at + i));
 }
 
-int op_rotary_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_RUN(op_rotary_run)
 {
-	(void)n_out;
 	const struct layout l = layout_of(attrs, &in[0]->shape);
 	const struct npl_tensor *ids = n_in > POSITIONS ? in[POSITIONS] : NULL;
 	const int64_t half = attrs->rotary.turned / 2;

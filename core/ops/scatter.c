@@ -8,7 +8,7 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_scatter_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_scatter_attrs)
 {
 	static const char *const reductions[] = {
 		[NPL_SCATTER_REPLACE] = "none", [NPL_SCATTER_ADD] = "add",   [NPL_SCATTER_MULTIPLY] = "mul",
@@ -53,10 +53,8 @@ static int tuples_fit(const struct npl_shape *x, const struct npl_shape *indices
 			       OP_TEXT(indices), OP_TEXT(updates), OP_TEXT(x));
 }
 
-int op_scatter_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_scatter_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_pick_type(in[1], err))
 		return NPL_EINPUT;
 	if (in[2]->dtype != in[0]->dtype)
@@ -126,11 +124,8 @@ static int scatter_tuples(enum npl_scatter_reduction reduction, const struct npl
 	return 0;
 }
 
-int op_scatter_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_scatter_run)
 {
-	(void)n_in;
-	(void)n_out;
 	int64_t n = npl_tensor_count(in[1]), offset;
 	struct op_pick iterator;
 	op_copy_bytes(in[0], out);

@@ -6,7 +6,7 @@
 
 #include "ops.h"
 
-int op_shapeof_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_shapeof_attrs)
 {
 	out->shape_of.end = INT64_MAX;
 	if (out->op == NPL_OP_SIZE || op_before(out, 15))
@@ -24,10 +24,8 @@ static int clamped(int64_t at, int rank)
 	return at > rank ? rank : (int)at;
 }
 
-int op_shapeof_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_shapeof_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	int rank = in[0]->shape.rank, first = clamped(attrs->shape_of.start, rank),
@@ -39,12 +37,8 @@ int op_shapeof_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-int op_shapeof_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_shapeof_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
 	int64_t *y = out->data;
 	if (attrs->op == NPL_OP_SIZE)

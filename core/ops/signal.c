@@ -67,7 +67,7 @@ static int64_t bins_of(const struct npl_attrs *attrs)
 	return attrs->signal.one_sided ? attrs->signal.length / 2 + 1 : attrs->signal.length;
 }
 
-int op_dft_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_dft_attrs)
 {
 	out->signal.axis = -2;
 	if (op_attr_flag(list, "inverse", false, &out->signal.inverse, err) ||
@@ -88,10 +88,8 @@ static int check_signal(const struct npl_shape *x, struct npl_err *err)
 	return 0;
 }
 
-int op_dft_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_SHAPE(op_dft_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || floats_or_refuse(in[0], err) || check_signal(&in[0]->shape, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -114,8 +112,7 @@ int op_dft_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	return op_output_fits(&out->shape, attrs->signal.length, err);
 }
 
-int op_dft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-	       int n_out, struct npl_err *err)
+OP_RUN(op_dft_run)
 {
 	const struct npl_shape *shape = &in[0]->shape;
 	const int axis = (int)attrs->signal.axis;
@@ -124,8 +121,6 @@ int op_dft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 	const int64_t inner = op_count(shape->dim + axis + 1, shape->rank - axis - 2);
 	double *table = turn_table(n, err), *x = calloc((size_t)n + 1, 2 * sizeof *x);
 	double *y = calloc((size_t)bins + 1, 2 * sizeof *y);
-	(void)n_in;
-	(void)n_out;
 	int rc = table && x && y ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a transform");
 	for (int64_t line = 0; !rc && line < op_count(shape->dim, axis) * inner; line++) {
 		const int64_t first = line / inner * present * inner + line % inner;
@@ -147,15 +142,13 @@ int op_dft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 
 enum { STFT_STEP = 1, STFT_WINDOW, STFT_LENGTH };
 
-int op_stft_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_stft_attrs)
 {
 	return op_attr_flag(list, "onesided", true, &out->signal.one_sided, err);
 }
 
-int op_stft_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_SHAPE(op_stft_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || floats_or_refuse(in[0], err) || check_signal(&in[0]->shape, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -182,15 +175,13 @@ int op_stft_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	return op_output_fits(&out->shape, attrs->signal.length, err);
 }
 
-int op_stft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		int n_out, struct npl_err *err)
+OP_RUN(op_stft_run)
 {
 	const struct npl_tensor *window = n_in > STFT_WINDOW ? in[STFT_WINDOW] : NULL;
 	const int64_t n = attrs->signal.length, bins = bins_of(attrs), frames = out->shape.dim[1];
 	const int64_t length = in[0]->shape.dim[1], parts = in[0]->shape.dim[2];
 	double *table = turn_table(n, err), *x = calloc((size_t)n + 1, 2 * sizeof *x);
 	double *y = calloc((size_t)bins + 1, 2 * sizeof *y);
-	(void)n_out;
 	int rc = table && x && y ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a transform");
 	for (int64_t frame = 0; !rc && frame < out->shape.dim[0] * frames; frame++) {
 		const int64_t first = frame / frames * length + frame % frames * attrs->signal.frame_step;
@@ -209,7 +200,7 @@ int op_stft_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 	return rc;
 }
 
-int op_cosinewindow_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_cosinewindow_attrs)
 {
 	if (op_attr_flag(list, "periodic", true, &out->signal.periodic, err) ||
 	    op_attr_type(list, "output_datatype", &out->signal.dtype, err))
@@ -219,11 +210,9 @@ int op_cosinewindow_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 	return 0;
 }
 
-int op_cosinewindow_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			  int n_out, struct npl_err *err)
+OP_SHAPE(op_cosinewindow_shape)
 {
 	int64_t size;
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || optional_number(in, n_in, 0, "size", 0, &size, err))
 		return NPL_EINPUT;
 	if (size < 0)
@@ -233,17 +222,12 @@ int op_cosinewindow_shape(struct npl_attrs *attrs, const struct npl_tensor *cons
 	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_cosinewindow_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_cosinewindow_run)
 {
 	/* The weights w of a window, w[0] - w[1] cos t + w[2] cos 2t, for Hann, Hamming and Blackman. */
 	static const double weights[][3] = {{0.5, 0.5, 0}, {25.0 / 46, 21.0 / 46, 0}, {0.42, 0.5, 0.08}};
 	const double *w = weights[attrs->op == NPL_OP_HANNWINDOW ? 0 : attrs->op == NPL_OP_HAMMINGWINDOW ? 1 : 2];
 	const int64_t size = npl_tensor_count(out), period = attrs->signal.periodic ? size : size - 1;
-	(void)in;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	for (int64_t i = 0; i < size; i++) {
 		const double angle = period ? TURN * (double)i / (double)period : 0;
 		op_store_real(out, i, w[0] - w[1] * op_cos(angle) + w[2] * op_cos(2 * angle));
@@ -253,7 +237,7 @@ int op_cosinewindow_run(const struct npl_attrs *attrs, const struct npl_tensor *
 
 enum { MEL_BINS, MEL_DFT, MEL_RATE, MEL_LOW, MEL_HIGH, MEL_INPUTS };
 
-int op_melweight_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_melweight_attrs)
 {
 	if (op_attr_type(list, "output_datatype", &out->signal.dtype, err))
 		return NPL_EINPUT;
@@ -262,13 +246,11 @@ int op_melweight_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return 0;
 }
 
-int op_melweight_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_melweight_shape)
 {
 	static const char *const names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz",
 					    "upper_edge_hertz"};
 	double value[MEL_INPUTS];
-	(void)n_out;
 	if (op_inputs(in, n_in, MEL_INPUTS, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < MEL_INPUTS; k++) {
@@ -298,14 +280,9 @@ static int64_t mel_edge(const struct npl_tensor *const *in, int64_t k)
 	return (int64_t)floor((npl_tensor_real(in[MEL_DFT], 0) + 1) * hertz / npl_tensor_real(in[MEL_RATE], 0));
 }
 
-int op_melweight_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_melweight_run)
 {
 	const int64_t rows = out->shape.dim[0], bands = out->shape.dim[1];
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	for (int64_t i = 0; i < rows * bands; i++)
 		op_store_real(out, i, 0);
 	for (int64_t i = 0; i < bands; i++) {

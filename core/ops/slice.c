@@ -9,7 +9,7 @@
 #include "ops.h"
 #include "strided.h"
 
-int op_slice_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_slice_attrs)
 {
 	struct npl_slice_attrs *s = &out->slice;
 	int n_ends, n_axes;
@@ -72,12 +72,10 @@ static int64_t count_taken(int64_t start, int64_t end, int64_t step, int64_t siz
 	return span > 0 && distance ? (int64_t)((uint64_t)(span - 1) / distance) + 1 : 0;
 }
 
-int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_slice_shape)
 {
 	struct npl_slice_attrs *s = &attrs->slice;
 	bool is_named[NPL_MAX_RANK] = {false};
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (!op_before(attrs, 10) && read_inputs(s, in, n_in, err))
@@ -117,13 +115,9 @@ struct op_strided op_slice_copy(const struct npl_attrs *attrs, const struct npl_
 	return op_strided_make(npl_dtype_size(y->dtype), y->shape.rank, y->shape.dim, stride, first);
 }
 
-int op_slice_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_slice_run)
 {
 	const struct op_strided copy = op_slice_copy(attrs, in[0], out);
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	op_strided_copy(&copy, in[0]->data, out->data);
 	return 0;
 }

@@ -8,15 +8,13 @@
 #include "exact_many.h"
 #include "ops.h"
 
-int op_softmax_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_softmax_attrs)
 {
 	return op_attr_int(list, "axis", op_before(out, 13) ? 1 : -1, &out->along.axis, err);
 }
 
-int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_softmax_shape)
 {
-	(void)n_out;
 	bool wide = n_in > 0 && in[0] && in[0]->dtype == NPL_F64;
 	if (op_inputs(in, n_in, 1, wide ? NPL_F64 : NPL_F32, err))
 		return NPL_EINPUT;
@@ -151,12 +149,8 @@ DEFINE_GREATEST(double)
 DEFINE_GROUP(float)
 DEFINE_GROUP(double)
 
-int op_softmax_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_softmax_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *shape = &in[0]->shape;
 	int axis = (int)attrs->along.axis;
 	bool matrix = op_before(attrs, 13);

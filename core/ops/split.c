@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "ops.h"
 
-int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_split_attrs)
 {
 	struct npl_attr *attr;
 	if (op_attr_int(list, "axis", 0, &out->split.axis, err))
@@ -67,8 +67,7 @@ static int divide_equally(const struct npl_attrs *attrs, int64_t whole, int64_t 
 	return 0;
 }
 
-int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_split_shape)
 {
 	int64_t size[NPL_MAX_OUTPUTS] = {0}, sum = 0;
 	int n;
@@ -96,16 +95,13 @@ int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return 0;
 }
 
-int op_split_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_split_run)
 {
 	int axis = (int)attrs->split.axis;
 	const struct npl_shape *x = &in[0]->shape;
 	int64_t outer = op_count(x->dim, axis);
 	size_t element = npl_dtype_size(in[0]->dtype), row = (size_t)op_count(x->dim + axis, x->rank - axis) * element;
 	const char *from = in[0]->data;
-	(void)n_in;
-	(void)err;
 	for (int k = 0; k < n_out; k++) {
 		size_t piece = (size_t)op_count(out[k].shape.dim + axis, x->rank - axis) * element;
 		for (int64_t o = 0; o < outer && piece && out[k].data; o++)

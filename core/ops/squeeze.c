@@ -4,16 +4,14 @@
  * input from then on. */
 #include "ops.h"
 
-int op_squeeze_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_squeeze_attrs)
 {
 	out->axes.n = -1;
 	return op_before(out, 13) ? op_attr_ints(list, "axes", NPL_MAX_RANK, out->axes.axis, &out->axes.n, err) : 0;
 }
 
-int op_squeeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_squeeze_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (n_in > 1 && in[1] && op_before(attrs, 13))
@@ -39,12 +37,7 @@ int op_squeeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-int op_squeeze_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_squeeze_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	return op_copy_bytes(in[0], out);
 }

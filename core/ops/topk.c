@@ -9,7 +9,7 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_topk_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_topk_attrs)
 {
 	bool sorted; /* without it any order is allowed, so the sorted one is used */
 	out->topk.largest = true;
@@ -26,8 +26,7 @@ int op_topk_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 		       : 0;
 }
 
-int op_topk_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+OP_SHAPE(op_topk_shape)
 {
 	bool input = !op_before(attrs, 10);
 	if (op_inputs(in, n_in, input ? 2 : 1, NPL_DTYPES, err))
@@ -88,10 +87,8 @@ static uint64_t key_of(const struct npl_tensor *x, int64_t i)
 	return bits & top ? ~bits : bits | top;
 }
 
-int op_topk_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		int n_out, struct npl_err *err)
+OP_RUN(op_topk_run)
 {
-	(void)n_in;
 	const struct npl_shape *x = &in[0]->shape;
 	int64_t n = x->dim[attrs->topk.axis], k = attrs->topk.k;
 	int64_t inner = op_count(x->dim + attrs->topk.axis + 1, x->rank - 1 - (int)attrs->topk.axis);

@@ -4,7 +4,7 @@
 #include "ops.h"
 #include "strided.h"
 
-int op_transpose_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_transpose_attrs)
 {
 	if (op_attr_ints(list, "perm", NPL_MAX_RANK, out->transpose.perm, &out->transpose.rank, err))
 		return NPL_EINPUT;
@@ -13,10 +13,8 @@ int op_transpose_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return 0;
 }
 
-int op_transpose_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_transpose_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -37,14 +35,10 @@ int op_transpose_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-int op_transpose_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_transpose_run)
 {
 	const struct op_strided copy = op_strided_permute(npl_dtype_size(out->dtype), in[0]->shape.rank,
 							  in[0]->shape.dim, attrs->transpose.perm);
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	op_strided_copy(&copy, in[0]->data, out->data);
 	return 0;
 }

@@ -9,16 +9,13 @@
 #include "elements.h"
 #include "ops.h"
 
-int op_trilu_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_trilu_attrs)
 {
 	return op_attr_flag(list, "upper", true, &out->trilu.upper, err);
 }
 
-int op_trilu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_trilu_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (in[0]->shape.rank < 2)
@@ -31,11 +28,8 @@ int op_trilu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return 0;
 }
 
-int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_trilu_run)
 {
-	(void)n_out;
-	(void)err;
 	const struct npl_shape *shape = &out->shape;
 	int64_t rows = shape->dim[shape->rank - 2], cols = shape->dim[shape->rank - 1];
 	int64_t k = n_in > 1 && in[1] ? npl_clamp_i64(op_whole(in[1], 0), -rows, cols) : 0;
@@ -56,17 +50,15 @@ int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-int op_eyelike_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_eyelike_attrs)
 {
 	if (op_attr_type(list, "dtype", &out->eye_like.dtype, err))
 		return NPL_EINPUT;
 	return op_attr_int(list, "k", 0, &out->eye_like.k, err);
 }
 
-int op_eyelike_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		     int n_out, struct npl_err *err)
+OP_SHAPE(op_eyelike_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (in[0]->shape.rank != 2)
@@ -76,13 +68,8 @@ int op_eyelike_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-int op_eyelike_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_RUN(op_eyelike_run)
 {
-	(void)in;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], k = npl_clamp_i64(attrs->eye_like.k, -rows, cols);
 	size_t bytes = npl_tensor_bytes(out);
 	if (bytes)

@@ -188,7 +188,7 @@ static const struct unary {
 	[NPL_OP_NOT] = {.loop = {[NPL_BOOL] = inverse_uint8_t}, .answers = true},
 };
 
-int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_unary_attrs)
 {
 	const struct unary *u = &unary[out->op];
 	op_attr_accept(list, "consumed_inputs"); /* a hint for running in place, gone with opset 6 */
@@ -212,10 +212,8 @@ int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 	return op_attr_flag(list, "detect_positive", true, &out->unary.detect_positive, err);
 }
 
-int op_unary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_unary_shape)
 {
-	(void)n_out;
 	const struct unary *u = &unary[attrs->op];
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
@@ -257,12 +255,8 @@ static void compute_floats(const struct unary *u, int64_t count, const float *x,
 	}
 }
 
-int op_unary_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_unary_run)
 {
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	const struct unary *u = &unary[attrs->op];
 	int64_t count = npl_tensor_count(out);
 	if (u->loop[in[0]->dtype])

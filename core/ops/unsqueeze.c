@@ -4,7 +4,7 @@
  * input from then on. */
 #include "ops.h"
 
-int op_unsqueeze_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_unsqueeze_attrs)
 {
 	if (!op_before(out, 13))
 		return 0;
@@ -13,10 +13,8 @@ int op_unsqueeze_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct
 	return out->axes.n < 0 ? npl_fail(err, NPL_EINPUT, "the attribute axes is missing") : 0;
 }
 
-int op_unsqueeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		       int n_out, struct npl_err *err)
+OP_SHAPE(op_unsqueeze_shape)
 {
-	(void)n_out;
 	if (op_inputs(in, n_in, op_before(attrs, 13) ? 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (!op_before(attrs, 13) && op_input_dims(in[1], "axes", attrs->axes.axis, &attrs->axes.n, err))
@@ -41,12 +39,7 @@ int op_unsqueeze_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-int op_unsqueeze_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		     struct npl_tensor *out, int n_out, struct npl_err *err)
+OP_RUN(op_unsqueeze_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	return op_copy_bytes(in[0], out);
 }

@@ -15,10 +15,8 @@ static const struct {
 	[NPL_OP_MAX] = {"Max", &op_max_loops},
 };
 
-int op_variadic_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_variadic_attrs)
 {
-	(void)out;
-	(void)err;
 	op_attr_accept(list, "consumed_inputs");
 	return 0;
 }
@@ -34,10 +32,8 @@ static int check_types(const struct npl_attrs *attrs, const struct npl_tensor *c
 	return 0;
 }
 
-int op_variadic_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		      int n_out, struct npl_err *err)
+OP_SHAPE(op_variadic_shape)
 {
-	(void)n_out;
 	if (check_types(attrs, in, n_in, err))
 		return NPL_EINPUT;
 	struct npl_shape common = in[0]->shape;
@@ -55,11 +51,8 @@ int op_variadic_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	return 0;
 }
 
-int op_variadic_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		    int n_out, struct npl_err *err)
+OP_RUN(op_variadic_run)
 {
-	(void)n_out;
-	(void)err;
 	const struct op_loops *loops = variadic[attrs->op].loops;
 	if (n_in == 1)
 		return op_copy_bytes(in[0], out);

@@ -4,19 +4,13 @@
  * where the condition holds and once where it does not. */
 #include "ops.h"
 
-int op_where_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+OP_ATTRS(op_where_attrs)
 {
-	(void)list;
-	(void)out;
-	(void)err;
 	return 0;
 }
 
-int op_where_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		   int n_out, struct npl_err *err)
+OP_SHAPE(op_where_shape)
 {
-	(void)attrs;
-	(void)n_out;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (in[0]->dtype != NPL_BOOL)
@@ -66,13 +60,8 @@ static void choose(const struct npl_tensor *condition, bool when, const struct n
 	} while (op_walk_next(&walk, 1, index, &c_at, &x_at));
 }
 
-int op_where_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		 int n_out, struct npl_err *err)
+OP_RUN(op_where_run)
 {
-	(void)attrs;
-	(void)n_in;
-	(void)n_out;
-	(void)err;
 	if (npl_tensor_count(out) == 0)
 		return 0;
 	choose(in[0], true, in[1], out);
