@@ -4,6 +4,7 @@
  * layers are planned, and its end. */
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "layer_group.h"
 #include "session_impl.h"
 #include "stay_float.h"
