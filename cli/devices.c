@@ -264,19 +264,32 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 	return rc;
 }
 
-/* Fills sets with those given, without the machine's name before KEY, which the user may write as in every other
+/* Settings of the machine that `devices` names. */
+struct settings {
+	struct cli_list set; /* KEY=VALUE */
+	const char **typed;  /* the option as the user typed it */
+	struct npl_arena arena;
+};
+
+/* Fills settings with those given, without the machine's name before KEY, which the user may write as in every other
  * command. A file gives that name. */
-static int strip_machine_name(const struct cli_list *given, const char *name, struct cli_list *sets,
+static int strip_machine_name(const struct cli_list *given, const char *name, struct settings *settings,
 			      struct npl_err *err)
 {
 	struct npl_device *device = NULL;
 	int rc = 0;
+	settings->typed = npl_arena_array(&settings->arena, (size_t)given->n + 1, sizeof *settings->typed);
+	if (!settings->typed)
+		return npl_no_memory(err);
 	if (given->n && !npl_device_open(name, NULL, &device, &(struct npl_err){0}))
 		name = npl_device_name(device);
 	for (int i = 0; i < given->n && !rc; i++) {
 		const char *key = given->item[i];
+		const int n = settings->set.n;
 		npl_device_sets(name, &given->item[i], 1, &key);
-		rc = cli_add_setting(sets, "devices: --set", key, err);
+		rc = cli_add_setting(&settings->set, "devices: --set", key, err);
+		if (!rc && settings->set.n > n)
+			settings->typed[n] = npl_arena_printf(&settings->arena, "--set %s", given->item[i]);
 	}
 	npl_device_close(device);
 	return rc;
@@ -286,7 +299,8 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 {
 	bool yaml = false, verbose = false, help_printed;
 	const char *name = NULL, *json = NULL;
-	struct cli_list given = {0}, sets = {0};
+	struct cli_list given = {0};
+	struct settings settings = {0};
 	int64_t threads = 0;
 	int n_words;
 	const struct cli_option options[] = {
@@ -307,11 +321,14 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 						    : "devices: --yaml and --json are two forms, expected one of them");
 	if (given.n && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
-	if (strip_machine_name(&given, name, &sets, err))
-		return err->code;
-	const struct npl_device_options device_options = {.set = sets.item, .n_sets = sets.n, .threads = (int)threads};
-	return yaml ? print_yaml(name, &device_options, err)
-		    : list_devices(name, &device_options, verbose || name, json, err);
+	int rc = strip_machine_name(&given, name, &settings, err);
+	const struct npl_device_options device_options = {
+		.set = settings.set.item, .typed = settings.typed, .n_sets = settings.set.n, .threads = (int)threads};
+	if (!rc)
+		rc = yaml ? print_yaml(name, &device_options, err)
+			  : list_devices(name, &device_options, verbose || name, json, err);
+	npl_arena_free(&settings.arena);
+	return rc;
 }
 
 const struct cli_command cli_devices = {"devices", "[NAME|FILE] [--yaml] [--set KEY=VALUE] [--verbose]",

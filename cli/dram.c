@@ -145,8 +145,6 @@ static int open_memory(const struct dram_options *o, struct npl_memory **memory,
 	const struct npl_memory_options options = {.channels = o->channels == NOT_GIVEN ? 0 : o->channels,
 						   .mapping = o->mapping,
 						   .every_cycle = o->every_cycle};
-	if (o->channels == 0)
-		return npl_fail(err, NPL_EINPUT, "%s: 0 channels, expected 1 or more", o->preset);
 	if (npl_memory_open(o->preset, &options, memory, err))
 		return err->code;
 	if (o->every_cycle && strcmp(npl_memory_info(*memory)->model, "dram"))
@@ -165,7 +163,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		{"pattern", CLI_TEXT, &o.pattern, 0, 0, "NAME", "requests of a pattern instead (--list has them)"},
 		{"n", CLI_INT, &o.count, 1, NPL_TRAFFIC_MAX_COUNT, "N", "so many (default 100000)"},
 		{"preset", CLI_TEXT, &o.preset, 0, 0, "NAME", "the memory, or its file (default " DEFAULT_PRESET ")"},
-		{"channels", CLI_INT, &o.channels, 0, 1 << 20, "N", "instead of the memory's own"},
+		{"channels", CLI_INT, &o.channels, 1, 1 << 20, "N", "instead of the memory's own"},
 		{"mapping", CLI_TEXT, &o.mapping, 0, 0, "FIELDS",
 		 "of addresses, highest first, as row:bank:column:channel"},
 		{"inject", CLI_INT, &o.inject, 1, NPL_TRAFFIC_MAX_RATE, "N",

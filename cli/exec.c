@@ -93,13 +93,15 @@ static int load(const char *path, const struct npl_device *device, struct npl_te
 	return path ? npl_memory_load(path, npl_device_driver(device)->isa->word, bytes, err) : 0;
 }
 
-/* Opens the machine that the program names. An unknown name is a fault of the file, not of the command. */
+/* Opens the machine that the program names. A name that is unknown, and a machine file that is bad, are faults of the
+ * program's file, not of the command. */
 static int open_own_machine(const struct exec_options *o, const struct npl_program *program, struct npl_device **device,
 			    struct npl_err *err)
 {
 	const char *name = npl_program_machine(program);
 	const int rc = cli_open_machine(name, &o->common, device, err);
-	if (!rc || npl_device_is_known(name))
+	const bool is_bad_file = rc == NPL_EINPUT && !strncmp(err->msg, name, strlen(name));
+	if (!rc || (npl_device_is_known(name) && !is_bad_file))
 		return rc;
 	npl_prefix(err, "%s", o->path);
 	return err->code = NPL_EINPUT;

@@ -54,6 +54,7 @@ static int run_model(const char *model, const struct target *target, struct cli_
 	if (!rc) {
 		compare_options.device_names = target->device ? &target->device : placement.names;
 		compare_options.n_devices = target->device ? 1 : placement.n_names;
+		compare_options.named_at = placement.named_at;
 		compare_options.place = placement.device;
 		compare_options.placed_by = placement.rule;
 		compare_options.outputs = outputs;

@@ -14,6 +14,7 @@
 #include "device_inside.h"
 #include "npulab/sha256.h"
 #include "params_impl.h"
+#include "setting_location.h"
 
 #define NPL_DRIVER(name) extern const struct npl_driver npl_driver_##name;
 #include "devices.def"
@@ -93,13 +94,15 @@ static int check_name(const struct npl_description *machine, const struct npl_dr
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
 	const char *name = machine->name;
 	const struct npl_driver *namesake = npl_driver_named(name);
+	char location[SETTING_LOCATION];
 	size_t length = strlen(name);
+	setting_heading_location(machine, machine->line.name, location);
 	if (!length || length > 32 || strspn(name, allowed) != length)
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
-				machine->path, name);
+				location, name);
 	if (!strcmp(name, NPL_PLACEMENT_NAME) || (!strcmp(name, NPL_HOST_NAME) && !driver->may_be_host) ||
 	    (namesake && !namesake->needs_machine && strcmp(name, machine->driver_or_model)))
-		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
+		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", location,
 				name);
 	return 0;
 }
@@ -116,55 +119,74 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 {
 	if (options->threads > 0 && has_param(dev->driver, "threads")) {
 		char text[16];
+		char typed[32];
 		snprintf(text, sizeof text, "%d", options->threads);
-		if (npl_description_set(&dev->machine, &dev->arena, "threads", text, err))
+		snprintf(typed, sizeof typed, "--threads %d", options->threads);
+		if (params_set(&dev->machine, &dev->arena, "threads", text, typed, err))
 			return err->code;
 	}
 	for (int i = 0; i < options->n_sets; i++) {
 		const char *set = options->set[i], *equals = strchr(set, '=');
+		const char *typed = options->typed ? options->typed[i] : NULL;
 		char *key = equals ? npl_arena_strndup(&dev->arena, set, (size_t)(equals - set)) : NULL;
 		if (!equals)
-			return npl_fail(err, NPL_EUSAGE, "--set %s.%s: expected %s.KEY=VALUE", dev->machine.name, set,
-					dev->machine.name);
+			return typed ? npl_fail(err, NPL_EUSAGE, "%s: expected KEY=VALUE", typed)
+				     : npl_fail(err, NPL_EUSAGE, "--set %s.%s: expected %s.KEY=VALUE",
+						dev->machine.name, set, dev->machine.name);
 		if (!key)
 			return npl_no_memory(err);
-		if (npl_description_set(&dev->machine, &dev->arena, key, equals + 1, err))
+		if (typed ? params_set(&dev->machine, &dev->arena, key, equals + 1, typed, err)
+			  : npl_description_set(&dev->machine, &dev->arena, key, equals + 1, err))
 			return err->code;
 	}
 	return 0;
 }
 
-static int refuse_copied_from(struct npl_device *dev, struct npl_err *err)
+/* Refuses a `copied_from:` that names no shipped machine of this driver. `driver` is that of the shipped machine with
+ * this name; NULL: there is none. */
+static int refuse_copied_from(struct npl_device *dev, const char *driver, struct npl_err *err)
 {
 	const char *const *names = NULL;
+	const char *from = dev->machine.copied_from;
+	char location[SETTING_LOCATION];
 	int n = 0;
+	setting_heading_location(&dev->machine, dev->machine.line.copied_from, location);
+	if (driver)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: copied_from is '%s', a machine of the driver '%s', expected one of the driver '%s'",
+			location, from, driver, dev->machine.driver_or_model);
 	if (npl_data_names("machines", NULL, 0, &dev->arena, &names, &n, err))
 		return err->code;
-	return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', and no machine that ships has this name%s",
-			dev->machine.path, dev->machine.copied_from, NPL_NEAREST(dev->machine.copied_from, names, n));
+	return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', and no machine that ships has this name%s", location,
+			from, NPL_NEAREST(from, names, n));
 }
 
 /* Finds the shipped machine that a user's file was made from: that of `copied_from:`, or one of the file's name, which
- * counts as none where it cannot be read. A device that needs no file ships with its defaults. */
+ * counts as none where it cannot be read or has another driver. A device that needs no file ships with its defaults. */
 static int find_shipped(struct npl_device *dev, struct npl_err *err)
 {
 	char path[PATH_MAX + 300];
-	if (!dev->driver->needs_machine) {
+	const char *copied_from = dev->machine.copied_from, *name = copied_from ? copied_from : dev->machine.name;
+	if (!dev->driver->needs_machine && !copied_from) {
 		dev->shipped = (struct npl_description){.name = dev->machine.name,
 							.driver_or_model = dev->machine.driver_or_model};
 		return 0;
 	}
-	const char *name = dev->machine.copied_from ? dev->machine.copied_from : dev->machine.name;
 	struct npl_description *shipped = &dev->shipped;
 	struct npl_err ignored = {0};
 	bool ships = false;
 	if (dev->ships || !dev->machine.path)
 		return 0;
 	if (strchr(name, '/') || npl_data_path("machines", name, path, sizeof path, &ships, &ignored) || !ships)
-		return dev->machine.copied_from ? refuse_copied_from(dev, err) : 0;
-	if (npl_description_load(path, "driver", &dev->arena, shipped, &ignored) ||
-	    strcmp(shipped->driver_or_model, dev->machine.driver_or_model))
+		return copied_from ? refuse_copied_from(dev, NULL, err) : 0;
+	if (npl_description_load(path, "driver", &dev->arena, shipped, &ignored)) {
 		*shipped = (struct npl_description){0};
+	} else if (strcmp(shipped->driver_or_model, dev->machine.driver_or_model)) {
+		if (copied_from)
+			return refuse_copied_from(dev, shipped->driver_or_model, err);
+		*shipped = (struct npl_description){0};
+	}
 	return 0;
 }
 
@@ -224,9 +246,9 @@ static void set_sha256(struct npl_device *dev)
 /* Writes "; the nearest is 'systolic'" for a name that no driver has. */
 static const char *nearest_driver(const char *name, char *text, size_t n)
 {
-	const char *names[32];
+	const char *names[sizeof npl_drivers / sizeof *npl_drivers];
 	int count = 0;
-	for (const struct npl_driver *const *d = npl_drivers; *d && count < 32; d++)
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
 		names[count++] = (*d)->name;
 	snprintf(text, n, "%s", NPL_NEAREST(name, names, count));
 	return text;
@@ -235,10 +257,11 @@ static const char *nearest_driver(const char *name, char *text, size_t n)
 /* Reads the driver and its parameters, before it starts. */
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
-	char nearest_text[200];
+	char nearest_text[200], location[SETTING_LOCATION];
 	dev->driver = npl_driver_named(dev->machine.driver_or_model);
 	if (!dev->driver)
-		return npl_fail(err, NPL_EINPUT, "%s: there is no driver '%s'%s", dev->machine.path,
+		return npl_fail(err, NPL_EINPUT, "%s: there is no driver '%s'%s",
+				setting_heading_location(&dev->machine, dev->machine.line.driver_or_model, location),
 				dev->machine.driver_or_model,
 				nearest_driver(dev->machine.driver_or_model, nearest_text, sizeof nearest_text));
 	if (dev->machine.path && check_name(&dev->machine, dev->driver, err))
@@ -327,7 +350,8 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
 	if (dev->driver->open(dev->config, &dev->state, err)) {
 		dev->state = NULL;
-		return npl_prefix(err, "%s", dev->machine.name);
+		const bool is_fault = err->code == NPL_EUSAGE || err->code == NPL_EINPUT;
+		return is_fault ? setting_locate_fault(&dev->machine, err) : npl_prefix(err, "%s", dev->machine.name);
 	}
 	if (options && options->engine && dev->driver->engines && choose_engine(dev, options->engine, err))
 		return npl_prefix(err, "%s", dev->machine.name);

@@ -14,22 +14,7 @@
 #include "npulab/result.h"
 #include "params_impl.h"
 #include "quantity.h"
-
-/* Writes where a setting came from, "FILE:LINE" or "--set MACHINE.KEY=VALUE", to begin a message with. Returns buf. */
-static const char *setting_location(const struct npl_description *machine, const struct npl_setting *setting, char *buf,
-				    size_t n)
-{
-	if (setting->line)
-		snprintf(buf, n, "%s:%d", machine->path ? machine->path : machine->name, setting->line);
-	else
-		snprintf(buf, n, "--set %s.%s=%s", machine->name, setting->key, setting->value);
-	return buf;
-}
-
-static int blame_code(const struct npl_setting *setting)
-{
-	return setting->line ? NPL_EINPUT : NPL_EUSAGE;
-}
+#include "setting_location.h"
 
 /* Returns the word of a choice; of several words for the same choice, the first. */
 static const char *choice_word(const char *words, int index, char *buf, size_t n)
@@ -148,18 +133,23 @@ int params_parse(const struct npl_param *param, const char *value, void *config,
 static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *location,
 		       struct npl_err *err)
 {
-	const char *keys[512];
 	int n = 0;
-	for (const struct npl_param *p = schema; p && p->key && n < 512; p++)
-		keys[n++] = p->key;
-	const char *nearest = n ? npl_nearest(setting->key, keys, n) : NULL;
+	while (schema && schema[n].key)
+		n++;
+	const char **keys = calloc((size_t)n + 1, sizeof *keys);
+	if (!keys)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
+	for (int i = 0; i < n; i++)
+		keys[i] = schema[i].key;
+	const char *nearest = npl_nearest(setting->key, keys, n);
 	for (int i = 0; i < n && !nearest; i++) { /* 'rows' for 'array.rows' */
 		const char *dot = strrchr(keys[i], '.');
 		nearest = dot && !strcmp(dot + 1, setting->key) ? keys[i] : NULL;
 	}
+	free(keys);
 	if (!nearest)
-		return npl_fail(err, blame_code(setting), "%s: there is no parameter '%s'", location, setting->key);
-	return npl_fail(err, blame_code(setting), "%s: there is no parameter '%s'; the nearest is '%s'", location,
+		return npl_fail(err, setting_code(setting), "%s: there is no parameter '%s'", location, setting->key);
+	return npl_fail(err, setting_code(setting), "%s: there is no parameter '%s'; the nearest is '%s'", location,
 			setting->key, nearest);
 }
 
@@ -191,7 +181,7 @@ static int check_given(const struct npl_param *schema, const struct npl_descript
 /* Refuses a figure that is missing beside its origin: it would count as a known 0. */
 static int check_origins(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
-	char location[256];
+	char location[SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
 		const struct npl_setting *origin = npl_description_setting(machine, p->key);
 		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || npl_origin_is_absent(origin->value))
@@ -200,10 +190,10 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)
 			if (!find_setting(machine, word, length))
 				return npl_fail(
-					err, blame_code(origin),
+					err, setting_code(origin),
 					"%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
-					setting_location(machine, origin, location, sizeof location), (int)length, word,
-					p->key, origin->value);
+					setting_location(machine, origin, location), (int)length, word, p->key,
+					origin->value);
 	}
 	return 0;
 }
@@ -211,7 +201,7 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err)
 {
-	char location[256];
+	char location[SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++)
 		if (p->default_text && params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
@@ -220,16 +210,24 @@ int npl_params_read(const struct npl_param *schema, const struct npl_description
 		const struct npl_param *p = schema;
 		while (p && p->key && strcmp(p->key, setting->key))
 			p++;
-		setting_location(machine, setting, location, sizeof location);
+		setting_location(machine, setting, location);
 		if (!p || !p->key)
 			return unknown_key(schema, setting, location, err);
 		const char *copy = npl_arena_strdup(arena, setting->value);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
-		if (params_parse(p, copy, config, location, blame_code(setting), err))
+		if (params_parse(p, copy, config, location, setting_code(setting), err))
 			return err->code;
 	}
 	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;
+}
+
+/* Says whether a dump can hold the text. YAML is UTF-8; names of files and arguments may be anything. */
+static bool is_utf8(const char *text)
+{
+	for (size_t length; (length = npl_utf8_length(text));)
+		text += length;
+	return !*text;
 }
 
 static bool is_heading(const char *key)
@@ -248,6 +246,12 @@ static bool names_driver(struct npl_description *machine, const char *key)
 	return true;
 }
 
+static void take_heading(const struct npl_setting *setting, const char **value, int *line)
+{
+	*value = setting->value;
+	*line = setting->line;
+}
+
 int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
 			 struct npl_err *err)
 {
@@ -263,13 +267,13 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	for (int i = 0; i < n; i++) {
 		if (!strcmp(list[i].key, "name"))
-			machine->name = list[i].value;
+			take_heading(&list[i], &machine->name, &machine->line.name);
 		else if (names_driver(machine, list[i].key))
-			machine->driver_or_model = list[i].value;
+			take_heading(&list[i], &machine->driver_or_model, &machine->line.driver_or_model);
 		else if (!strcmp(list[i].key, "description"))
 			machine->description = list[i].value;
 		else if (!strcmp(list[i].key, "copied_from"))
-			machine->copied_from = list[i].value;
+			take_heading(&list[i], &machine->copied_from, &machine->line.copied_from);
 		else
 			machine->setting[machine->n_settings++] = list[i];
 	}
@@ -282,6 +286,9 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 						  dot && dot != base ? (size_t)(dot - base) : strlen(base));
 		if (!machine->name)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+		if (!is_utf8(machine->name))
+			return npl_fail(err, NPL_EINPUT, "%s: the file's name is not UTF-8, expected a `name:` line",
+					path);
 	}
 	return 0;
 }
@@ -289,25 +296,37 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 int npl_description_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
 			struct npl_err *err)
 {
+	const char *typed = npl_arena_printf(arena, "--set %s.%s=%s", machine->name, key, value);
+	return typed ? params_set(machine, arena, key, value, typed, err)
+		     : npl_fail(err, NPL_ENOMEM, "out of memory for --set %s", key);
+}
+
+int params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
+	       const char *typed, struct npl_err *err)
+{
 	struct npl_setting *grown = npl_arena_array(arena, (size_t)machine->n_settings + 1, sizeof *grown);
-	char *key_copy = npl_arena_strdup(arena, key), *value_copy = npl_arena_strdup(arena, value);
-	if (!grown || !key_copy || !value_copy)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for --set %s", key);
+	const struct npl_setting added = {.key = npl_arena_strdup(arena, key),
+					  .value = npl_arena_strdup(arena, value),
+					  .typed = npl_arena_strdup(arena, typed),
+					  .source = NPL_SOURCE_OWN};
+	if (!grown || !added.key || !added.value || !added.typed)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %s", typed);
 	if (is_heading(key))
-		return npl_fail(err, NPL_EUSAGE, "--set %s.%s: the %s of a machine cannot be set", machine->name, key,
-				key);
+		return npl_fail(err, NPL_EUSAGE, "%s: the %s of a machine cannot be set", typed, key);
+	if (!is_utf8(value))
+		return npl_fail(err, NPL_EUSAGE, "%s: the value is not UTF-8, expected text in UTF-8", typed);
 	if (machine->n_settings)
 		memcpy(grown, machine->setting, (size_t)machine->n_settings * sizeof *grown);
-	grown[machine->n_settings] = (struct npl_setting){
-		.key = key_copy, .value = value_copy, .source = NPL_SOURCE_OWN};
+	grown[machine->n_settings++] = added;
 	machine->setting = grown;
-	machine->n_settings++;
 	return 0;
 }
 
-static bool is_control(char c)
+/* Says whether YAML reads the character back as it is. A control character or a line break reads back as a blank or
+ * not at all, and U+FFFE and U+FFFF are no characters of YAML. */
+static bool reads_back(uint32_t code)
 {
-	return (unsigned char)c < 0x20 || c == 0x7f;
+	return npl_is_printable(code) && code != 0xfffe && code != 0xffff;
 }
 
 /* Says whether YAML reads the text back unchanged without quotes. */
@@ -315,11 +334,12 @@ static bool is_plain(const char *text)
 {
 	if (!*text || strpbrk(text, ":#\"'\\{}[],&*!|>%@`") || strchr("-? ", text[0]) || text[strlen(text) - 1] == ' ')
 		return false;
-	while (*text && !is_control(*text))
-		text++;
+	while (*text && reads_back(npl_utf8_code(text)))
+		text += npl_utf8_length(text);
 	return !*text;
 }
 
+/* Writes a text in UTF-8. */
 static void put_quoted(FILE *out, const char *text)
 {
 	if (is_plain(text)) {
@@ -327,13 +347,16 @@ static void put_quoted(FILE *out, const char *text)
 		return;
 	}
 	fputc('"', out);
-	for (; *text; text++) {
+	for (size_t length; (length = npl_utf8_length(text)); text += length) {
+		const uint32_t code = npl_utf8_code(text);
 		if (*text == '"' || *text == '\\')
 			fprintf(out, "\\%c", *text);
-		else if (is_control(*text)) /* a line break as it is would read back as a blank */
-			fprintf(out, "\\x%02x", *text);
+		else if (code < 0x100 && !reads_back(code))
+			fprintf(out, "\\x%02x", (unsigned)code);
+		else if (!reads_back(code))
+			fprintf(out, "\\U%08x", (unsigned)code);
 		else
-			fputc(*text, out);
+			fwrite(text, 1, length, out);
 	}
 	fputc('"', out);
 }

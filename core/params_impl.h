@@ -10,6 +10,9 @@
  * with `location`, and `code` is returned. */
 int params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
 		 struct npl_err *err);
+/* Adds an override as npl_description_set does; messages about it begin with `typed`. */
+int params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
+	       const char *typed, struct npl_err *err);
 /* Returns the value in config as text; buf holds numbers. */
 const char *params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
 

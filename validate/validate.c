@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/text.h"
 #include "core/files/words.h"
+#include "frontend/compare/devices_open.h"
 #include "npulab/arena.h"
 #include "npulab/compare.h"
 
@@ -31,6 +31,13 @@ static const struct {
 };
 #define VALIDATORS ((int)(sizeof validators / sizeof *validators))
 
+static bool is_listed(const char *const *names, int n, const char *name)
+{
+	while (n > 0 && strcmp(names[n - 1], name) != 0)
+		n--;
+	return n > 0;
+}
+
 /* Lists the machines whose settings are taken when `machine`, or every one for NULL, is validated. */
 static int machines_with_sets(const char *machine, struct npl_arena *arena, const char *names[MAX_NAMES])
 {
@@ -40,7 +47,7 @@ static int machines_with_sets(const char *machine, struct npl_arena *arena, cons
 		size_t length;
 		while ((!machine || !strcmp(machine, validators[i].machine)) && n < MAX_NAMES &&
 		       (word = npl_next_word(&words, &length)) && (names[n] = npl_arena_strndup(arena, word, length)))
-			n++;
+			n += !is_listed(names, n, names[n]);
 	}
 	return n;
 }
@@ -57,10 +64,8 @@ static int check_sets(const char *machine, const struct npl_validate_options *op
 		bool known = false;
 		for (int i = 0; i < n; i++)
 			known |= npl_device_sets(names[i], &set, 1, &(const char *){NULL});
-		const char *asked = npl_arena_strndup(&arena, set, strcspn(set, ".="));
 		if (!known)
-			rc = npl_fail(err, NPL_EUSAGE, "--set %s: none of the machines validated has this name%s", set,
-				      NPL_NEAREST(asked ? asked : "", names, n));
+			rc = npl_refuse_set(set, names, n, "none of the machines validated has this name", err);
 	}
 	npl_arena_free(&arena);
 	return rc;

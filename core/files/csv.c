@@ -144,6 +144,8 @@ static int load(const char *path, bool ragged, struct npl_arena *arena, struct n
 		rc = npl_fail(&local, NPL_EINPUT, "%s: holds a NUL byte, which no text has", path);
 	else
 		r.end = copy + file.bytes;
+	if (!rc)
+		r.at += npl_byte_order_mark(copy, file.bytes);
 	npl_file_unmap(&file);
 	if (!rc)
 		rc = read_header(&r, arena, csv);

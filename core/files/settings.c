@@ -11,10 +11,12 @@
 
 #include "core/base/text.h"
 #include "file.h"
+#include "words.h"
 
 #define MAX_BYTES    ((size_t)1 << 20)
 #define MAX_DEPTH    8
 #define MAX_SETTINGS 4096
+#define YAML_TAGS    "tag:yaml.org,2002:"
 
 const char *npl_source_name(enum npl_source source)
 {
@@ -26,56 +28,69 @@ const char *npl_source_name(enum npl_source source)
 	return names[source];
 }
 
+struct list {
+	struct npl_setting *setting;
+	int n, capacity;
+};
+
 struct reader {
 	const char *path;
 	struct npl_arena *arena;
-	struct npl_setting *setting;
-	int n, capacity;
+	struct list scalars, mappings;     /* the settings; the mappings that have been opened, without values */
 	int depth;                         /* open mappings */
 	const char *prefix[MAX_DEPTH];     /* dotted path of each open mapping, "" for the outermost */
 	enum npl_source source[MAX_DEPTH]; /* tag of each open mapping, or of the one around it */
 	const char *key; /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
+	int key_line;    /* its line */
 };
 
-/* Reads a tag. A tag of YAML's own (!!str) gives no source. */
+/* Says whether there is a tag other than those of YAML's own, such as !!str. "!" alone is one of them. */
+static bool is_own_tag(const char *tag)
+{
+	return tag && strcmp(tag, "!") != 0 && strncmp(tag, YAML_TAGS, strlen(YAML_TAGS)) != 0;
+}
+
+/* Reads a tag. A tag of YAML's own gives no source. */
 static int read_tag(const struct reader *r, const char *tag, int line, enum npl_source *source, struct npl_err *err)
 {
 	static const enum npl_source tagged_source[] = {NPL_SOURCE_PUBLISHED, NPL_SOURCE_MODELLED, NPL_SOURCE_FITTED,
 							NPL_SOURCE_ASSUMED};
 	const char *names[sizeof tagged_source / sizeof *tagged_source];
 	*source = r->depth ? r->source[r->depth - 1] : NPL_SOURCE_OWN;
-	if (!tag || tag[0] != '!' || !tag[1])
+	if (!is_own_tag(tag))
 		return 0;
 	for (size_t i = 0; i < sizeof tagged_source / sizeof *tagged_source; i++) {
 		names[i] = npl_source_name(tagged_source[i]);
-		if (!strcmp(names[i], tag + 1)) {
+		if (*tag == '!' && !strcmp(names[i], tag + 1)) {
 			*source = tagged_source[i];
 			return 0;
 		}
 	}
 	return npl_fail(err, NPL_EINPUT, "%s:%d: there is no tag '%s'%s", r->path, line, tag,
-			NPL_NEAREST(tag + 1, names, sizeof tagged_source / sizeof *tagged_source));
+			NPL_NEAREST(tag + (*tag == '!'), names, sizeof tagged_source / sizeof *tagged_source));
 }
 
-static int add_setting(struct reader *r, const char *value, int line, enum npl_source source, struct npl_err *err)
+/* Adds the pending key to a list, which must not have it yet. */
+static int add(struct reader *r, struct list *list, const char *value, int line, enum npl_source source,
+	       struct npl_err *err)
 {
-	for (int i = 0; i < r->n; i++)
-		if (!strcmp(r->setting[i].key, r->key))
+	for (int i = 0; i < list->n; i++)
+		if (!strcmp(list->setting[i].key, r->key))
 			return npl_fail(err, NPL_EINPUT, "%s:%d: '%s' is set twice (first in line %d)", r->path, line,
-					r->key, r->setting[i].line);
-	if (r->n == r->capacity) {
-		int capacity = r->capacity ? 2 * r->capacity : 32;
+					r->key, list->setting[i].line);
+	if (list->n == list->capacity) {
+		int capacity = list->capacity ? 2 * list->capacity : 32;
 		if (capacity > MAX_SETTINGS)
 			return npl_fail(err, NPL_EINPUT, "%s:%d: more than %d settings", r->path, line, MAX_SETTINGS);
 		struct npl_setting *grown = npl_arena_array(r->arena, (size_t)capacity, sizeof *grown);
 		if (!grown)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
-		if (r->n)
-			memcpy(grown, r->setting, (size_t)r->n * sizeof *grown);
-		r->setting = grown;
-		r->capacity = capacity;
+		if (list->n)
+			memcpy(grown, list->setting, (size_t)list->n * sizeof *grown);
+		list->setting = grown;
+		list->capacity = capacity;
 	}
-	r->setting[r->n++] = (struct npl_setting){.key = r->key, .value = value, .line = line, .source = source};
+	list->setting[list->n++] = (struct npl_setting){.key = r->key, .value = value, .line = line, .source = source};
 	r->key = NULL;
 	return 0;
 }
@@ -94,13 +109,17 @@ static int on_scalar(struct reader *r, const yaml_event_t *event, struct npl_err
 			    : npl_arena_printf(r->arena, "%s%s%s", prefix, prefix[0] ? "." : "", text);
 	if (!copy)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
+	if (!r->key && is_own_tag((const char *)event->data.scalar.tag))
+		return npl_fail(err, NPL_EINPUT, "%s:%d: a tag before the key '%s', expected it before the value",
+				r->path, line, text);
 	if (!r->key) {
 		r->key = copy;
+		r->key_line = line;
 		return 0;
 	}
 	enum npl_source source;
 	int rc = read_tag(r, (const char *)event->data.scalar.tag, line, &source, err);
-	return rc ? rc : add_setting(r, copy, line, source, err);
+	return rc ? rc : add(r, &r->scalars, copy, line, source, err);
 }
 
 static int on_mapping(struct reader *r, const yaml_event_t *event, int line, struct npl_err *err)
@@ -114,8 +133,7 @@ static int on_mapping(struct reader *r, const yaml_event_t *event, int line, str
 		return err->code;
 	r->source[r->depth] = source;
 	r->prefix[r->depth++] = r->key ? r->key : "";
-	r->key = NULL;
-	return 0;
+	return r->key ? add(r, &r->mappings, NULL, r->key_line, source, err) : 0;
 }
 
 static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err *err)
@@ -163,10 +181,11 @@ static bool continues_character(char byte)
 }
 
 /* Returns the place in the text of a byte. */
-static yaml_mark_t mark_of_byte(const char *data, size_t at)
+static yaml_mark_t mark_of_byte(const struct npl_file *file, size_t at)
 {
+	const char *data = file->data;
 	yaml_mark_t mark = {0};
-	for (size_t i = 0; i < at; i++) {
+	for (size_t i = npl_byte_order_mark(data, file->bytes); i < at; i++) {
 		mark.column = data[i] == '\n' ? 0 : mark.column + !continues_character(data[i]);
 		mark.line += data[i] == '\n';
 	}
@@ -177,6 +196,7 @@ static yaml_mark_t mark_of_byte(const char *data, size_t at)
 static const char *text_at(const struct npl_file *file, yaml_mark_t mark, char *text, size_t n)
 {
 	const char *at = file->data, *end = at + file->bytes;
+	at += npl_byte_order_mark(at, file->bytes);
 	for (size_t line = 0; line < mark.line && at < end; at++)
 		line += *at == '\n';
 	for (size_t column = 0; column < mark.column && at < end && *at != '\n'; column++)
@@ -203,7 +223,7 @@ static int refuse_text(const struct reader *r, const yaml_parser_t *parser, cons
 	means = other;
 	if (parser->error == YAML_READER_ERROR) {
 		means = "expected text in UTF-8";
-		mark = mark_of_byte(file->data, parser->problem_offset);
+		mark = mark_of_byte(file, parser->problem_offset);
 	}
 	for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
 		if (!strcmp(problems[i].problem, problem)) {
@@ -248,8 +268,8 @@ int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_sett
 	if (!rc)
 		rc = read_events(&r, &file, err);
 	npl_file_unmap(&file);
-	*settings = r.setting;
-	*n = r.n;
+	*settings = r.scalars.setting;
+	*n = r.scalars.n;
 	return rc;
 }
 

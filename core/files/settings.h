@@ -2,8 +2,8 @@
  *
  * Settings files: YAML restricted to nested mappings of scalars, read into a flat list of dotted keys (`array: {rows:
  * 256}` is `array.rows` = "256") with their lines. Machine files and models' NAME.yaml are such files. Tags say where
- * values come from (enum npl_source); all other tags except YAML's own are refused. Sequences, aliases, duplicate keys
- * and more than one document are refused with their line.
+ * values come from (enum npl_source); all other tags except YAML's own are refused. Sequences, aliases, keys that
+ * come twice and more than one document are refused with their line.
  */
 #ifndef NPULAB_CORE_FILES_SETTINGS_H
 #define NPULAB_CORE_FILES_SETTINGS_H

@@ -11,10 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t npl_byte_order_mark(const char *text, size_t n)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	const size_t bytes = sizeof mark - 1;
+	return n >= bytes && !memcmp(text, mark, bytes) ? bytes : 0;
+}
+
 int npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err)
 {
 	*words = (struct npl_words){.source = source, .comments = "#", .marks = "", .err = err};
-	words->at = words->end = text; /* before the first line */
+	words->at = words->end = text + npl_byte_order_mark(text, n); /* before the first line */
 	words->text_end = text + n;
 	if (n < INT32_MAX)
 		return 0;

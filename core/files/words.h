@@ -48,6 +48,10 @@ int npl_words_end(struct npl_words *words);
 /* Returns NPL_EINPUT with the message "SOURCE:LINE: ...". */
 int npl_words_complain(const struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Returns the bytes of a UTF-8 byte order mark at the beginning of a text, which some editors write: 3, or 0 where
+ * there is none. */
+size_t npl_byte_order_mark(const char *text, size_t n);
+
 /* Lists of words with a blank between them, "one two". *at points to the rest of the list, and moves past the word;
  * returns the word, of *length bytes, or NULL at the end. */
 const char *npl_next_word(const char **at, size_t *length);

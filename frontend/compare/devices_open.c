@@ -10,6 +10,7 @@
 #include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/device_inside.h"
+#include "core/files/data_names.h"
 #include "instance.h"
 #include "npulab/driver.h"
 #include "sim/processor/processor_model.h"
@@ -55,24 +56,38 @@ struct opening {
 	struct npl_arena arena;
 	bool *used;         /* per setting of the options: whether a device has its name */
 	const char **label; /* per device: the name of its instance */
-	bool unknown;       /* the device tried last has neither a driver nor a machine file */
+	bool unknown;       /* the device tried last failed by its name: no driver or machine file has it */
 };
 
+/* Returns where a file names the device, "FILE:LINE"; NULL: no file does. */
+static const char *named_at(const struct npl_compare_options *options, int d)
+{
+	return options->named_at ? options->named_at[d] : NULL;
+}
+
 /* Finds the settings of a device: those of the options for its name, then its own. */
-static int find_sets(struct opening *o, const char *label, const struct instance *instance,
+static int find_sets(struct opening *o, int d, const char *label, const struct instance *instance,
 		     struct npl_device_options *device_options, struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
-	const char **sets = npl_arena_array(&o->arena, (size_t)(options->n_sets + instance->n_sets) + 1, sizeof *sets);
-	if (!sets)
-		return npl_no_memory(err);
-	device_options->set = sets;
-	device_options->n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
+	const char *location = named_at(options, d);
+	const size_t max_sets = (size_t)(options->n_sets + instance->n_sets) + 1;
+	const char **sets = npl_arena_array(&o->arena, max_sets, sizeof *sets);
+	const char **typed = npl_arena_array(&o->arena, max_sets, sizeof *typed);
+	int n = sets ? npl_device_sets(label, options->set, options->n_sets, sets) : 0;
 	for (int i = 0; i < options->n_sets; i++)
 		o->used[i] = o->used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
-	for (int i = 0; i < instance->n_sets; i++)
-		sets[device_options->n_sets++] = instance->set[i];
-	return 0;
+	bool ok = sets && typed;
+	for (int i = 0; i < instance->n_sets && ok; i++) {
+		typed[n] = npl_arena_printf(&o->arena, "%s%s%s@%s", location ? location : "", location ? ": " : "",
+					    instance->device, instance->set[i]);
+		ok = typed[n] != NULL;
+		sets[n++] = instance->set[i];
+	}
+	device_options->set = sets;
+	device_options->typed = typed;
+	device_options->n_sets = n;
+	return ok ? 0 : npl_no_memory(err);
 }
 
 /* Refuses a device called "host": rows of layers that the host runs have this name. */
@@ -89,15 +104,18 @@ static int refuse_host(const char *machine, const char *name, struct npl_err *er
 			"cpu_haswell_e5_2699v3 is the same die as a device, and --host FILE sets another host");
 }
 
-static int open_one(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
+/* Opens a device; o->label[d] becomes its label, and o->unknown says whether its name is at fault. */
+static int open_device(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
 	struct npl_device_options device_options = {.threads = options->threads};
 	struct npl_device *plain = NULL;
 	struct instance instance;
+	o->unknown = true;
 	if (instance_cut(options->device_names[d], &o->arena, &instance, err))
 		return err->code;
 	const char *name = instance.device;
+	o->unknown = false;
 	/* A device that cannot be opened has the name by which it was asked for. */
 	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
 		return npl_no_memory(err);
@@ -106,18 +124,36 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 		return err->code;
 	const char *machine = plain ? npl_device_name(plain) : name;
 	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
-	int rc = o->label[d] ? find_sets(o, machine, &instance, &device_options, err) : npl_no_memory(err);
+	int rc = o->label[d] ? find_sets(o, d, machine, &instance, &device_options, err) : npl_no_memory(err);
 	if (!rc)
 		rc = refuse_host(machine, name, err);
 	npl_device_close(plain);
+	o->unknown = rc == NPL_EUSAGE;
 	device_options.engine = options->engine;
 	device_options.instance = o->label[d];
-	if (!rc)
+	if (!rc) {
 		rc = npl_device_open(name, &device_options, device, err);
-	o->unknown = rc == NPL_EDEVICE && !npl_device_is_known(name);
+		o->unknown = rc && !npl_device_is_known(name);
+	}
 	if (!rc && options->timing_only && !options->place && npl_is_measured(*device))
 		rc = npl_refuse_timing(*device, err);
 	return rc;
+}
+
+/* Opens a device. A file that names it is at fault for a name that no device has, for a machine file that cannot be
+ * read, and for a setting after the name. */
+static int open_one(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
+{
+	const char *location = named_at(o->options, d), *name = o->options->device_names[d];
+	const int rc = open_device(o, d, device, err);
+	if (!rc || !location)
+		return rc;
+	const size_t length = strlen(location), path_length = strcspn(name, "@");
+	if (o->unknown || (npl_is_yaml_path(name) && !strncmp(err->msg, name, path_length)))
+		npl_prefix(err, "%s", location);
+	if (err->code == NPL_EUSAGE && !strncmp(err->msg, location, length))
+		err->code = NPL_EINPUT;
+	return err->code;
 }
 
 static int list_unavailable(struct opening *o, int d, struct npl_unavailables *list, const struct npl_err *error,
@@ -185,14 +221,24 @@ static bool is_listed(const char *const *names, int n, const char *name)
 	return n > 0;
 }
 
+int npl_refuse_set(const char *set, const char *const *names, int n, const char *reason, struct npl_err *err)
+{
+	char asked[100];
+	const size_t length = strcspn(set, ".=");
+	if (set[length] != '.')
+		return npl_fail(err, NPL_EUSAGE, "--set %s: expected DEVICE.KEY=VALUE, as %s.KEY=VALUE", set,
+				n ? names[0] : NPL_HOST_NAME);
+	snprintf(asked, sizeof asked, "%.*s", (int)length, set);
+	return npl_fail(err, NPL_EUSAGE, "--set %s: %s, '%s'%s", set, reason, asked, NPL_NEAREST(asked, names, n));
+}
+
 /* Refuses a setting whose device is not among those opened, and names the nearest that is. */
 static int refuse_set(struct opening *o, const char *set, struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
 	const char **names = npl_arena_array(&o->arena, (size_t)options->n_devices + 1, sizeof *names);
-	const char *asked = npl_arena_strndup(&o->arena, set, strcspn(set, ".="));
 	int n = 0;
-	if (!names || !asked)
+	if (!names)
 		return npl_no_memory(err);
 	for (int d = 0; d < options->n_devices; d++) {
 		struct instance instance;
@@ -203,11 +249,7 @@ static int refuse_set(struct opening *o, const char *set, struct npl_err *err)
 	}
 	if (!options->without_host)
 		names[n++] = NPL_HOST_NAME;
-	if (!strchr(set, '.') || strcspn(set, ".") > strcspn(set, "="))
-		return npl_fail(err, NPL_EUSAGE, "--set %s: expected DEVICE.KEY=VALUE, as %s.KEY=VALUE", set,
-				n ? names[0] : NPL_HOST_NAME);
-	return npl_fail(err, NPL_EUSAGE, "--set %s: no device here has this name, '%s'%s", set, asked,
-			NPL_NEAREST(asked, names, n));
+	return npl_refuse_set(set, names, n, "no device here has this name", err);
 }
 
 int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device,
@@ -254,14 +296,22 @@ static int check_host(const char *name, const struct npl_device *host, const cha
 
 int npl_host_open(const struct npl_compare_options *options, struct npl_device **host, struct npl_err *err)
 {
-	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
+	struct npl_arena arena = {0};
+	const char **sets = npl_arena_array(&arena, (size_t)options->n_sets + 1, sizeof *sets);
+	const char **typed = npl_arena_array(&arena, (size_t)options->n_sets + 1, sizeof *typed);
 	const char *name = options->host ? options->host : NPL_HOST_NAME;
+	struct npl_device_options device_options = {.set = sets, .typed = typed};
+	int rc = sets && typed ? 0 : npl_no_memory(err);
 	*host = NULL;
-	if (!sets)
-		return npl_no_memory(err);
-	const struct npl_device_options device_options = {
-		.set = sets, .n_sets = npl_device_sets(NPL_HOST_NAME, options->set, options->n_sets, sets)};
-	int rc = npl_device_open(name, &device_options, host, err);
+	/* The machine of --host may have another name than "host". */
+	for (int i = 0; i < options->n_sets && !rc; i++) {
+		if (!npl_device_sets(NPL_HOST_NAME, &options->set[i], 1, &sets[device_options.n_sets]))
+			continue;
+		typed[device_options.n_sets] = npl_arena_printf(&arena, "--set %s", options->set[i]);
+		rc = typed[device_options.n_sets++] ? 0 : npl_no_memory(err);
+	}
+	if (!rc)
+		rc = npl_device_open(name, &device_options, host, err);
 	if (rc && options->host)
 		npl_prefix(err, "--host %s", options->host);
 	if (!rc)
@@ -270,7 +320,7 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 		npl_device_close(*host);
 		*host = NULL;
 	}
-	free(sets);
+	npl_arena_free(&arena);
 	return rc;
 }
 

@@ -2,10 +2,13 @@
  *
  * Patterns that choose layers (layer_pattern.h). */
 #include "layer_pattern.h"
+#include "core/base/refuse.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "expression.h"
 
@@ -38,16 +41,18 @@ bool layer_pattern_matches(const struct layer_pattern *pattern, const struct npl
 
 int layer_pattern_no_match(const struct layer_pattern *pattern, const struct npl_graph *graph, struct npl_err *err)
 {
-	const char *names[64];
-	int n = 0;
 	for (int i = 0; i < graph->n_nodes && !pattern->matches_name; i++)
 		if (!strcmp(graph->node[i].name, pattern->text))
 			return BAD(pattern,
 				   "'%s' matches no operator of this model; for the node of that name write /%s/",
 				   pattern->text, pattern->text);
-	for (int i = 0; i < graph->n_nodes && n < 64; i++)
-		names[n++] = pattern->matches_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
-	const char *nearest = npl_nearest(pattern->text, names, n);
+	const char **names = calloc((size_t)graph->n_nodes + 1, sizeof *names);
+	if (!names)
+		return npl_no_memory(err);
+	for (int i = 0; i < graph->n_nodes; i++)
+		names[i] = pattern->matches_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
+	const char *nearest = npl_nearest(pattern->text, names, graph->n_nodes);
+	free(names);
 	return BAD(pattern, "'%s' matches no %s of this model after folding%s%s%s", pattern->text,
 		   pattern->matches_name ? "node" : "operator", nearest ? "; the nearest is '" : "",
 		   nearest ? nearest : "", nearest ? "'" : "");

@@ -10,6 +10,7 @@
 #include "core/base/refuse.h"
 #include "core/base/text.h"
 #include "core/files/file.h"
+#include "core/files/words.h"
 #include "layer_pattern.h"
 #include "npulab/progress.h"
 #include "npulab/session.h"
@@ -90,14 +91,16 @@ static int cut_rule(const struct reader *r, const char **at, struct rule *rule, 
 	return 0;
 }
 
-static int device_index(struct npl_placement *placement, const char *device)
+static int device_index(const struct reader *r, const char *device)
 {
+	struct npl_placement *placement = r->placement;
 	if (!strcmp(device, NPL_HOST_NAME))
 		return NPL_ON_HOST;
 	for (int i = 0; i < placement->n_names; i++)
 		if (!strcmp(placement->names[i], device))
 			return i;
 	placement->names[placement->n_names] = device;
+	placement->named_at[placement->n_names] = r->error_code == NPL_EINPUT ? r->location : NULL;
 	return placement->n_names++;
 }
 
@@ -133,7 +136,7 @@ static bool same_pattern(const char *text, const struct rule *rule)
 static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
 	struct npl_placement *placement = r->placement;
-	int device = device_index(placement, rule->device), n_matched = 0, n_placed = 0;
+	int device = device_index(r, rule->device), n_matched = 0, n_placed = 0;
 	/* The one earlier rule that placed all nodes that this rule matches, if on another device; else NULL. */
 	const char *earlier_rule = NULL;
 	struct layer_pattern pattern = {.location = r->location,
@@ -173,9 +176,10 @@ static int open_placement(const struct reader *r, size_t max_rules, struct npl_e
 	placement->device = npl_arena_array(r->arena, n + 1, sizeof *placement->device);
 	placement->rule = npl_arena_array(r->arena, n + 1, sizeof *placement->rule);
 	placement->names = npl_arena_array(r->arena, max_rules, sizeof *placement->names);
+	placement->named_at = npl_arena_array(r->arena, max_rules, sizeof *placement->named_at);
 	placement->warning = npl_arena_array(r->arena, max_rules, sizeof *placement->warning);
 	placement->n_names = placement->n_warnings = 0;
-	if (!placement->device || !placement->rule || !placement->names || !placement->warning)
+	if (!placement->device || !placement->rule || !placement->names || !placement->named_at || !placement->warning)
 		return npl_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		placement->device[i] = NPL_ON_HOST;
@@ -251,9 +255,7 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 	int rules = 0, number = 0;
 	if (npl_file_map(path, MOST_FILE_BYTES, &file, err))
 		return err->code;
-	const size_t mark = file.bytes >= 3 && !memcmp(file.data, "\xef\xbb\xbf", 3)
-				    ? 3
-				    : 0; /* a byte order mark, which some editors write */
+	const size_t mark = npl_byte_order_mark(file.data, file.bytes);
 	char *text = npl_arena_strndup(arena, (const char *)file.data + mark, file.bytes - mark);
 	bool holds_nul = file.bytes && memchr(file.data, 0, file.bytes);
 	npl_file_unmap(&file);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/files/words.h"
 #include "traffic_impl.h"
 
 enum { BUFFER_BYTES = 1 << 16, SHOWN = 40 /* characters of a bad line in a message */ };
@@ -175,8 +176,8 @@ static void fill(struct trace *t)
 	trace_input_read(t->input, t->buffer + t->have, BUFFER_BYTES - t->have, &n, &t->problem);
 	t->have += n;
 	t->ended = t->problem || t->have < BUFFER_BYTES;
-	if (!t->line && t->have >= 3 && !memcmp(t->buffer, "\xef\xbb\xbf", 3))
-		t->at = 3; /* skips a byte-order mark, which some editors write */
+	if (!t->line)
+		t->at = npl_byte_order_mark(t->buffer, t->have);
 }
 
 /* Finds the next line; *begin is NULL at the end. */

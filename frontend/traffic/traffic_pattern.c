@@ -112,7 +112,7 @@ int pattern_open(const char *name, int64_t n, const struct npl_memory_info *memo
 		found = strcmp(name, names[i]) ? found : i;
 	}
 	if (found < 0)
-		return npl_fail(err, NPL_EINPUT, "there is no pattern '%s'%s", name,
+		return npl_fail(err, NPL_EUSAGE, "there is no pattern '%s'%s", name,
 				NPL_NEAREST(name, names, PATTERNS));
 	if (n < 1 || n > NPL_TRAFFIC_MAX_COUNT)
 		return npl_fail(err, NPL_EINPUT, "%s: %lld requests, expected 1 to %lld", name, (long long)n,

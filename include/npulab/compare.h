@@ -131,6 +131,9 @@ struct npl_compare_options {
 
 	/* "NAME[@KEY=VALUE]...": each setting applies to this entry alone. `place` holds indices of this list. */
 	const char *const *device_names;
+	/* Per device: the "FILE:LINE" that names it, for messages about it, which are then NPL_EINPUT. The array or an
+	 * entry is NULL where no file does. */
+	const char *const *named_at;
 	int n_devices;
 	int n_sets;
 	const char *const *set; /* "DEVICE.KEY=VALUE", for every entry of this name */

@@ -157,9 +157,11 @@ struct npl_memory_rate {
 struct npl_device_options {
 	int n_sets;
 	const char *const *set; /* "KEY=VALUE" without the machine's name */
-	int threads;            /* > 0: for drivers with a parameter `threads` */
-	const char *engine;     /* for drivers with several engines; NULL: the first */
-	const char *instance;   /* tells devices of one name apart in runs and reports; NULL: the name */
+	/* What messages call each setting: as the user typed it. NULL, or an entry NULL: "--set NAME.KEY=VALUE". */
+	const char *const *typed;
+	int threads;          /* > 0: for drivers with a parameter `threads` */
+	const char *engine;   /* for drivers with several engines; NULL: the first */
+	const char *instance; /* tells devices of one name apart in runs and reports; NULL: the name */
 };
 
 struct npl_driver; /* the code behind a device (driver.h) */

@@ -28,8 +28,9 @@ struct npl_driver {
 	/* What the driver runs, in one line for `npulab devices`. */
 	const char *summary;
 	/* Starts a machine. `config` is filled from `params` and borrowed until close; *state is handed to every other
-	 * function. NPL_EDEVICE: the machine cannot start, with the reason. NPL_EINPUT: parameters that are valid alone
-	 * contradict each other. */
+	 * function. NPL_EDEVICE: the machine cannot start, with the reason. NPL_EUSAGE: parameters that are valid alone
+	 * contradict each other. The message names all their keys: core puts before it where the user set one of them,
+	 * and makes it NPL_EINPUT where that is a file. NPL_EINPUT: a file that a parameter names is bad. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
 	/* Ends the machine and frees its state. It accepts NULL. */
 	void (*close)(void *state);

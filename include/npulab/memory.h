@@ -105,8 +105,9 @@ struct npl_memory_options {
 
 struct npl_memory;
 
-/* Opens a memory. `name` is that of a file in memories/, or a path (with '/' or ending in .yaml). Returns NPL_EINPUT
- * when there is no such memory, with the nearest name, or when its file contradicts itself. */
+/* Opens a memory. `name` is that of a file in memories/, or a path (with '/' or ending in .yaml). Returns NPL_EUSAGE
+ * when there is no such memory, with the nearest name, or when the memory cannot have the options; NPL_EINPUT when its
+ * file is bad. */
 int npl_memory_open(const char *name, const struct npl_memory_options *options, struct npl_memory **memory,
 		    struct npl_err *err);
 void npl_memory_close(struct npl_memory *memory); /* accepts NULL */

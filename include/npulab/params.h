@@ -76,7 +76,9 @@ struct npl_param_condition {
 struct npl_setting {
 	const char *key;
 	const char *value;
-	int line;               /* the line in the file; 0: from the command line */
+	int line; /* the line in the file; 0: from the command line */
+	/* What the user typed, "--set tpu_v1.clock_hz=1GHz" or "tpu_v1@clock_hz=1GHz", for messages; NULL in a file. */
+	const char *typed;
 	enum npl_source source; /* the file's tag; NPL_SOURCE_OWN where there is none */
 };
 
@@ -89,6 +91,9 @@ struct npl_description {
 	const char *driver_or_model_key; /* "driver" or "model": the file's key that driver_or_model was read from */
 	/* a machine's file says `model:` in place of `driver:`, as older versions wrote it */
 	bool former_key;
+	struct { /* the lines of these keys in the file; 0: not given */
+		int name, driver_or_model, copied_from;
+	} line;
 	const char *description;
 	const char *path; /* NULL for a device without a file */
 	/* The file's `copied_from:`, which a dump writes: the shipped machine whose dump the user edited; NULL:

@@ -24,6 +24,8 @@ struct npl_placement {      /* everything lives in the arena */
 	int *device;        /* per node: index into names, or NPL_ON_HOST */
 	const char **rule;  /* per node: the rule that placed it, as "PATTERN=DEVICE"; NULL where no rule did */
 	const char **names; /* devices used, in the order of their first rule */
+	/* per name: where its first rule is, "FILE:LINE"; NULL where the rules are from no file */
+	const char **named_at;
 	int n_names;
 	const char **warning; /* rules without effect that look like a mistake, one line each */
 	int n_warnings;

@@ -42,7 +42,7 @@ struct npl_traffic; /* opaque: requests in their order */
 int npl_traffic_open_trace(const char *path, const struct npl_memory_info *memory, struct npl_traffic **traffic,
 			   struct npl_err *err);
 /* Opens n requests of a pattern. Each request is one access of the memory (64 bytes where the memory has no access
- * size), in its first 4 GiB, or in all of a smaller memory; at the end a pattern starts over. Returns NPL_EINPUT when
+ * size), in its first 4 GiB, or in all of a smaller memory; at the end a pattern starts over. Returns NPL_EUSAGE when
  * there is no such pattern, with the nearest name. */
 int npl_traffic_open_pattern(const char *name, int64_t n, const struct npl_memory_info *memory,
 			     struct npl_traffic **traffic, struct npl_err *err);

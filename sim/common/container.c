@@ -161,7 +161,14 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, struc
 	memcpy(&header, bytes, FORMER_HEADER);
 	program->host_address = header.host_address;
 	program->weight_address = header.weight_address;
-	if (program->host_address >= end || program->weight_address >= end)
+	if (!set->has_addresses && (program->host_address || program->weight_address))
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: host memory at byte %llu and weights at %llu in the header, expected 0: programs for "
+			"the driver %s have no such addresses",
+			source, (unsigned long long)program->host_address, (unsigned long long)program->weight_address,
+			set->name);
+	if (set->has_addresses && (program->host_address >= end || program->weight_address >= end))
 		return npl_fail(err, NPL_EINPUT,
 				"%s: host memory at byte %llu and weights at %llu, expected less than 2^%d", source,
 				(unsigned long long)program->host_address, (unsigned long long)program->weight_address,

@@ -129,6 +129,9 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 		rc = find_owner(path, &file, device, loaded, err);
 	if (!rc)
 		rc = read_code(path, &file, loaded, err);
+	if (!rc && !loaded->code.count) /* no machine runs it: every program ends with an instruction for that */
+		rc = npl_fail(err, NPL_EINPUT, "%s: no instructions, expected one at least, which ends the program",
+			      path);
 	npl_file_unmap(&file);
 	if (rc)
 		npl_program_free(loaded);

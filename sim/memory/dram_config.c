@@ -98,7 +98,7 @@ static int check_rules(const struct rule *rules, size_t n, const char *name, con
 {
 	for (size_t i = 0; i < n; i++)
 		if (rules[i].left < rules[i].right)
-			return npl_fail(err, NPL_EINPUT,
+			return npl_fail(err, NPL_EUSAGE,
 					"%s: %s contradict each other: expected that %s, got %lld and %lld", name,
 					subject, rules[i].text, (long long)rules[i].left, (long long)rules[i].right);
 	return 0;
@@ -163,7 +163,7 @@ static int check_currents(const struct dram_config *c, const char *name, struct 
 	};
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i].holds)
-			return npl_fail(err, NPL_EINPUT, "%s: the currents contradict each other: expected that %s",
+			return npl_fail(err, NPL_EUSAGE, "%s: the currents contradict each other: expected that %s",
 					name, rules[i].text);
 	return 0;
 }
@@ -172,21 +172,21 @@ int dram_config_check(const struct dram_config *c, const char *name, struct npl_
 {
 	const int64_t banks = c->ranks * c->bank_groups * c->banks, row_bytes = c->columns * c->bus_bits / 8;
 	if (banks > DRAM_MAX_BANKS)
-		return npl_fail(err, NPL_EINPUT, "%s: a channel has %lld banks, expected %d at most", name,
+		return npl_fail(err, NPL_EUSAGE, "%s: a channel has %lld banks, expected %d at most", name,
 				(long long)banks, DRAM_MAX_BANKS);
 	if (!is_power_of_two(c->bus_bits) || c->bus_bits < 8 || !is_power_of_two(c->burst_length))
 		return npl_fail(
-			err, NPL_EINPUT,
+			err, NPL_EUSAGE,
 			"%s: bus_bits is %lld and burst_length %lld, expected powers of two, bus_bits at least 8", name,
 			(long long)c->bus_bits, (long long)c->burst_length);
 	if (c->bus_bits % c->device_bits)
-		return npl_fail(err, NPL_EINPUT, "%s: bus_bits is %lld, expected a multiple of device_bits (%lld)",
+		return npl_fail(err, NPL_EUSAGE, "%s: bus_bits is %lld, expected a multiple of device_bits (%lld)",
 				name, (long long)c->bus_bits, (long long)c->device_bits);
 	if (c->columns % c->burst_length)
-		return npl_fail(err, NPL_EINPUT, "%s: columns is %lld, expected a multiple of burst_length (%lld)",
+		return npl_fail(err, NPL_EUSAGE, "%s: columns is %lld, expected a multiple of burst_length (%lld)",
 				name, (long long)c->columns, (long long)c->burst_length);
 	if ((double)(c->channels * banks) * (double)c->rows * (double)row_bytes > 0x1p62)
-		return npl_fail(err, NPL_EINPUT, "%s: the memory is larger than 2^62 bytes", name);
+		return npl_fail(err, NPL_EUSAGE, "%s: the memory is larger than 2^62 bytes", name);
 	if (check_timing(c, name, err))
 		return err->code;
 	return !npl_origin_is_absent(c->energy_origin) ? check_currents(c, name, err) : 0;
@@ -196,10 +196,8 @@ int dram_open_config(struct dram_config *c, const struct npl_memory_options *opt
 		     struct npl_err *err)
 {
 	c->channels = options->dram_channels ? options->dram_channels : c->channels;
-	c->channels = options->channels ? options->channels : c->channels;
-	c->mapping = options->mapping ? options->mapping : c->mapping;
 	if (c->channels < 1 || c->channels > DRAM_MAX_CHANNELS)
-		return npl_fail(err, NPL_EINPUT, "%s: %lld channels, expected 1 to %d", info->name,
+		return npl_fail(err, NPL_EUSAGE, "%s: %lld channels, expected 1 to %d", info->name,
 				(long long)c->channels, DRAM_MAX_CHANNELS);
 	if (dram_config_check(c, info->name, err))
 		return err->code;

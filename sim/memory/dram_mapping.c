@@ -25,7 +25,7 @@ static int refuse(const char *name, const struct dram_config *config, const char
 		  struct npl_err *err)
 {
 	return npl_fail(
-		err, NPL_EINPUT,
+		err, NPL_EUSAGE,
 		"%s: the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, joined by "
 		"colons",
 		name, config->mapping, why, (int)length, field);

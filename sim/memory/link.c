@@ -50,23 +50,27 @@ static bool is_power_of_two(int64_t n)
 static int pcie(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model, struct npl_err *err)
 {
 	if (c->generation < 1 || c->generation > GENERATIONS)
-		return npl_fail(err, NPL_EINPUT, "%s: PCI Express has generations 1 to %" PRId64 ", got %" PRId64,
-				prefix, GENERATIONS, c->generation);
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.generation is %" PRId64 ", expected 1 to %" PRId64 " for PCI Express", prefix,
+				c->generation, GENERATIONS);
 	if (c->lanes > 32 || (!is_power_of_two(c->lanes) && c->lanes != 12))
-		return npl_fail(err, NPL_EINPUT, "%s: PCI Express has 1, 2, 4, 8, 12, 16 or 32 lanes, got %" PRId64,
-				prefix, c->lanes);
-	if (c->generation == 6 && c->lanes > 16)
-		return npl_fail(err, NPL_EINPUT, "%s: PCI Express 6 has at most 16 lanes, got %" PRId64, prefix,
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.lanes is %" PRId64 ", expected 1, 2, 4, 8, 12, 16 or 32 for PCI Express", prefix,
 				c->lanes);
+	if (c->generation == 6 && c->lanes > 16)
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.lanes is %" PRId64 ", expected at most 16 lanes while %s.generation is 6", prefix,
+				c->lanes, prefix);
 	if (!is_power_of_two(c->payload_bytes) || c->payload_bytes < 128 || c->payload_bytes > 4096)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: a packet of PCI Express has at most 128, 256, 512, 1024, 2048 or 4096 bytes of "
-				"data, got %" PRId64,
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.payload_bytes is %" PRId64
+				", expected 128, 256, 512, 1024, 2048 or 4096 for a packet "
+				"of PCI Express",
 				prefix, c->payload_bytes);
 	if (c->header_bytes < 12 || c->header_bytes > 256 || c->header_bytes % WORD)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: a header of PCI Express has 12 bytes or more, in words of 4, got %" PRId64, prefix,
-				c->header_bytes);
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.header_bytes is %" PRId64 ", expected 12 to 256 in words of 4 for PCI Express",
+				prefix, c->header_bytes);
 	const struct generation *g = &generations[c->generation - 1];
 	model->line = ratio(g->line_numerator * c->lanes, g->line_denominator);
 	model->payload_bytes = c->payload_bytes;
@@ -79,18 +83,18 @@ static int hypertransport(const struct npl_link_config *c, const char *prefix, s
 {
 	if (c->clock_hz < 1 || c->clock_hz > 100000000000 || c->width_bits < 1 || c->width_bits > 1024 ||
 	    c->transfers_per_clock < 1 || c->transfers_per_clock > 16)
-		return npl_fail(
-			err, NPL_EINPUT,
-			"%s: expected a clock of up to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers per clock, "
-			"got %" PRId64 ", %" PRId64 " and %" PRId64,
-			prefix, c->clock_hz, c->width_bits, c->transfers_per_clock);
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.clock_hz is %" PRId64 ", %s.width_bits %" PRId64
+				" and %s.transfers_per_clock %" PRId64
+				", expected a clock of up to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers",
+				prefix, c->clock_hz, prefix, c->width_bits, prefix, c->transfers_per_clock);
 	if (c->payload_bytes < WORD || c->payload_bytes > 65536 || c->payload_bytes % WORD)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: a packet has up to 65536 bytes of data in words of 4, got %" PRId64, prefix,
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.payload_bytes is %" PRId64 ", expected up to 65536 bytes in words of 4", prefix,
 				c->payload_bytes);
 	if (c->header_bytes < 0 || c->header_bytes > 256 || c->header_bytes % WORD)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: a packet has up to 256 bytes of header in words of 4, got %" PRId64, prefix,
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.header_bytes is %" PRId64 ", expected up to 256 bytes in words of 4", prefix,
 				c->header_bytes);
 	model->line = ratio(c->clock_hz * c->width_bits * c->transfers_per_clock, 8);
 	model->payload_bytes = c->payload_bytes;
@@ -101,9 +105,9 @@ static int hypertransport(const struct npl_link_config *c, const char *prefix, s
 static int plain(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model, struct npl_err *err)
 {
 	if (c->bytes_per_second < 1)
-		return npl_fail(err, NPL_EINPUT,
-				"%s.bytes_per_second is %" PRId64 ", expected a bandwidth for a plain link", prefix,
-				c->bytes_per_second);
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.bytes_per_second is %" PRId64 ", expected a bandwidth for a plain link (%s.kind)",
+				prefix, c->bytes_per_second, prefix);
 	model->line = (struct npl_ratio){c->bytes_per_second, 1};
 	return 0;
 }
@@ -115,10 +119,12 @@ int npl_link_model_of(const struct npl_link_config *config, const char *prefix, 
 				    struct npl_err *) = {plain, pcie, hypertransport};
 	*model = (struct npl_link_model){.latency_seconds = config->latency_seconds};
 	if (config->kind < 0 || config->kind >= (int)(sizeof kinds / sizeof *kinds))
-		return npl_fail(err, NPL_EINPUT, "%s: there is no kind of link %d", prefix, config->kind);
+		return npl_fail(err, NPL_EUSAGE, "%s.kind is %d, which is no kind of link", prefix, config->kind);
 	if (config->limit_bytes_per_second < 0 || !(config->latency_seconds >= 0))
-		return npl_fail(err, NPL_EINPUT, "%s: a limit of %" PRId64 " bytes per second, a latency of %g s",
-				prefix, config->limit_bytes_per_second, config->latency_seconds);
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.limit_bytes_per_second is %" PRId64
+				" and %s.latency_seconds %g, expected 0 at least",
+				prefix, config->limit_bytes_per_second, prefix, config->latency_seconds);
 	if (kinds[config->kind](config, prefix, model, err))
 		return err->code;
 	model->rate = model->line;

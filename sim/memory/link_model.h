@@ -10,7 +10,7 @@
  * integers, because 128 of 130 bits of a PCI Express lane are data. Both directions work at that rate at the same time,
  * and do not affect each other.
  *
- *     if (npl_link_model_of(&config.link, "tpu_v1: host_link", &model, &err)) ...
+ *     if (npl_link_model_of(&config.link, "host_link", &model, &err)) ...
  *     info->link.bytes_per_second = (double)model.rate.numerator / (double)model.rate.denominator;
  *
  * A transfer is cut into packets of payload_bytes, whole 4-byte words, each with its overhead. Not modelled: what
@@ -56,7 +56,8 @@ struct npl_link_model {
 	double latency_seconds;
 };
 
-/* Computes the model. NPL_EINPUT: no such link has these parameters; `prefix` opens the message. */
+/* Computes the model. NPL_EUSAGE: no such link has these parameters; the message names them after
+ * `prefix`, the machine's key of the link. */
 int npl_link_model_of(const struct npl_link_config *config, const char *prefix, struct npl_link_model *model,
 		      struct npl_err *err);
 

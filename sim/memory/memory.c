@@ -3,12 +3,16 @@
  * The memory port (npulab/memory.h): opens memories by name into one kind of handle, whatever their model is. */
 #include "memory.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/text.h"
 #include "core/files/data_names.h"
+#include "core/params_impl.h"
+#include "core/setting_location.h"
 #include "npulab/device.h"
 
 struct npl_memory {
@@ -52,8 +56,8 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 		return err->code;
 	const char *nearest = *name ? npl_nearest(name, names, n) : NULL;
 	if (!nearest)
-		return npl_fail(err, NPL_EINPUT, "there is no memory '%s' (`npulab dram --list` has them)", name);
-	return npl_fail(err, NPL_EINPUT, "there is no memory '%s'; the nearest is '%s'", name, nearest);
+		return npl_fail(err, NPL_EUSAGE, "there is no memory '%s' (`npulab dram --list` has them)", name);
+	return npl_fail(err, NPL_EUSAGE, "there is no memory '%s'; the nearest is '%s'", name, nearest);
 }
 
 /* Finds the sources of a memory's parameters. `ships`: the memory is a file of memories/. If it is not, the file from
@@ -63,6 +67,7 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 	struct npl_description *machine = &memory->machine, shipped = *machine;
 	const char *from = machine->copied_from ? machine->copied_from : machine->name, *path;
 	struct npl_err why = {.msg = "expected the name of a shipped memory"};
+	char location[SETTING_LOCATION];
 	bool found = ships;
 	if (ships)
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
@@ -70,41 +75,67 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 		found = !npl_description_load(path, "model", &memory->arena, &shipped, &why) &&
 			!strcmp(shipped.driver_or_model, machine->driver_or_model);
 	else if (machine->copied_from)
-		return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s': %s", machine->path, from, why.msg);
+		return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s': %s",
+				setting_heading_location(machine, machine->line.copied_from, location), from, why.msg);
+	if (!found && machine->copied_from && *shipped.driver_or_model && shipped.path != machine->path)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: copied_from is '%s', a memory of the model '%s', expected one of the model '%s'",
+				setting_heading_location(machine, machine->line.copied_from, location), from,
+				shipped.driver_or_model, machine->driver_or_model);
 	if (ships && !machine->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 	return npl_description_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,
 				       &memory->arena, err);
 }
 
+/* Adds the options that the memory's file has too to its settings, so that a message about them names the option. */
+static int apply_options(struct npl_memory *memory, const struct npl_memory_options *options, struct npl_err *err)
+{
+	char channels[24], typed[300];
+	if (strcmp(memory->model->name, "dram") && (options->channels || options->mapping))
+		return npl_fail(err, NPL_EUSAGE, "%s: the model '%s' has no channels and no mapping",
+				memory->machine.name, memory->model->name);
+	snprintf(channels, sizeof channels, "%" PRId64, options->channels);
+	snprintf(typed, sizeof typed, "--channels %s", channels);
+	if (options->channels &&
+	    params_set(&memory->machine, &memory->arena, "organisation.channels", channels, typed, err))
+		return err->code;
+	snprintf(typed, sizeof typed, "--mapping %s", options->mapping ? options->mapping : "");
+	if (options->mapping && params_set(&memory->machine, &memory->arena, "mapping", options->mapping, typed, err))
+		return err->code;
+	return 0;
+}
+
 static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
 		       struct npl_err *err)
 {
+	char location[SETTING_LOCATION];
 	const char *path;
 	if (find_file(name, &memory->arena, &path, err) ||
 	    npl_description_load(path, "model", &memory->arena, &memory->machine, err))
 		return err->code;
 	if (!*memory->machine.name)
-		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word", path);
+		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word",
+				setting_heading_location(&memory->machine, memory->machine.line.name, location));
 	memory->model = find_model(memory->machine.driver_or_model, options->every_cycle);
 	if (!memory->model)
-		return npl_fail(err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram", path,
-				memory->machine.driver_or_model);
+		return npl_fail(
+			err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram",
+			setting_heading_location(&memory->machine, memory->machine.line.driver_or_model, location),
+			memory->machine.driver_or_model);
 	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
 	if (!memory->config)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-	if (npl_params_read(memory->model->params, &memory->machine, &memory->arena, memory->config, err))
+	if (apply_options(memory, options, err) ||
+	    npl_params_read(memory->model->params, &memory->machine, &memory->arena, memory->config, err))
 		return err->code;
 	memory->info = (struct npl_memory_info){.name = memory->machine.name,
 						.model = memory->model->name,
 						.description = memory->machine.description,
 						.channels = 1,
 						.mapping = ""};
-	if (strcmp(memory->model->name, "dram") && (options->channels || options->mapping))
-		return npl_fail(err, NPL_EINPUT, "%s: the model '%s' has no channels and no mapping", name,
-				memory->model->name);
 	if (memory->model->open(memory->config, options, &memory->info, &memory->state, err))
-		return err->code;
+		return setting_locate_fault(&memory->machine, err);
 	return find_sources(memory, name, path != name, err);
 }
 

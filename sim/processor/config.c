@@ -75,8 +75,9 @@ static int check_cache(const char *name, double bytes, double rate, struct npl_e
 {
 	if ((bytes > 0) == (rate > 0))
 		return 0;
-	return npl_fail(err, NPL_EINPUT, "%s.%s is %g, expected both its bytes and its bytes_per_second or neither",
-			name, bytes > 0 ? "bytes_per_second" : "bytes", bytes > 0 ? rate : bytes);
+	return npl_fail(err, NPL_EUSAGE,
+			"%s.bytes is %g and %s.bytes_per_second is %g, expected both above 0 or neither", name, bytes,
+			name, rate);
 }
 
 /* Checks that one core does not get more than all cores together. */
@@ -84,8 +85,10 @@ static int check_core(const char *name, double all_rate, double core_rate, struc
 {
 	if (core_rate <= all_rate)
 		return 0;
-	return npl_fail(err, NPL_EINPUT, "%s.core_bytes_per_second is %g, expected at most the %g of all cores", name,
-			core_rate, all_rate);
+	return npl_fail(err, NPL_EUSAGE,
+			"%s.core_bytes_per_second is %g, expected at most %g, the %s.bytes_per_second of "
+			"all cores",
+			name, core_rate, all_rate, name);
 }
 
 int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err)
@@ -98,12 +101,12 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 		return err->code;
 	if (npl_origin_is_measured(p->origin) || npl_origin_is_measured(p->link_origin))
 		return npl_fail(
-			err, NPL_EINPUT,
+			err, NPL_EUSAGE,
 			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, expected "
 			"calibrated:, modelled:, assumed: or absent",
 			p->origin, p->link_origin);
 	if (!(p->macs[p->precision] > 0))
-		return npl_fail(err, NPL_EINPUT, "precision %s needs macs_per_cycle.%s above 0", words[p->precision],
+		return npl_fail(err, NPL_EUSAGE, "precision %s needs macs_per_cycle.%s above 0", words[p->precision],
 				words[p->precision]);
 	return 0;
 }

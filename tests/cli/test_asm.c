@@ -446,6 +446,48 @@ Test(cli_asm, a_header_that_contradicts_itself)
 	cli_remove_folder(folder);
 }
 
+/* Whatever is wrong with a header, or with the machine that it names, is told with the program's file. */
+Test(cli_asm, a_patched_header)
+{
+	enum { HOST_ADDRESS = 24 }; /* the header's byte */
+	char folder[CLI_PATH], text[2 * CLI_PATH];
+	const struct cli_how how = {.folder = folder};
+	cli_folder(folder);
+	cli_write_text(folder, "m.yaml", "name: m\ndriver: systolic\n");
+	snprintf(text, sizeof text, ".machine %s/m.yaml\nhalt\n", folder);
+	cli_write_text(folder, "p.s", text);
+	struct cli_result r = cli_run(&how, "asm", "@/p.s", "-o", "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_write(folder, "m.bin", r.out, r.out_bytes);
+	r.out[HOST_ADDRESS] = 7;
+	cli_write(folder, "address.bin", r.out, r.out_bytes);
+	cli_free(&r);
+	snprintf(text, sizeof text, "m.bin: %s/m.yaml: cannot be opened", folder);
+	const struct cli_refusal cases[] = {
+		{3,
+		 "address.bin: host memory at byte 7 and weights at 0 in the header, expected 0: programs for the driver "
+		 "systolic have no such addresses",
+		 {"disasm", "@/address.bin"}},
+		{3, text, {"exec", "@/m.bin"}}};
+	cr_assert_eq(remove(cli_path(folder, "m.yaml")), 0);
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+/* No machine runs a program without instructions, so none is made. */
+Test(cli_asm, a_program_without_instructions)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "tpu.s", ".machine tpu_v1\n# nothing\n");
+	cli_write_text(folder, "diannao.s", ".machine diannao\n");
+	const struct cli_refusal cases[] = {
+		{3, "tpu.s: no instructions, expected one at least", {"asm", "@/tpu.s", "-o", "@/tpu.bin"}},
+		{3, "diannao.s: no instructions, expected one at least", {"exec", "@/diannao.s"}}};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
 /* A halt takes a cycle; its table fits a terminal, and a full disk is reported. */
 Test(cli_asm, smallest_program)
 {

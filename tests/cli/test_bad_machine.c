@@ -26,6 +26,10 @@ Test(cli_bad_machine, devices_and_parameters)
 	cli_write_text(folder, "word.yaml", "driver: systolic\narray:\n  rows: many\n");
 	cli_write_text(folder, "list.yaml", "driver: systolic\narray: [1, 2]\n");
 	cli_write_text(folder, "twice.yaml", "driver: systolic\nclock_hz: 1000000\nclock_hz: 2000000\n");
+	cli_write_text(folder, "twice_open.yaml", "driver: systolic\narray: {rows: 8}\n\narray:\n  columns: 8\n");
+	cli_write_text(folder, "tag.yaml", "driver: systolic\narray: {rows: !guessed 8}\n");
+	cli_write_text(folder, "uri.yaml", "driver: systolic\narray: !<tag:me> {rows: 8}\n");
+	cli_write_text(folder, "tagged.yaml", "driver: systolic\n!published clock_hz: 1 GHz\n");
 	cli_write_text(folder, "alias.yaml", "driver: &m systolic\nname: *m\n");
 	cli_write_text(folder, "lone.yaml", "systolic\n");
 	cli_write_text(folder, "broken.yaml", "driver: systolic\narray: {rows: 8\n");
@@ -37,6 +41,9 @@ Test(cli_bad_machine, devices_and_parameters)
 		       "driver: systolic\ndescription: gr\xc3\xb6\xc3\x9f"
 		       "er: it\n");
 	cli_write_text(folder, "escape.yaml", "driver: systolic\nname: \"a\\q\"\n");
+	cli_write_text(folder, "mark.yaml",
+		       "\xef\xbb\xbf"
+		       "name: \"a\\q\"\n");
 	cli_write_text(folder, "anchor.yaml", "driver: systolic\nname: &");
 	cli_write_text(folder, "documents.yaml", "driver: systolic\n---\ndriver: systolic\n");
 	cli_write_text(folder, "nomodel.yaml", "name: mine\n");
@@ -93,8 +100,14 @@ Test(cli_bad_machine, devices_and_parameters)
 		{2, "--set : expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE", SET("")},
 		{2, "--set rows=0.5: expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE", SET("rows=0.5")},
 		{2,
-		 "--set tpuv1.array.rows=8: none of the machines validated has this name; the nearest is 'tpu_v1'",
+		 "--set tpuv1.array.rows=8: none of the machines validated has this name, 'tpuv1'; the nearest is 'tpu_v1'",
 		 {"validate", "--set", "tpu_v1.array.rows=16", "--set", "tpuv1.array.rows=8"}},
+		{2,
+		 "--set clock_hz=1 GHz: expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE",
+		 {"validate", "tpu_v1", "--set", "clock_hz=1 GHz"}},
+		{2,
+		 "this name, 'array'; expected tpu_v1, diannao, dram, cpu_haswell_e5_2699v3 or gpu_k80\n",
+		 {"validate", "--set", "array.rows=8"}},
 		{2,
 		 "--set diannao.nfu.tn=8: expected tpu_v1.KEY=VALUE",
 		 {"asm", "@/none.s", "-o", "@/none.bin", "--machine", "tpu_v1", "--set", "tpu_v1.array.rows=16",
@@ -116,6 +129,11 @@ Test(cli_bad_machine, devices_and_parameters)
 		{3, "word.yaml:3: array.rows must be", MACHINE("@/word.yaml")},
 		{3, "list.yaml:2: lists are not used", MACHINE("@/list.yaml")},
 		{3, "twice.yaml:3: 'clock_hz' is set twice (first in line 2)", MACHINE("@/twice.yaml")},
+		{3, "twice_open.yaml:4: 'array' is set twice (first in line 2)", MACHINE("@/twice_open.yaml")},
+		{3, "tag.yaml:2: there is no tag '!guessed'; expected published, modelled, fitted or assumed",
+		 MACHINE("@/tag.yaml")},
+		{3, "uri.yaml:2: there is no tag 'tag:me'; expected published", MACHINE("@/uri.yaml")},
+		{3, "tagged.yaml:2: a tag before the key 'clock_hz', expected it before", MACHINE("@/tagged.yaml")},
 		{3, "alias.yaml:2: aliases", MACHINE("@/alias.yaml")},
 		{3, "lone.yaml:1:", MACHINE("@/lone.yaml")},
 		{3,
@@ -131,16 +149,18 @@ Test(cli_bad_machine, devices_and_parameters)
 		{3, "colons.yaml:2: column 20: expected one `key: value` in a line", MACHINE("@/colons.yaml")},
 		{3, "escape.yaml:2: column 9: expected YAML (found unknown escape character), found '\\q\"'",
 		 MACHINE("@/escape.yaml")},
+		{3, "mark.yaml:1: column 9: expected YAML (found unknown escape character), found '\\q\"'",
+		 MACHINE("@/mark.yaml")},
 		{3, "anchor.yaml:2: column 8: expected YAML (", MACHINE("@/anchor.yaml")},
 		{3, "documents.yaml:2: a second document", MACHINE("@/documents.yaml")},
 		{3, "nomodel.yaml: no `driver:` line", MACHINE("@/nomodel.yaml")},
 		{3, "there is no driver 'abacus'", MACHINE("@/nosimulator.yaml")},
 		{3, "the file is empty", MACHINE("@/empty.yaml")},
 		{3,
-		 "copied.yaml: copied_from is 'tpu1', and no machine that ships has this name; the nearest is 'tpu_v1'",
+		 "copied.yaml:2: copied_from is 'tpu1', and no machine that ships has this name; the nearest is 'tpu_v1'",
 		 MACHINE("@/copied.yaml")},
 		{3,
-		 "memory.yaml: copied_from is 'hbm3': there is no memory 'hbm3'; the nearest is 'hbm'",
+		 "memory.yaml:3: copied_from is 'hbm3': there is no memory 'hbm3'; the nearest is 'hbm'",
 		 {"dram", "--pattern", "stream_rd", "--preset", "@/memory.yaml"}},
 		{3, "the name 'host' is taken", MACHINE("@/name0.yaml")},
 		{3, "the name 'placement' is taken", MACHINE("@/name1.yaml")},
@@ -220,6 +240,123 @@ Test(cli_bad_machine, placement_rules)
 		{2, "matches no node", PLACE("/^conv9$/=tpu_v1")},
 		{2, "there is no device 'tpu_v9'", PLACE("Conv=tpu_v1,*=tpu_v9")},
 		{2, "no device here has", {"run", "digits", "--place", "*=tpu_v1", "--set", "diannao.nfu.tn=8"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+/* A message about parameters that contradict each other begins with what the user gave: a line of the file, or the
+ * option as it was typed. The exit status follows: 3 for a file, 2 for the command line. */
+Test(cli_bad_machine, parameters_that_contradict_each_other)
+{
+	char folder[CLI_PATH], text[2 * CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "small.yaml", "driver: systolic\n\nunified_buffer: {bytes: 100}\n");
+	cli_write_text(folder, "wide.yaml",
+		       "driver: systolic\nname: wide\nunified_buffer: {bytes: 1000}\narray: {rows: 600}\n");
+	cli_write_text(folder, "fits.yaml",
+		       "driver: systolic\nname: fits\nunified_buffer: {bytes: 1000}\narray: {columns: 8}\n");
+	cli_write_text(folder, "rows.yaml",
+		       "driver: systolic\nname: rows\narray:\n  rows: 4096\nhost_link: {lanes: 3}\n");
+	cli_write_text(folder, "sums.yaml", "driver: diannao\nname: sums\nnbout: {sum_rows: 64}\n");
+	cli_write_text(folder, "channels.yaml", "driver: diannao\nname: c\nmemory: {channels: 2}\n");
+	cli_write_text(folder, "copied.yaml", "driver: diannao\nname: copied\ncopied_from: tpu_v1\n");
+	cli_write_text(folder, "memory.yaml", "model: fixed\nbytes_per_second: 1e9\n\ncopied_from: ddr3-2133\n");
+	cli_write_text(folder, "real.yaml", "driver: cpu\nname: cpu\ncopied_from: host\n");
+	cli_write_text(folder, "name.yaml", "driver: systolic\n\nname: two words\n");
+	cli_write_text(folder, "driver.yaml", "name: x\ndriver: abacus\n");
+	cli_write_text(folder, "clock.yaml", "model: dram\n");
+	snprintf(text, sizeof text, "driver: diannao\nname: d\n\nmemory: {preset: %s/clock.yaml}\n", folder);
+	cli_write_text(folder, "preset.yaml", text);
+	const struct cli_refusal cases[] = {
+		{3, "small.yaml:3: unified_buffer.bytes is 100, expected two rows of 256", MACHINE("@/small.yaml")},
+		{3, "wide.yaml:3: unified_buffer.bytes is 1000, expected two rows of 600", {"devices", "@/wide.yaml"}},
+		{2,
+		 "--set fits.array.rows=700: unified_buffer.bytes is 1000, expected two rows of 700",
+		 {"compare", "digits", "--devices", "@/fits.yaml", "--set", "fits.array.rows=700"}},
+		{3, "rows.yaml:5: host_link.lanes is 3, expected 1, 2, 4, 8", MACHINE("@/rows.yaml")},
+		{3, "sums.yaml:3: nbout.sum_rows is 64 of nbout.rows = 64", MACHINE("@/sums.yaml")},
+		{3, "channels.yaml:3: memory.channels is 2, expected 0 with ideal", MACHINE("@/channels.yaml")},
+		{3, "preset.yaml:4: memory.preset: ", MACHINE("@/preset.yaml")},
+		{3, "clock.yaml: clock.hz_numerator is missing", MACHINE("@/preset.yaml")},
+		{3,
+		 "copied.yaml:3: copied_from is 'tpu_v1', a machine of the driver 'systolic', expected one of the "
+		 "driver 'diannao'",
+		 MACHINE("@/copied.yaml")},
+		{3,
+		 "memory.yaml:4: copied_from is 'ddr3-2133', a memory of the model 'dram', expected one of the model "
+		 "'fixed'",
+		 {"dram", "--pattern", "copy", "--preset", "@/memory.yaml"}},
+		{3, "real.yaml:3: copied_from is 'host', a machine of the driver 'processor', expected one",
+		 MACHINE("@/real.yaml")},
+		{3, "name.yaml:3: the name 'two words' must be", MACHINE("@/name.yaml")},
+		{3, "driver.yaml:2: there is no driver 'abacus'", MACHINE("@/driver.yaml")},
+		{2, "--set tpu_v1.unified_buffer.bytes=100: unified_buffer.bytes is",
+		 SET("tpu_v1.unified_buffer.bytes=100")},
+		{2,
+		 "--set weight_memory.bytes=1 MB: weight_memory.bytes is",
+		 {"devices", "tpu_v1", "--set", "tpu_v1.array.rows=4096", "--set", "weight_memory.bytes=1 MB"}},
+		{2, "--set tpu_v1.host_link.kind=plain: host_link.bytes_per_second is 0",
+		 SET("tpu_v1.host_link.kind=plain")},
+		{2, "--set tpu_v1.weight_memory.preset=hbm3: ", SET("tpu_v1.weight_memory.preset=hbm3")},
+		{2,
+		 "--set diannao.memory.channels=4: memory.channels is 4, expected 0 with diannao-250gbps, a memory of the "
+		 "model 'fixed' without channels",
+		 {"compare", "digits", "--devices", "diannao", "--set", "diannao.memory.channels=4"}},
+		{2, "--set host.precision=f16: precision f16 needs", SET("host.precision=f16")},
+		{2,
+		 "--set tpu_v1.unified_buffer.bytes=100: unified_buffer.bytes is 100",
+		 {"validate", "tpu_v1", "--set", "tpu_v1.unified_buffer.bytes=100"}},
+		{2, "npulab: --set array.rows: expected KEY=VALUE", {"devices", "tpu_v1", "--set", "array.rows"}},
+		{2, "npulab: --set clock_hz=1: clock_hz must be", {"devices", "tpu_v1", "--set", "clock_hz=1"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+/* A setting of one entry is quoted as it was typed there. */
+Test(cli_bad_machine, settings_of_one_entry)
+{
+	static const char *const cases[][2] = {
+		{"tpu_v1@array.rows=0", "npulab: tpu_v1@array.rows=0: array.rows must be"},
+		{"cpu,tpu_v1@clock_hz=1 GHz@array.row=8", "npulab: tpu_v1@array.row=8: there is no parameter"},
+		{"tpu_v1,tpu_v1@unified_buffer.bytes=100",
+		 "npulab: tpu_v1@unified_buffer.bytes=100: unified_buffer.bytes is"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", cases[i][0]);
+		cli_check_refusal(&r, 2, cases[i][1], cases[i][0]);
+		cli_free(&r);
+	}
+}
+
+/* What a placement file names wrongly is bad input, with its line; what an option says beside it is not. */
+Test(cli_bad_machine, placement_files)
+{
+	char folder[CLI_PATH];
+	static const char *const rules[] = {"*=nosuch",      "*=tpu_v1@array.rows=0",
+					    "*=tpu_v1@rows", "*=./none.yaml",
+					    "*=tpu_v1",      "*=tpu_v1@unified_buffer.bytes=100"};
+	cli_folder(folder);
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+		char name[16], text[80];
+		snprintf(name, sizeof name, "%zu.txt", i);
+		snprintf(text, sizeof text, "# rules\nConv=host\n%s\n", rules[i]);
+		cli_write_text(folder, name, text);
+	}
+#define FILE_OF_RULES(...)                                                                                             \
+	{                                                                                                              \
+		"run", "digits", "--place-file", __VA_ARGS__                                                           \
+	}
+	const struct cli_refusal cases[] = {
+		{3, "0.txt:3: there is no device 'nosuch'", FILE_OF_RULES("@/0.txt")},
+		{3, "1.txt:3: tpu_v1@array.rows=0: array.rows must be", FILE_OF_RULES("@/1.txt")},
+		{3, "2.txt:3: tpu_v1@rows: expected NAME@KEY=VALUE", FILE_OF_RULES("@/2.txt")},
+		{3, "3.txt:3: ./none.yaml: cannot be opened", FILE_OF_RULES("@/3.txt")},
+		{2, "npulab: --set tpu_v1.array.rows=0: ", FILE_OF_RULES("@/4.txt", "--set", "tpu_v1.array.rows=0")},
+		{2, "npulab: --set cpu.threads=1: no device here", FILE_OF_RULES("@/4.txt", "--set", "cpu.threads=1")},
+		{3, "5.txt:3: tpu_v1@unified_buffer.bytes=100: unified_buffer.bytes", FILE_OF_RULES("@/5.txt")},
+		{2, "npulab: there is no device 'nosuch'", {"run", "digits", "--place", "*=nosuch"}},
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);

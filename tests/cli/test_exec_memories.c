@@ -6,7 +6,8 @@
 #include "npulab/tensor_file.h"
 #include "tests/kit/cli_example.h"
 
-#define TPU "--machine", "systolic_16x16"
+#define TPU  "--machine", "systolic_16x16"
+#define MARK "\xef\xbb\xbf"
 
 /* The sums of two rows with one tile, in planes, from row 8 of the buffer and from byte 32 of host memory on. */
 #define PRODUCT                                                                                                        \
@@ -65,11 +66,12 @@ static char *expected_text(void)
 	return text;
 }
 
+/* The texts begin with a byte order mark, as some editors write it. */
 static void write_product(const char *folder)
 {
-	cli_write_text(folder, "p.s", PRODUCT);
-	save_matrix(folder, "in", "# rows of inputs\n\n", 2, input);
-	save_matrix(folder, "w", ".int8 # weights\n", 16, weight);
+	cli_write_text(folder, "p.s", MARK PRODUCT);
+	save_matrix(folder, "in", MARK "# rows of inputs\n\n", 2, input);
+	save_matrix(folder, "w", MARK ".int8 # weights\n", 16, weight);
 }
 
 Test(cli_exec_memories, text_and_npy_are_the_same_memory)

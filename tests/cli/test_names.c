@@ -34,7 +34,7 @@ Test(cli_names, machine_names_that_mislead)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char device[32], says[48], rule[48];
 		snprintf(device, sizeof device, "@/m%zu.yaml", i);
-		snprintf(says, sizeof says, "/m%zu.yaml: the name '", i);
+		snprintf(says, sizeof says, "/m%zu.yaml:1: the name '", i);
 		snprintf(rule, sizeof rule, "*=@/m%zu.yaml", i);
 		const struct cli_refusal cases[] = {
 			{3, says, {"devices", device}},

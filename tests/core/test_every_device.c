@@ -47,7 +47,7 @@ static struct npl_device *opened(struct every *every, const char *name, const st
 	if (!npl_device_open(name, options, &device, &err))
 		return device;
 	/* A machine may be unable to have one of the precisions of its driver. */
-	cr_assert(err.code == NPL_EDEVICE || (err.code == NPL_EINPUT && options && options->n_sets), "%s: %s", name,
+	cr_assert(err.code == NPL_EDEVICE || (err.code == NPL_EUSAGE && options && options->n_sets), "%s: %s", name,
 		  err.msg);
 	every->skipped++;
 	return NULL;

@@ -212,7 +212,12 @@ static char *random_text(uint64_t *rng, char *buf)
 					     "---",
 					     "\xc3\xa9",
 					     "\xe2\x88\x9e",
-					     "\xf0\x9f\x98\x80"};
+					     "\xf0\x9f\x98\x80",
+					     "\xc2\x85",
+					     "\xc2\x9f",
+					     "\xe2\x80\xa8",
+					     "\xef\xbb\xbf",
+					     "\xef\xbf\xbf"};
 	buf[0] = '\0';
 	for (int64_t n = test_range(rng, 0, 7); n > 0; n--)
 		strcat(buf, pieces[test_range(rng, 0, sizeof pieces / sizeof *pieces - 1)]);
@@ -264,6 +269,53 @@ Test(params, dump_reads_back)
 		npl_arena_free(&arena);
 	}
 	cli_remove_folder(folder);
+}
+
+/* A dump is UTF-8, so what is not is refused where it would come into one: a value, and the name of a file without
+ * `name:`. */
+Test(params, no_text_but_utf8)
+{
+	char folder[CLI_PATH];
+	struct npl_arena arena = {0};
+	struct npl_description machine;
+	struct npl_err err;
+	cli_folder(folder);
+	cli_write_text(folder, "a\xff.yaml", "driver: m\n");
+	cr_assert_eq(npl_description_load(cli_path(folder, "a\xff.yaml"), "driver", &arena, &machine, &err),
+		     NPL_EINPUT);
+	cr_assert(strstr(err.msg, "a?.yaml: the file's name is not UTF-8, expected a `name:` line"), "%s", err.msg);
+	cli_write_text(folder, "a\xff.yaml", "driver: m\nname: m\n");
+	cr_assert_eq(npl_description_load(cli_path(folder, "a\xff.yaml"), "driver", &arena, &machine, &err), 0, "%s",
+		     err.msg);
+	cr_assert_eq(npl_description_set(&machine, &arena, "title", "b\xc3", &err), NPL_EUSAGE);
+	cr_assert_str_eq(err.msg, "--set m.title=b?: the value is not UTF-8, expected text in UTF-8");
+	npl_arena_free(&arena);
+	cli_remove_folder(folder);
+}
+
+/* The nearest of a schema's keys is named wherever it stands. */
+Test(params, the_nearest_of_many_keys)
+{
+	enum { KEYS = 1000 };
+	static struct npl_param many[KEYS + 1];
+	static char keys[KEYS][16];
+	struct npl_description machine = {.name = "m", .driver_or_model = "m", .driver_or_model_key = "driver"};
+	struct npl_arena arena = {0};
+	struct npl_err err;
+	int64_t config[KEYS];
+	for (int i = 0; i < KEYS; i++) {
+		snprintf(keys[i], sizeof keys[i], i == KEYS - 1 ? "threshold" : "k%d", i);
+		many[i] = (struct npl_param){.key = keys[i],
+					     .type = NPL_PARAM_INT,
+					     .offset = (size_t)i * sizeof *config,
+					     .default_text = "0",
+					     .unit = "",
+					     .help = ""};
+	}
+	cr_assert_eq(npl_description_set(&machine, &arena, "treshold", "1", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_read(many, &machine, &arena, config, &err), NPL_EUSAGE);
+	cr_assert(strstr(err.msg, "the nearest is 'threshold'"), "%s", err.msg);
+	npl_arena_free(&arena);
 }
 
 static bool is_figure(const char *line, size_t length)

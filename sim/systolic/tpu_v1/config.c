@@ -119,13 +119,17 @@ int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
 {
 	int64_t row_bytes = tpu_row_bytes(config);
 	if (config->buffer_bytes < 2 * row_bytes)
-		return npl_fail(err, NPL_EINPUT,
-				"unified_buffer.bytes is %lld, expected two rows of %lld bytes at least",
-				(long long)config->buffer_bytes, (long long)row_bytes);
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"unified_buffer.bytes is %lld, expected two rows of %lld bytes at least, the greater of "
+			"array.rows and array.columns",
+			(long long)config->buffer_bytes, (long long)row_bytes);
 	if (config->weight_bytes < config->rows * config->columns)
-		return npl_fail(err, NPL_EINPUT,
-				"weight_memory.bytes is %lld, expected one tile of %lld bytes at least",
-				(long long)config->weight_bytes, (long long)(config->rows * config->columns));
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"weight_memory.bytes is %lld, expected one tile of %lld bytes at least, array.rows times "
+			"array.columns",
+			(long long)config->weight_bytes, (long long)(config->rows * config->columns));
 	return 0;
 }
 
@@ -136,8 +140,8 @@ int tpu_config_derive(struct tpu_config *config, struct npl_err *err)
 	const bool is_plain = link_config.kind == NPL_LINK_PLAIN;
 	if (!is_plain && link_config.bytes_per_second > 0)
 		return npl_fail(
-			err, NPL_EINPUT,
-			"host_link.bytes_per_second is %lld, expected 0 for a link that is not of the kind plain",
+			err, NPL_EUSAGE,
+			"host_link.bytes_per_second is %lld, expected 0 for a link whose host_link.kind is not plain",
 			(long long)link_config.bytes_per_second);
 	if (is_plain) /* the link's only bandwidth is all there is to it */
 		link_config.limit_bytes_per_second = 0;
@@ -237,10 +241,11 @@ static int refuse_size(const struct tpu_config *config, const struct npl_memory_
 	if (*info->mapping && channels <= 64)
 		snprintf(remedy, sizeof remedy, ", or weight_memory.channels to %llu or more",
 			 (unsigned long long)channels);
-	return npl_fail(err, NPL_EINPUT,
-			"weight_memory.bytes is %llu, and %s%s holds %llu: set weight_memory.bytes to that or less%s",
-			(unsigned long long)weight_bytes, info->name, channels_text,
-			(unsigned long long)info->capacity_bytes, remedy);
+	return npl_fail(
+		err, NPL_EUSAGE,
+		"weight_memory.bytes is %llu, and the weight_memory.preset %s%s holds %llu: set weight_memory.bytes to that or less%s",
+		(unsigned long long)weight_bytes, info->name, channels_text, (unsigned long long)info->capacity_bytes,
+		remedy);
 }
 
 int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,

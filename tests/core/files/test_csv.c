@@ -37,7 +37,7 @@ TestSuite(csv, .init = make_path, .fini = remove_path);
 
 Test(csv, fields)
 {
-	static const char text[] = "# a comment, with \"quotes\"\r\n"
+	static const char text[] = "\xef\xbb\xbf# a comment behind a byte order mark, with \"quotes\"\r\n"
 				   "name,value,note\n"
 				   "a,1,\n"
 				   "\n"

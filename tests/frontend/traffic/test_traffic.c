@@ -116,7 +116,7 @@ Test(traffic, patterns_stay_within)
 	const struct npl_memory_info tiny = {.name = "tiny", .access_bytes = 64, .capacity_bytes = 63};
 	cr_assert_eq(npl_traffic_open_pattern("copy", 1, &tiny, &none, &err), NPL_EINPUT);
 	cr_assert_eq(npl_traffic_open_pattern("copy", 0, &lines_of_64, &none, &err), NPL_EINPUT);
-	cr_assert_eq(npl_traffic_open_pattern("stream", 1, &lines_of_64, &none, &err), NPL_EINPUT);
+	cr_assert_eq(npl_traffic_open_pattern("stream", 1, &lines_of_64, &none, &err), NPL_EUSAGE);
 	cr_assert_str_eq(err.msg, "there is no pattern 'stream'; the nearest is 'stream_rd'");
 	cr_assert_null(none);
 }

@@ -73,19 +73,19 @@ static void refused(struct npl_link_config config, const char *reason)
 {
 	struct npl_link_model model;
 	struct npl_err err;
-	cr_expect_eq(npl_link_model_of(&config, "here", &model, &err), NPL_EINPUT, "should be refused: %s", reason);
-	cr_expect(strstr(err.msg, reason) && !strncmp(err.msg, "here", 4), "'%s' does not say '%s'", err.msg, reason);
+	cr_expect_eq(npl_link_model_of(&config, "here", &model, &err), NPL_EUSAGE, "should be refused: %s", reason);
+	cr_expect(strstr(err.msg, reason) && !strncmp(err.msg, "here.", 5), "'%s' does not say '%s'", err.msg, reason);
 }
 
 Test(link_model, what_it_refuses)
 {
-	refused(pcie(7, 16, 256, 12), "generations 1 to 6");
-	refused(pcie(0, 16, 256, 12), "generations 1 to 6");
+	refused(pcie(7, 16, 256, 12), "expected 1 to 6");
+	refused(pcie(0, 16, 256, 12), "expected 1 to 6");
 	refused(pcie(3, 3, 256, 12), "lanes");
 	refused(pcie(3, 64, 256, 12), "lanes");
 	refused(pcie(6, 32, 256, 12), "16 lanes");
-	refused(pcie(3, 16, 64, 12), "4096 bytes");
-	refused(pcie(3, 16, 384, 12), "4096 bytes");
+	refused(pcie(3, 16, 64, 12), "2048 or 4096");
+	refused(pcie(3, 16, 384, 12), "2048 or 4096");
 	refused(pcie(3, 16, 256, 8), "header");
 	refused(pcie(3, 16, 256, 13), "words of 4");
 	refused(hypertransport(1600000000, 0, 64, 8), "bits");

@@ -24,8 +24,8 @@ static void refused(const char *name, const struct npl_memory_options *options, 
 
 Test(memory_open, unknown_names)
 {
-	refused("ddr3-2134", NULL, NPL_EINPUT, "there is no memory 'ddr3-2134'; the nearest is 'ddr3-2133'");
-	refused("hbm3", NULL, NPL_EINPUT, "there is no memory 'hbm3'; the nearest is 'hbm'");
+	refused("ddr3-2134", NULL, NPL_EUSAGE, "there is no memory 'ddr3-2134'; the nearest is 'ddr3-2133'");
+	refused("hbm3", NULL, NPL_EUSAGE, "there is no memory 'hbm3'; the nearest is 'hbm'");
 	refused("./ddr3-2133", NULL, NPL_EINPUT, "./ddr3-2133");
 	refused("none.yaml", NULL, NPL_EINPUT, "none.yaml");
 }
@@ -40,8 +40,12 @@ Test(memory_open, options)
 		{"ideal", {.channels = 2}, "the model 'ideal' has no channels and no mapping"},
 		{"diannao-250gbps", {.channels = 1}, "the model 'fixed' has no channels and no mapping"},
 		{"diannao-250gbps", {.mapping = "row"}, "the model 'fixed' has no channels and no mapping"},
-		{"ddr3-2133", {.channels = -1}, "-1 channels, expected 1 to 64"},
-		{"ddr3-2133", {.channels = 65}, "65 channels, expected 1 to 64"},
+		{"ddr3-2133",
+		 {.channels = -1},
+		 "--channels -1: organisation.channels must be a whole number from 1 to 64"},
+		{"ddr3-2133",
+		 {.channels = 65},
+		 "--channels 65: organisation.channels must be a whole number from 1 to 64"},
 		{"ddr3-2133", {.mapping = "row:bank:column:chanel"}, "'row:bank:column:chanel' has the unknown field"},
 		{"ddr3-2133", {.mapping = ""}, "the mapping '' has the unknown field"},
 		{"ddr3-2133", {.mapping = "row:bank:column:"}, "'row:bank:column:' has the unknown field"},
@@ -69,7 +73,7 @@ Test(memory_open, options)
 		for (int every_cycle = 0; every_cycle < 2; every_cycle++) {
 			struct npl_memory_options options = cases[i].options;
 			options.every_cycle = every_cycle;
-			refused(cases[i].name, &options, NPL_EINPUT, cases[i].said);
+			refused(cases[i].name, &options, NPL_EUSAGE, cases[i].said);
 		}
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
 		struct npl_memory *one, *memory;
@@ -130,7 +134,7 @@ Test(memory_open, bad_files)
 		{"CL: 0", "CL is at least 1"},
 		{"CWL: 0", "CWL is at least 1"},
 		{"tRC: 56",
-		 "the timings contradict each other: expected that tRC is at least tRAS + tRP, got 56 and 57"},
+		 "m.yaml:6: m: the timings contradict each other: expected that tRC is at least tRAS + tRP, got 56 and 57"},
 		{"tRAS: 12", "tRAS is at least tRCD, got 12 and 13"},
 		{"tRCDWR: 41", "tRAS is at least tRCDWR, got 40 and 41"},
 		{"tCCD_L: 3", "tCCD_L is at least tCCD_S"},
@@ -201,11 +205,11 @@ Test(memory_open, bad_files)
 	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 5000\nenergy: {origin: \"modelled:me\"}\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT,
 		"m.yaml:3: energy.pj_per_byte is missing, expected a figure beside energy.origin modelled:me");
-	refused("", NULL, NPL_EINPUT, "there is no memory '' (`npulab dram --list` has them)");
+	refused("", NULL, NPL_EUSAGE, "there is no memory '' (`npulab dram --list` has them)");
 	cli_write_text(folder, "m.yaml", "model: ideal\nlatency: 5\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "there is no parameter 'latency'");
 	cli_write_text(folder, "m.yaml", "name: \"\"\nmodel: ideal\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml: the name is empty");
+	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml:1: the name is empty");
 	cli_write_text(folder, "m.yaml", "name: m\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "no `model:` line");
 	cli_remove_folder(folder);

@@ -171,7 +171,7 @@ Test(processor_model, contradictions_are_refused)
 		const char *set, *says;
 	} cases[] = {{"private_cache.bytes=0", "private_cache.bytes"},
 		     {"shared_cache.bytes_per_second=0", "shared_cache.bytes_per_second is 0"},
-		     {"memory.core_bytes_per_second=1e12", "at most the 5.1e+10 of all cores"},
+		     {"memory.core_bytes_per_second=1e12", "at most 5.1e+10, the memory.bytes_per_second of all cores"},
 		     {"precision=f16", "precision f16 needs macs_per_cycle.f16 above 0"},
 		     {"efficiency=0", "efficiency must be a number from 0.001 to 1"},
 		     {"efficiency=1.1", "efficiency must be"},

@@ -38,7 +38,7 @@ static int complete(struct tpu_machine *machine, struct npl_err *err)
 static int tpu_open(const void *config, void **state, struct npl_err *err)
 {
 	if (tpu_config_check(config, err))
-		return NPL_EINPUT;
+		return err->code;
 	struct tpu_machine *machine = malloc(sizeof *machine);
 	if (!machine)
 		return npl_no_memory(err);

@@ -128,11 +128,11 @@ Test(tpu_device, absurd_machines_are_refused)
 	void *state = NULL;
 	struct npl_err err = {0};
 	config.buffer_bytes = 256;
-	cr_assert_eq(npl_driver_systolic.open(&config, &state, &err), NPL_EINPUT);
+	cr_assert_eq(npl_driver_systolic.open(&config, &state, &err), NPL_EUSAGE);
 	cr_assert(strstr(err.msg, "unified_buffer.bytes"), "%s", err.msg);
 	config = test_tpu_defaults();
 	config.weight_bytes = 65535;
-	cr_assert_eq(npl_driver_systolic.open(&config, &state, &err), NPL_EINPUT);
+	cr_assert_eq(npl_driver_systolic.open(&config, &state, &err), NPL_EUSAGE);
 	cr_assert(strstr(err.msg, "weight_memory.bytes"), "%s", err.msg);
 }
 
